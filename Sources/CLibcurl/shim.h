@@ -1,0 +1,93 @@
+// curl's setters and getters are variadic, which Swift cannot call: one typed inline function an argument type.
+#ifndef CURLEW_CLIBCURL_SHIM_H
+#define CURLEW_CLIBCURL_SHIM_H
+
+#define CURL_DISABLE_TYPECHECK 1
+#include <curl/curl.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if LIBCURL_VERSION_NUM < 0x075800
+#error "Curlew needs libcurl 7.88 or newer"
+#endif
+
+static inline CURLcode curlew_easy_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curlew_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curlew_easy_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curlew_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curlew_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curlew_easy_set_blob(CURL *easy, CURLoption option, void *data, size_t length) {
+    struct curl_blob blob = {data, length, CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+static inline CURLcode curlew_easy_set_data(
+    CURL *easy, CURLoption option, size_t (*function)(char *, size_t, size_t, void *)) {
+    return curl_easy_setopt(easy, option, function);
+}
+static inline CURLcode curlew_easy_set_seek(CURL *easy, int (*function)(void *, curl_off_t, int)) {
+    return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, function);
+}
+static inline CURLcode curlew_easy_set_prereq(CURL *easy, int (*function)(void *, char *, char *, int, int)) {
+    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+}
+static inline CURLcode curlew_easy_set_open_socket(
+    CURL *easy, curl_socket_t (*function)(void *, curlsocktype, struct curl_sockaddr *)) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
+}
+static inline CURLcode curlew_easy_set_close_socket(CURL *easy, int (*function)(void *, curl_socket_t)) {
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
+static inline CURLcode curlew_easy_set_resolver_start(CURL *easy, int (*function)(void *, void *, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, function);
+}
+static inline CURLcode curlew_easy_set_debug(CURL *easy, int (*function)(CURL *, curl_infotype, char *, size_t, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
+}
+static inline CURLcode curlew_easy_set_trailer(CURL *easy, int (*function)(struct curl_slist **, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_TRAILERFUNCTION, function);
+}
+
+static inline CURLcode curlew_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode curlew_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode curlew_easy_get_string(CURL *easy, CURLINFO info, const char **value) {
+    return curl_easy_getinfo(easy, info, (char **)value);
+}
+static inline CURLcode curlew_easy_get_private(CURL *easy, void **value) {
+    return curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)value);
+}
+static inline CURLcode curlew_easy_get_tls(CURL *easy, struct curl_tlssessioninfo **value) {
+    return curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, value);
+}
+
+static inline CURLMcode curlew_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode curlew_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) {
+    return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode curlew_multi_set_socket(CURLM *multi, int (*function)(CURL *, curl_socket_t, int, void *, void *)) {
+    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, function);
+}
+static inline CURLMcode curlew_multi_set_timer(CURLM *multi, int (*function)(CURLM *, long, void *)) {
+    return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
+}
+
+static inline CURLcode curlew_message_result(const CURLMsg *message) { return message->data.result; }
+
+static inline CURLcode curlew_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+#endif

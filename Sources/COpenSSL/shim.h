@@ -1,0 +1,14 @@
+#ifndef CURLEW_COPENSSL_SHIM_H
+#define CURLEW_COPENSSL_SHIM_H
+
+#include <openssl/bio.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#endif
