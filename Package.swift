@@ -33,10 +33,12 @@ let package = Package(
             pkgConfig: "openssl",
             providers: [.apt(["libssl-dev", "pkg-config"])]
         ),
+        .systemLibrary(name: "CLinux"),
         .target(
             name: "Curlew",
             dependencies: [
                 "CLibcurl",
+                "CLinux",
                 "COpenSSL",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],

@@ -88,6 +88,8 @@ static inline CURLMcode curlew_multi_set_timer(CURLM *multi, int (*function)(CUR
 
 static inline CURLcode curlew_message_result(const CURLMsg *message) { return message->data.result; }
 
+static inline unsigned int curlew_version_number(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }
+
 static inline CURLcode curlew_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 
 #endif

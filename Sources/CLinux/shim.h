@@ -1,0 +1,29 @@
+// What Swift's Glibc module leaves out: epoll, eventfd and the name of a thread.
+#ifndef CURLEW_CLINUX_SHIM_H
+#define CURLEW_CLINUX_SHIM_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+enum {
+    curlew_epoll_in = EPOLLIN,
+    curlew_epoll_out = EPOLLOUT,
+    curlew_epoll_error = EPOLLERR,
+    curlew_epoll_hang_up = EPOLLHUP,
+};
+
+static inline int curlew_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+static inline int curlew_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token) {
+    struct epoll_event event = {events, {.u64 = token}};
+    return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+static inline uint64_t curlew_epoll_token(const struct epoll_event *event) { return event->data.u64; }
+
+// A GNU extension that the headers hide without _GNU_SOURCE, which would change what Glibc's module has seen.
+int pthread_setname_np(pthread_t thread, const char *name);
+
+#endif

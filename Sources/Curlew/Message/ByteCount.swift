@@ -1,0 +1,16 @@
+/// A number of bytes.
+public struct ByteCount: Sendable, Hashable, Codable, Comparable, ExpressibleByIntegerLiteral {
+    public var bytes: Int
+
+    public init(_ bytes: Int) { self.bytes = bytes }
+
+    public init(integerLiteral value: Int) { bytes = value }
+
+    /// So many times 1,024 bytes.
+    public static func kibibytes(_ count: Int) -> ByteCount { ByteCount(count << 10) }
+
+    /// So many times 1,048,576 bytes.
+    public static func mebibytes(_ count: Int) -> ByteCount { ByteCount(count << 20) }
+
+    public static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
+}

@@ -1,0 +1,101 @@
+public import HTTPTypes
+
+/// The one error type of the library: what failed, on which request, how far it got, and what came back.
+///
+/// Its description never holds field values, user information or body bytes, so that it may be logged.
+public struct CurlewError: Error, Sendable {
+    /// How far an exchange got before it failed.
+    public enum Stage: String, Sendable, Hashable, Codable {
+        /// Nothing was sent; the request is at fault, or its turn had not come.
+        case preparing
+        /// Finding an address, connecting or shaking hands.
+        case connecting
+        /// A connection was there; the request was on its way or the answer awaited.
+        case exchanging
+        /// The head of the response had arrived.
+        case receiving
+    }
+
+    // One reference instead of a dozen fields keeps throwing paths and results small.
+    private final class Storage: Sendable {
+        let code: ErrorCode
+        let message: String
+        let context: Context
+        let underlying: (any Error)?
+
+        init(code: ErrorCode, message: String, context: Context, underlying: (any Error)?) {
+            self.code = code
+            self.message = message
+            self.context = context
+            self.underlying = underlying
+        }
+    }
+
+    /// What is known of the exchange.
+    struct Context: Sendable {
+        var method: HTTPRequest.Method?
+        var uri: URI?
+        var stage = Stage.preparing
+        var response: HTTPResponse?
+        var bodyPrefix: [UInt8] = []
+        var engineCode: Int?
+    }
+
+    private let storage: Storage
+
+    /// - Parameters:
+    ///   - code: What went wrong.
+    ///   - message: The same in words, without secrets.
+    ///   - underlying: The error that caused this one.
+    public init(_ code: ErrorCode, _ message: String, underlying: (any Error)? = nil) {
+        self.init(code, message, context: Context(), underlying: underlying)
+    }
+
+    init(_ code: ErrorCode, _ message: String, context: Context, underlying: (any Error)? = nil) {
+        storage = Storage(code: code, message: message, context: context, underlying: underlying)
+    }
+
+    /// What went wrong.
+    public var code: ErrorCode { storage.code }
+    /// What went wrong, in words.
+    public var message: String { storage.message }
+    /// The method of the request that failed.
+    public var method: HTTPRequest.Method? { storage.context.method }
+    /// The URI of the request that failed.
+    public var uri: URI? { storage.context.uri }
+    /// How far the exchange got.
+    public var stage: Stage { storage.context.stage }
+    /// The head of the response, if one came.
+    public var response: HTTPResponse? { storage.context.response }
+    /// The first bytes of the response's body, at most ``bodyPrefixLimit``, if any were read.
+    public var bodyPrefix: [UInt8] { storage.context.bodyPrefix }
+    /// libcurl's own number for the failure (`CURLcode`), if it was the one to fail.
+    public var engineCode: Int? { storage.context.engineCode }
+    /// The error beneath this one.
+    public var underlying: (any Error)? { storage.underlying }
+
+    /// How many bytes of a body an error keeps at most.
+    public static let bodyPrefixLimit = 4096
+
+    /// The same error with what is now known of its exchange; what it already knew stays.
+    func adding(_ context: Context) -> CurlewError {
+        var merged = storage.context
+        merged.method = merged.method ?? context.method
+        merged.uri = merged.uri ?? context.uri
+        merged.response = merged.response ?? context.response
+        merged.engineCode = merged.engineCode ?? context.engineCode
+        if merged.stage == .preparing { merged.stage = context.stage }
+        if merged.bodyPrefix.isEmpty { merged.bodyPrefix = Array(context.bodyPrefix.prefix(Self.bodyPrefixLimit)) }
+        return CurlewError(code, message, context: merged, underlying: underlying)
+    }
+}
+
+extension CurlewError: CustomStringConvertible {
+    public var description: String {
+        var text = "\(code): \(message)"
+        if let method, let uri { text += " (\(method) \(uri))" }
+        if let response { text += " [status \(response.status.code)]" }
+        if let underlying { text += "; caused by: \(underlying)" }
+        return text
+    }
+}

@@ -1,0 +1,91 @@
+/// What went wrong, as a value to compare with. New codes may be added; keep a `default`.
+public struct ErrorCode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The code in words joined by hyphens, stable between versions.
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    private init(_ rawValue: String) { self.rawValue = rawValue }
+
+    public var description: String { rawValue }
+}
+
+/// Codes of mistakes in what was asked; nothing was sent.
+extension ErrorCode {
+    /// The URL cannot be read, or holds a control character.
+    public static let invalidURL = Self("invalid-url")
+    /// The URL's scheme is neither `http` nor `https`.
+    public static let unsupportedScheme = Self("unsupported-scheme")
+    /// Method, a field or an option cannot be sent as it stands.
+    public static let invalidRequest = Self("invalid-request")
+    /// The configuration asks for what this libcurl or this machine cannot do.
+    public static let unsupported = Self("unsupported")
+    /// A value could not be encoded as the request's body.
+    public static let encodingFailed = Self("encoding-failed")
+    /// The body would have to be sent again, and it can be read only once.
+    public static let bodyNotReplayable = Self("body-not-replayable")
+    /// The body's stream yielded more or fewer bytes than it had promised, or its file changed.
+    public static let bodyLengthMismatch = Self("body-length-mismatch")
+    /// The body's stream or file failed; ``CurlewError/underlying`` says how.
+    public static let bodyFailed = Self("body-failed")
+}
+
+/// Codes of what happened on the way.
+extension ErrorCode {
+    /// No address was found for the host.
+    public static let hostNotFound = Self("host-not-found")
+    /// No address was found for the proxy.
+    public static let proxyNotFound = Self("proxy-not-found")
+    /// Nobody listens at the address.
+    public static let connectionRefused = Self("connection-refused")
+    /// No connection could be made, for a reason other than a refusal.
+    public static let connectionFailed = Self("connection-failed")
+    /// The connection ended or was reset before the exchange was complete.
+    public static let connectionLost = Self("connection-lost")
+    /// The proxy refused or broke the connection.
+    public static let proxyFailed = Self("proxy-failed")
+    /// The TLS handshake failed.
+    public static let tlsHandshakeFailed = Self("tls-handshake-failed")
+    /// The peer's certificate was not accepted.
+    public static let untrustedCertificate = Self("untrusted-certificate")
+    /// A certificate, key or cipher setting of ours cannot be used.
+    public static let invalidTLSSetting = Self("invalid-tls-setting")
+    /// No connection within ``Timeouts/connect``.
+    public static let connectTimeout = Self("connect-timeout")
+    /// No byte either way for ``Timeouts/idle``.
+    public static let idleTimeout = Self("idle-timeout")
+    /// Not finished within ``Timeouts/total``.
+    public static let totalTimeout = Self("total-timeout")
+    /// Memory, descriptors or threads ran out.
+    public static let resourcesExhausted = Self("resources-exhausted")
+    /// The engine failed in a way that has no code of its own; the message names it.
+    public static let engineFailed = Self("engine-failed")
+}
+
+/// Codes of answers that cannot be used.
+extension ErrorCode {
+    /// The peer's bytes are not HTTP, or break its framing.
+    public static let invalidResponse = Self("invalid-response")
+    /// The head has more bytes or fields than ``ResponseLimits`` allows.
+    public static let responseHeadTooLarge = Self("response-head-too-large")
+    /// The body ended before its declared length or its last chunk.
+    public static let responseTruncated = Self("response-truncated")
+    /// The body is larger than the caller was ready to collect.
+    public static let responseTooLarge = Self("response-too-large")
+    /// An HTTP/2 stream or connection failed.
+    public static let http2Failed = Self("http2-failed")
+    /// The status is not one that the caller accepts.
+    public static let unacceptableStatus = Self("unacceptable-status")
+    /// The body could not be decoded to the type that was asked for.
+    public static let decodingFailed = Self("decoding-failed")
+    /// The response was already given to another caller: its body can be read only once.
+    public static let responseAlreadyTaken = Self("response-already-taken")
+}
+
+/// Codes of exchanges that were ended on our side.
+extension ErrorCode {
+    /// The task was cancelled, or nobody was left to read its response.
+    public static let cancelled = Self("cancelled")
+    /// The session was shut down or invalidated.
+    public static let sessionInvalidated = Self("session-invalidated")
+}

@@ -1,0 +1,14 @@
+/// Which versions of HTTP a request may use.
+public struct ProtocolChoice: Sendable, Hashable, Codable {
+    enum Kind: String, Sendable, Codable { case negotiated, http11, http2PriorKnowledge }
+
+    let kind: Kind
+
+    /// HTTP/2 over TLS where the server agrees to it (ALPN), else HTTP/1.1. The default.
+    public static let negotiated = ProtocolChoice(kind: .negotiated)
+    /// HTTP/1.1 alone.
+    public static let http11 = ProtocolChoice(kind: .http11)
+    /// HTTP/2 from the first byte, also without TLS (RFC 9113 §3.3). With libcurl before 8.0 such a cleartext connection
+    /// serves the requests that are in flight together, and is not reused afterwards.
+    public static let http2PriorKnowledge = ProtocolChoice(kind: .http2PriorKnowledge)
+}

@@ -1,0 +1,91 @@
+/// The body of a request: where its bytes come from, how many there are, and whether they can be read again.
+public struct RequestBody: Sendable {
+    /// Chunks of a streamed body, as the transport pulls them.
+    public typealias Stream = any AsyncSequence<[UInt8], any Error> & Sendable
+
+    enum Source: Sendable {
+        case none
+        case bytes([UInt8])
+        case file(path: String, offset: Int64, length: Int64?)
+        case factory(@Sendable () async throws -> Stream)
+        case once(OneShot)
+    }
+
+    let source: Source
+
+    /// The number of bytes, if it is known before sending. It becomes Content-Length; without it the body goes out
+    /// chunked over HTTP/1.1. A file's length is taken when the request starts.
+    public let length: Int64?
+
+    /// Whether the body can be sent a second time: after a redirect, a retry or an authentication challenge.
+    public var isReplayable: Bool {
+        if case .once = source { false } else { true }
+    }
+
+    /// Whether there is no body at all, as opposed to an empty one.
+    public var isNone: Bool {
+        if case .none = source { true } else { false }
+    }
+
+    /// No body.
+    public static let none = RequestBody(source: .none, length: 0)
+
+    /// Bytes in memory.
+    public static func bytes(_ bytes: [UInt8]) -> RequestBody {
+        RequestBody(source: .bytes(bytes), length: Int64(bytes.count))
+    }
+
+    /// The UTF-8 bytes of a string.
+    public static func string(_ string: String) -> RequestBody { .bytes(Array(string.utf8)) }
+
+    /// A file, or `length` bytes of it from `offset` on. It is opened anew for each sending.
+    ///
+    /// A file that is shorter when it is read than when it was opened is ``ErrorCode/bodyLengthMismatch``.
+    public static func file(_ path: String, offset: Int64 = 0, length: Int64? = nil) -> RequestBody {
+        RequestBody(source: .file(path: path, offset: max(0, offset), length: length), length: length)
+    }
+
+    /// A stream made anew by `make` for each sending, so that it can be replayed.
+    /// - Parameter length: The number of bytes that every stream will yield; nil sends the body chunked.
+    public static func stream<S: AsyncSequence & Sendable>(
+        length: Int64? = nil,
+        _ make: @escaping @Sendable () async throws -> S
+    ) -> RequestBody where S.Element == [UInt8], S.Failure == any Error {
+        RequestBody(source: .factory { try await make() }, length: length)
+    }
+
+    /// A stream that cannot be replayed. Sending it a second time is ``ErrorCode/bodyNotReplayable``.
+    /// - Parameter length: The number of bytes that it will yield; nil sends the body chunked.
+    public static func once<S: AsyncSequence & Sendable>(
+        length: Int64? = nil,
+        _ stream: S
+    ) -> RequestBody where S.Element == [UInt8], S.Failure == any Error {
+        RequestBody(source: .once(OneShot(stream)), length: length)
+    }
+
+    /// A stream that cannot fail and cannot be replayed.
+    public static func once<S: AsyncSequence & Sendable>(
+        length: Int64? = nil,
+        _ stream: S
+    ) -> RequestBody where S.Element == [UInt8], S.Failure == Never {
+        RequestBody(source: .once(OneShot(FailableSequence(base: stream))), length: length)
+    }
+}
+
+/// Lets a sequence that cannot fail stand where one that can is asked for.
+struct FailableSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
+where Base.Element: Sendable, Base.Failure == Never {
+    let base: Base
+
+    struct Iterator: AsyncIteratorProtocol {
+        var base: Base.AsyncIterator
+
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> Base.Element? {
+            await base.next(isolation: actor)
+        }
+
+        mutating func next() async throws -> Base.Element? { try await next(isolation: #isolation) }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
+}

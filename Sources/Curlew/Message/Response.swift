@@ -1,0 +1,58 @@
+public import HTTPTypes
+
+/// A response: its head, and a body still to be read.
+///
+/// A body that is dropped unread ends its transfer and frees the connection.
+public struct Response: Sendable {
+    /// Status, reason and header fields.
+    public var head: HTTPResponse
+    /// The body. It can be read once.
+    public var body: ResponseBody
+    /// The protocol that carried the response.
+    public var version: HTTPVersion
+    /// The URI that answered.
+    public var uri: URI
+    /// The interim responses (1xx) that came before, oldest first, at most ``ResponseLimits/interimResponses``.
+    public var interim: [HTTPResponse]
+    /// The task that carried the response; nil where none did, as in a stub.
+    public let task: TaskActor?
+
+    /// Makes a response that no task carried: for a link that answers by itself, and for tests.
+    public init(
+        _ status: HTTPResponse.Status,
+        fields: HTTPFields = HTTPFields(),
+        body: ResponseBody = .bytes([]),
+        version: HTTPVersion = .http11,
+        uri: URI
+    ) {
+        self.init(
+            head: HTTPResponse(status: status, headerFields: fields),
+            body: body, version: version, uri: uri, interim: [], task: nil
+        )
+    }
+
+    init(
+        head: HTTPResponse, body: ResponseBody, version: HTTPVersion, uri: URI, interim: [HTTPResponse], task: TaskActor?
+    ) {
+        self.head = head
+        self.body = body
+        self.version = version
+        self.uri = uri
+        self.interim = interim
+        self.task = task
+    }
+
+    /// The status.
+    public var status: HTTPResponse.Status { head.status }
+
+    /// The header fields, in the order received.
+    public var fields: HTTPFields {
+        get { head.headerFields }
+        set { head.headerFields = newValue }
+    }
+
+    /// Content-Length as a number, if the field is there.
+    public var contentLength: Int64? {
+        head.headerFields[.contentLength].flatMap { Int64($0) }
+    }
+}

@@ -1,0 +1,78 @@
+public import HTTPTypes
+
+/// The body of a response: chunks, as they arrive, to be read once.
+///
+/// The transfer pauses while the reader is behind (``SessionConfiguration/bodyBufferSize``). Dropping a body that was not
+/// read to its end cancels the transfer and frees its connection. Cancelling the reading task does the same.
+///
+/// ```swift
+/// for try await chunk in response.body { file.write(chunk) }
+/// ```
+public struct ResponseBody: AsyncSequence, Sendable {
+    public typealias Element = [UInt8]
+
+    enum Storage: Sendable {
+        case bytes([UInt8])
+        case transfer(BodyReader)
+        case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
+    }
+
+    let storage: Storage
+    /// How many bytes there will be, if the response said so.
+    public let length: Int64?
+
+    /// A body that is there already.
+    public static func bytes(_ bytes: [UInt8]) -> ResponseBody {
+        ResponseBody(storage: .bytes(bytes), length: Int64(bytes.count))
+    }
+
+    /// A body made by a link from another one, or from anything else.
+    public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> ResponseBody
+    where S.Element == [UInt8], S.Failure == any Error {
+        ResponseBody(storage: .stream(stream), length: length)
+    }
+
+    /// The fields that came after the body. Empty until the body was read to its end.
+    public var trailers: HTTPFields {
+        if case .transfer(let reader) = storage { reader.channel.trailers ?? HTTPFields() } else { HTTPFields() }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        switch storage {
+        case .bytes(let bytes): AsyncIterator(source: .bytes(bytes))
+        case .transfer(let reader): AsyncIterator(source: .transfer(reader))
+        case .stream(let stream): AsyncIterator(source: .stream(stream.makeAsyncIterator()))
+        }
+    }
+
+    /// Yields the chunks.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        enum Source {
+            case bytes([UInt8])
+            case transfer(BodyReader)
+            case stream(any AsyncIteratorProtocol<[UInt8], any Error>)
+            case end
+        }
+
+        var source: Source
+
+        /// The next chunk, never an empty one; nil at the end.
+        /// - Throws: ``CurlewError`` if the body broke off; what came before it was yielded.
+        public mutating func next() async throws -> [UInt8]? {
+            switch source {
+            case .end: return nil
+            case .bytes(let bytes):
+                source = .end
+                return bytes.isEmpty ? nil : bytes
+            case .transfer(let reader):
+                let chunk = try await reader.next()
+                if chunk == nil { source = .end }
+                return chunk
+            case .stream(var iterator):
+                let chunk = try await iterator.next(isolation: #isolation)
+                source = chunk == nil ? .end : .stream(iterator)
+                return chunk
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+/// Reads text into a ``URI``: one pass for the parts, one for what has to be percent-encoded.
+enum URIParser {
+    static func absolute(_ string: String) throws -> URI {
+        let bytes = Array(string.utf8)
+        guard let schemeEnd = schemeEnd(of: bytes) else {
+            throw CurlewError(.invalidURL, "\"\(printable(string))\" is not an absolute URL")
+        }
+        let scheme = String(decoding: bytes[..<schemeEnd], as: UTF8.self).lowercased()
+        guard scheme == "http" || scheme == "https" else {
+            throw CurlewError(.unsupportedScheme, "the scheme \"\(printable(scheme))\" is neither http nor https")
+        }
+        let start = schemeEnd + 3
+        guard bytes.count > start, bytes[schemeEnd + 1] == .slash, bytes[schemeEnd + 2] == .slash else {
+            throw CurlewError(.invalidURL, "\"\(printable(string))\" names no host")
+        }
+        let authorityEnd = bytes[start...].firstIndex { $0 == .slash || $0 == .questionMark || $0 == .numberSign }
+        return try assemble(
+            isSecure: scheme == "https",
+            authority: bytes[start..<(authorityEnd ?? bytes.count)],
+            target: bytes[(authorityEnd ?? bytes.count)...]
+        )
+    }
+
+    /// Where the scheme ends, if the text begins with one (RFC 3986 §3.1).
+    static func schemeEnd(of bytes: [UInt8]) -> Int? {
+        guard let colon = bytes.firstIndex(of: .colon), colon > 0, bytes[0].isLetter else { return nil }
+        let isScheme = bytes[..<colon].allSatisfy {
+            $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+        }
+        return isScheme ? colon : nil
+    }
+
+    private static func assemble(isSecure: Bool, authority: ArraySlice<UInt8>, target: ArraySlice<UInt8>) throws -> URI {
+        var layout = URI.Layout()
+        layout.isSecure = isSecure
+        var hostAndPort = authority
+        var userInformation: String?
+        if let at = authority.lastIndex(of: .at) {
+            userInformation = try decodedUserInformation(authority[..<at])
+            hostAndPort = authority[(at + 1)...]
+        }
+        var text = isSecure ? Array("https://".utf8) : Array("http://".utf8)
+        try appendHost(hostAndPort, to: &text, layout: &layout)
+        layout.authorityEnd = text.count
+
+        let fragmentStart = target.firstIndex(of: .numberSign) ?? target.endIndex
+        let queryStart = target[..<fragmentStart].firstIndex(of: .questionMark) ?? fragmentStart
+        if queryStart == target.startIndex { text.append(.slash) }
+        try appendEncoded(target[..<queryStart], to: &text)
+        layout.pathEnd = text.count
+        try appendEncoded(target[queryStart..<fragmentStart], to: &text)
+        layout.queryEnd = text.count
+        try appendEncoded(target[fragmentStart...], to: &text)
+        return URI(text: String(decoding: text, as: UTF8.self), layout: layout, userInformation: userInformation)
+    }
+
+    private static func appendHost(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8], layout: inout URI.Layout) throws {
+        var hostEnd = bytes.endIndex
+        if bytes.first == .openBracket {
+            guard let close = bytes.firstIndex(of: .closeBracket) else {
+                throw CurlewError(.invalidURL, "an IPv6 address lacks its closing bracket")
+            }
+            hostEnd = close + 1
+        } else if let colon = bytes.firstIndex(of: .colon) {
+            hostEnd = colon
+        }
+        let host = bytes[..<hostEnd]
+        guard !host.isEmpty, host.count <= 1024 else {
+            throw CurlewError(.invalidURL, host.isEmpty ? "the host is empty" : "the host is too long")
+        }
+        let isBracketed = host.first == .openBracket
+        let isValid = host.allSatisfy { isBracketed ? isAddressByte($0) : isHostByte($0) }
+        guard isValid, !isBracketed || host.count > 3 else {
+            throw CurlewError(.invalidURL, "the host \"\(printable(String(decoding: host, as: UTF8.self)))\" is not valid")
+        }
+        let start = text.count
+        text.append(contentsOf: host)
+        layout.host = start..<text.count
+        guard hostEnd < bytes.endIndex else { return }
+        let digits = bytes[(hostEnd + 1)...]
+        guard bytes[hostEnd] == .colon, digits.count <= 5, digits.allSatisfy(\.isDigit) else {
+            throw CurlewError(.invalidURL, "the port is not a number from 0 to 65535")
+        }
+        if digits.isEmpty { return }
+        guard let port = UInt16(String(decoding: digits, as: UTF8.self)) else {
+            throw CurlewError(.invalidURL, "the port is not a number from 0 to 65535")
+        }
+        layout.port = port
+        text.append(.colon)
+        text.append(contentsOf: digits)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        // Non-ASCII text is an internationalised name, which libcurl turns into its ASCII form.
+        byte.isLetter || byte.isDigit || byte >= 0x80 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+            || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
+    }
+
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+        byte.isHexDigit || byte == .colon || byte == UInt8(ascii: ".") || byte == .openBracket || byte == .closeBracket
+    }
+
+    /// Appends path, query or fragment, percent-encoding what may not stand there.
+    private static func appendEncoded(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) throws {
+        for byte in bytes {
+            switch byte {
+            case 0x00...0x1F, 0x7F:
+                throw CurlewError(.invalidURL, "the URL holds a control character")
+            case UInt8(ascii: " "), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+                UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"), 0x80...:
+                text.append(UInt8(ascii: "%"))
+                text.append(hexDigits[Int(byte >> 4)])
+                text.append(hexDigits[Int(byte & 15)])
+            default:
+                text.append(byte)
+            }
+        }
+    }
+
+    private static func decodedUserInformation(_ bytes: ArraySlice<UInt8>) throws -> String {
+        var decoded: [UInt8] = []
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let high = rest[rest.startIndex].hexValue, let low = rest[rest.startIndex + 1].hexValue
+            {
+                decoded.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                decoded.append(byte)
+            }
+        }
+        guard !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }) else {
+            throw CurlewError(.invalidURL, "the user information holds a control character")
+        }
+        return String(decoding: decoded, as: UTF8.self)
+    }
+
+    /// Text fit for an error: no control characters, no password, at most 100 characters.
+    static func printable(_ string: String) -> String {
+        let visible = String(String.UnicodeScalarView(string.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
+        guard let at = visible.lastIndex(of: "@"), let slashes = visible.range(of: "//"), slashes.upperBound <= at else {
+            return String(visible.prefix(100))
+        }
+        return String((visible[..<slashes.upperBound] + "…" + visible[at...]).prefix(100))
+    }
+
+    private static let hexDigits = Array("0123456789ABCDEF".utf8)
+}
+
+extension String {
+    /// The first place of `needle`, without Foundation.
+    fileprivate func range(of needle: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(needle) { return start..<index(start, offsetBy: needle.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

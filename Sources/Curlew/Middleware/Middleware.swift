@@ -1,0 +1,79 @@
+/// One link of a chain: it sees what goes in, may change it, call the rest of the chain, and see what comes back.
+///
+/// A link may answer without calling `next`, call it more than once, or wrap the body that comes back. Most keep the
+/// types, a request in and a response out; a serializer changes them.
+///
+/// ```swift
+/// struct RequestID: Middleware {
+///     func intercept(_ request: Request, next: (Request) async throws -> Response) async throws -> Response {
+///         var request = request
+///         request.fields[.init("X-Request-ID")!] = UUID().uuidString
+///         return try await next(request)
+///     }
+/// }
+/// ```
+public protocol Middleware<Input, Output>: Sendable {
+    associatedtype Input: Sendable
+    associatedtype Output: Sendable
+    /// What the rest of the chain takes.
+    associatedtype NextInput: Sendable = Input
+    /// What the rest of the chain brings.
+    associatedtype NextOutput: Sendable = Output
+
+    /// Handles one call. It runs on the caller's executor, never on the event loop unless the caller does.
+    func intercept(_ input: Input, next: (NextInput) async throws -> NextOutput) async throws -> Output
+}
+
+/// Two links, the first around the second.
+public struct Chain<Outer: Middleware, Inner: Middleware>: Middleware
+where Outer.NextInput == Inner.Input, Outer.NextOutput == Inner.Output {
+    let outer: Outer
+    let inner: Inner
+
+    public func intercept(
+        _ input: Outer.Input, next: (Inner.NextInput) async throws -> Inner.NextOutput
+    ) async throws -> Outer.Output {
+        try await outer.intercept(input) { try await inner.intercept($0, next: next) }
+    }
+}
+
+/// One of two links, chosen when the chain was built.
+public enum EitherMiddleware<First: Middleware, Second: Middleware>: Middleware
+where
+    First.Input == Second.Input, First.Output == Second.Output,
+    First.NextInput == Second.NextInput, First.NextOutput == Second.NextOutput
+{
+    case first(First)
+    case second(Second)
+
+    public func intercept(
+        _ input: First.Input, next: (First.NextInput) async throws -> First.NextOutput
+    ) async throws -> First.Output {
+        switch self {
+        case .first(let link): try await link.intercept(input, next: next)
+        case .second(let link): try await link.intercept(input, next: next)
+        }
+    }
+}
+
+/// A link that may be absent. Only one that keeps the types can be.
+public struct OptionalMiddleware<Link: Middleware>: Middleware
+where Link.NextInput == Link.Input, Link.NextOutput == Link.Output {
+    let link: Link?
+
+    public func intercept(
+        _ input: Link.Input, next: (Link.Input) async throws -> Link.Output
+    ) async throws -> Link.Output {
+        guard let link else { return try await next(input) }
+        return try await link.intercept(input, next: next)
+    }
+}
+
+/// No link at all.
+public struct PassThrough<Input: Sendable, Output: Sendable>: Middleware {
+    public init() {}
+
+    public func intercept(_ input: Input, next: (Input) async throws -> Output) async throws -> Output {
+        try await next(input)
+    }
+}

@@ -1,0 +1,27 @@
+/// How many connections a session keeps. Each event loop of the session has its own pool with these bounds.
+public struct ConnectionLimits: Sendable, Hashable, Codable {
+    /// Connections to one host at a time; what exceeds them waits. 6 by default, as in Foundation. 0 is no limit.
+    public var perHost: Int
+    /// Connections in all. 0, the default, is no limit.
+    public var total: Int
+    /// Connections kept open without a request. 64 by default.
+    public var idle: Int
+    /// How long a connection is kept without a request; whole seconds are used, rounded up. 60 seconds by default.
+    public var idleLifetime: Duration
+    /// Streams on one HTTP/2 connection; the server may allow fewer. 100 by default.
+    public var streamsPerConnection: Int
+
+    public init(
+        perHost: Int = 6,
+        total: Int = 0,
+        idle: Int = 64,
+        idleLifetime: Duration = .seconds(60),
+        streamsPerConnection: Int = 100
+    ) {
+        self.perHost = max(0, perHost)
+        self.total = max(0, total)
+        self.idle = max(0, idle)
+        self.idleLifetime = idleLifetime
+        self.streamsPerConnection = max(1, streamsPerConnection)
+    }
+}

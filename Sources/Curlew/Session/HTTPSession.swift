@@ -1,0 +1,127 @@
+public import HTTPTypes
+
+/// The client: a base URL, fields for every request, a chain of links, and the session that carries it.
+///
+/// It is a value; a copy shares connections and tasks with the original.
+///
+/// ```swift
+/// let api = try HTTPSession(baseURL: "https://api.example.com/v1/") { RequestID() }
+/// let user = try await api.get("users/7", as: User.self)
+/// ```
+public struct HTTPSession: Sendable {
+    typealias Call = @Sendable (Request, (Request) async throws -> Response) async throws -> Response
+
+    /// What relative references are read against; its path ends in a slash.
+    public let baseURL: URI?
+    /// Fields for every request that does not have them itself.
+    public var defaultFields: HTTPFields
+    /// What carries the requests.
+    public let transport: any Transport
+    private let chain: Call?
+    private let limits: ResponseLimits
+
+    /// Makes a client with a session of its own and no links.
+    /// - Parameters:
+    ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
+    ///   - configuration: How the session works.
+    ///   - defaultFields: Fields for every request that does not have them itself.
+    ///   - eventLoops: The loops to run on; none means ``EventLoop/shared``.
+    /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used.
+    public init(
+        baseURL: String? = nil,
+        configuration: SessionConfiguration = SessionConfiguration(),
+        defaultFields: HTTPFields = HTTPFields(),
+        eventLoops: [EventLoop] = []
+    ) throws {
+        self.baseURL = try baseURL.map { try URI($0).asBase() }
+        self.defaultFields = defaultFields
+        transport = try SessionActor(configuration: configuration, eventLoops: eventLoops)
+        limits = configuration.limits
+        chain = nil
+    }
+
+    /// Makes a client with a session of its own and a chain of links.
+    public init<Links: Middleware>(
+        baseURL: String? = nil,
+        configuration: SessionConfiguration = SessionConfiguration(),
+        defaultFields: HTTPFields = HTTPFields(),
+        eventLoops: [EventLoop] = [],
+        @MiddlewareBuilder _ links: () throws -> Links
+    ) throws
+    where
+        Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response
+    {
+        let actor = try SessionActor(configuration: configuration, eventLoops: eventLoops)
+        try self.init(
+            baseURL: baseURL, transport: actor, defaultFields: defaultFields, limits: configuration.limits, links)
+    }
+
+    /// Makes a client over any transport: a session shared with others, or a stub.
+    public init<Links: Middleware>(
+        baseURL: String? = nil,
+        transport: any Transport,
+        defaultFields: HTTPFields = HTTPFields(),
+        limits: ResponseLimits = ResponseLimits(),
+        @MiddlewareBuilder _ links: () throws -> Links
+    ) throws
+    where
+        Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response
+    {
+        self.baseURL = try baseURL.map { try URI($0).asBase() }
+        self.defaultFields = defaultFields
+        self.transport = transport
+        self.limits = limits
+        let links = try links()
+        chain = { request, next in try await links.intercept(request, next: next) }
+    }
+
+    /// The session beneath, if it is one and not a stub.
+    public var session: SessionActor? { transport as? SessionActor }
+
+    /// The absolute URI that `reference` stands for (F21): relative to the base as RFC 3986 §5.2 has it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``; also for a relative reference without a base.
+    public func resolve(_ reference: String) throws -> URI {
+        guard let baseURL else { return try URI(reference).removingDotSegments() }
+        return try baseURL.resolving(reference)
+    }
+
+    /// Sends a request through the chain and waits for the head of its response.
+    public func send(_ request: Request) async throws -> Response {
+        var request = request
+        if !defaultFields.isEmpty { addDefaultFields(to: &request) }
+        guard let chain else { return try await transport.send(request) }
+        return try await chain(request) { try await transport.send($0) }
+    }
+
+    /// Sends a request made from its parts.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - reference: The URL, absolute or relative to ``baseURL``.
+    ///   - body: The body.
+    ///   - fields: Fields of this call; they replace defaults of the same name.
+    ///   - options: Options of this call; what is nil is the session's.
+    public func send(
+        _ method: HTTPRequest.Method,
+        _ reference: String,
+        body: RequestBody = .none,
+        fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(Request(method, try resolve(reference), fields: fields, body: body, options: options))
+    }
+
+    private func addDefaultFields(to request: inout Request) {
+        for field in defaultFields where request.fields[fields: field.name].isEmpty || field.name == .cookie {
+            request.fields.append(field)
+        }
+    }
+
+    /// The most bytes that the typed verbs collect.
+    var collectLimit: ByteCount { limits.collectedBody }
+
+    /// Takes no more tasks, waits for those under way, and closes every connection.
+    /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
+    public func shutdown(deadline: Duration? = nil) async {
+        await session?.shutdown(deadline: deadline)
+    }
+}

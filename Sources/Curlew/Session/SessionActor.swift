@@ -1,0 +1,116 @@
+/// A session: the connections, the tasks under way, the limits and the events that its users share.
+///
+/// It ends by itself when nobody holds it and its last task has ended; ``shutdown(deadline:)`` waits for that.
+/// ``HTTPSession`` is the comfortable way to use one.
+public actor SessionActor {
+    /// How the session works.
+    public nonisolated let configuration: SessionConfiguration
+    private nonisolated let shards: [SessionShard]
+    private nonisolated let connectionDefaults: ConnectionOptions
+    nonisolated let events: EventBroadcaster
+    private static let lastIdentifier = Guarded<UInt64>(0)
+
+    /// - Parameters:
+    ///   - configuration: How the session works.
+    ///   - eventLoops: The loops that carry it, each with a pool of connections of its own; a host keeps to one of them.
+    ///     None means ``EventLoop/shared``.
+    /// - Throws: ``CurlewError`` if the engine or the loop cannot be started, or the configuration cannot be used.
+    public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [EventLoop] = []) throws {
+        self.configuration = configuration
+        connectionDefaults = try ConnectionOptions(configuration)
+        events = EventBroadcaster(bufferSize: configuration.eventBufferSize)
+        let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
+        shards = try loops.map { try SessionShard(loop: $0, configuration: configuration) }
+    }
+
+    deinit {
+        events.finish()
+        for shard in shards {
+            shard.loop.core.execute { shard.assumeIsolated { $0.close() } }
+        }
+    }
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { shards[0].unownedExecutor }
+
+    /// The loop that carries the session, or the first of them.
+    public nonisolated var eventLoop: EventLoop { shards[0].loop }
+
+    // MARK: Tasks
+
+    /// Makes a task that gives its response to the caller. It starts suspended.
+    /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
+    public nonisolated func dataTask(_ request: Request) throws -> TaskActor {
+        do {
+            let prepared = try PreparedRequest(request, configuration: configuration, defaults: connectionDefaults)
+            let number = Self.lastIdentifier.withLock { last in
+                last += 1
+                return last
+            }
+            let task = TaskActor(
+                id: TaskIdentifier(number: number), kind: .data, request: request, prepared: prepared,
+                shard: shard(for: request.uri), session: self)
+            request.options.onTask?(task)
+            return task
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        }
+    }
+
+    private nonisolated func shard(for uri: URI) -> SessionShard {
+        guard shards.count > 1 else { return shards[0] }
+        return shards[Int(uri.origin.hashValue.magnitude % UInt(shards.count))]
+    }
+
+    /// The tasks that were started and have not ended, in the order in which they were made.
+    public nonisolated func tasks(_ kind: TaskKind? = nil) async -> [TaskActor] {
+        var found: [TaskActor] = []
+        for shard in shards { found += await shard.tasks }
+        return found.filter { kind == nil || $0.kind == kind }.sorted { $0.id < $1.id }
+    }
+
+    /// What happens in the session from now on.
+    public nonisolated var eventSequence: EventSequence { EventSequence(broadcaster: events) }
+
+    /// How many connections are open, idle ones included.
+    public nonisolated func connectionCount() async -> Int {
+        var count = 0
+        for shard in shards { count += await shard.connectionCount }
+        return count
+    }
+
+    /// Closes the connections that are kept without a request, on each loop where none is under way.
+    public nonisolated func closeIdleConnections() async {
+        for shard in shards { await shard.closeIdleConnections() }
+    }
+
+    // MARK: Ends
+
+    /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on.
+    public nonisolated func invalidate(cancelling: Bool) async {
+        for shard in shards { await shard.invalidate(cancelling: cancelling) }
+        events.publish(SessionEvent(kind: .invalidated, task: nil, error: nil, metrics: nil))
+    }
+
+    /// Takes no more tasks, waits for those under way, and closes every connection.
+    /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
+    public nonisolated func shutdown(deadline: Duration? = nil) async {
+        await invalidate(cancelling: false)
+        let shards = shards
+        let limit = deadline.map { deadline in
+            Task.detached {
+                try await Task.sleep(for: deadline)
+                for shard in shards { await shard.invalidate(cancelling: true) }
+            }
+        }
+        for shard in shards { await shard.whenEmpty() }
+        limit?.cancel()
+        for shard in shards { await shard.close() }
+        events.finish()
+    }
+}
+
+extension SessionActor: Transport {
+    public nonisolated func send(_ request: Request) async throws -> Response {
+        try await dataTask(request).run()
+    }
+}

@@ -1,0 +1,28 @@
+/// How a session works: a value that can be compared, copied, stored and sent.
+public struct SessionConfiguration: Sendable, Hashable, Codable {
+    /// How long to wait for what.
+    public var timeouts = Timeouts()
+    /// How many connections to keep.
+    public var connections = ConnectionLimits()
+    /// Bounds on what a response may send.
+    public var limits = ResponseLimits()
+    /// Which versions of HTTP to use.
+    public var protocolChoice = ProtocolChoice.negotiated
+    /// Where to connect to, and from where.
+    public var route = Route()
+    /// Whom to trust at the other end.
+    public var security = SecurityPolicy.system
+    /// How much of a body may wait for its reader, or for the network, before its transfer pauses. 1 MiB by default.
+    public var bodyBufferSize: ByteCount = .mebibytes(1)
+    /// The size of the buffer that sockets are read into: 1 KiB to 10 MiB, 256 KiB by default.
+    public var readBufferSize: ByteCount = .kibibytes(256)
+    /// How many tasks may be under way at a time on each event loop of the session; what exceeds it waits its turn.
+    /// 20,000 by default.
+    public var tasksInFlight = 20_000
+    /// The shortest time between two elements of a task's progress. 50 ms by default: 20 a second.
+    public var progressInterval: Duration = .milliseconds(50)
+    /// How many events wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
+    public var eventBufferSize = 1000
+
+    public init() {}
+}

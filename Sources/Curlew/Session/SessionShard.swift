@@ -1,0 +1,130 @@
+/// The part of a session that lives on one loop: its connections, the tasks under way, and those that wait their turn.
+actor SessionShard {
+    nonisolated let loop: EventLoop
+    nonisolated let progressInterval: Duration
+    private let multi: MultiHandle
+    private let limit: Int
+    private var live: [TaskIdentifier: TaskActor] = [:]
+    private var inFlight = 0
+    private var waiting: [TaskActor?] = []
+    private var firstWaiting = 0
+    private var places: [TaskIdentifier: Int] = [:]
+    private var isInvalidated = false
+    private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
+    private let queueTimer = QueueTimer()
+
+    init(loop: EventLoop, configuration: SessionConfiguration) throws {
+        self.loop = loop
+        progressInterval = configuration.progressInterval
+        limit = max(1, configuration.tasksInFlight)
+        multi = try MultiHandle(core: loop.core, limits: configuration.connections)
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// The tasks that were started and have not ended.
+    var tasks: [TaskActor] { Array(live.values) }
+
+    /// How many connections are open, idle ones included.
+    var connectionCount: Int { multi.connectionCount }
+
+    /// Starts a task now, or when its turn comes.
+    func start(_ task: TaskActor) {
+        live[task.id] = task
+        if isInvalidated {
+            task.assumeIsolated { $0.abort(CurlewError(.sessionInvalidated, "the session takes no more tasks")) }
+        } else if inFlight < limit {
+            begin(task)
+        } else {
+            places[task.id] = waiting.count
+            waiting.append(task)
+            queueTimer.shard = self
+            let deadline = task.assumeIsolated { $0.queueDeadline }
+            if deadline < queueTimer.deadline { loop.core.timers.set(queueTimer, to: deadline) }
+        }
+    }
+
+    private func begin(_ task: TaskActor) {
+        inFlight += 1
+        task.assumeIsolated { $0.begin(on: multi) }
+    }
+
+    /// A task has ended, wherever it was.
+    func ended(_ task: TaskActor) {
+        guard live.removeValue(forKey: task.id) != nil else { return }
+        if let place = places.removeValue(forKey: task.id) {
+            waiting[place] = nil
+        } else {
+            inFlight = max(0, inFlight - 1)
+        }
+        beginWaiting()
+        if live.isEmpty {
+            emptyWaiters.forEach { $0.resume() }
+            emptyWaiters = []
+        }
+    }
+
+    private func beginWaiting() {
+        while inFlight < limit, firstWaiting < waiting.count {
+            let task = waiting[firstWaiting]
+            waiting[firstWaiting] = nil
+            firstWaiting += 1
+            guard let task else { continue }
+            places[task.id] = nil
+            begin(task)
+        }
+        if places.isEmpty {
+            waiting = []
+            firstWaiting = 0
+            loop.core.timers.remove(queueTimer)
+        }
+    }
+
+    /// Ends the tasks that have waited for longer than they may take in all.
+    fileprivate func endOverdue() {
+        let now = Instant.now
+        var next = Instant.distantFuture
+        for task in waiting[firstWaiting...].compactMap({ $0 }) {
+            let deadline = task.assumeIsolated { $0.queueDeadline }
+            if deadline <= now {
+                let error = CurlewError(.totalTimeout, "still waiting for its turn when its time was over")
+                task.assumeIsolated { $0.abort(error) }
+            } else {
+                next = min(next, deadline)
+            }
+        }
+        loop.core.timers.set(queueTimer, to: next)
+    }
+
+    /// Takes no more tasks; by choice ends those there are.
+    func invalidate(cancelling: Bool) {
+        isInvalidated = true
+        guard cancelling else { return }
+        for task in live.values.sorted(by: { $0.id < $1.id }) {
+            task.assumeIsolated { $0.abort(CurlewError(.sessionInvalidated, "the session was invalidated")) }
+        }
+    }
+
+    /// Waits until no task is left.
+    func whenEmpty() async {
+        guard !live.isEmpty else { return }
+        await withCheckedContinuation { emptyWaiters.append($0) }
+    }
+
+    /// Closes every connection. Nothing can be started afterwards.
+    func close() {
+        isInvalidated = true
+        loop.core.timers.remove(queueTimer)
+        multi.close()
+    }
+
+    /// Closes the connections that no request uses, if none is in use.
+    func closeIdleConnections() { multi.closeIdleConnections() }
+}
+
+/// Looks after the deadlines of tasks that wait their turn.
+private final class QueueTimer: LoopTimer {
+    weak var shard: SessionShard?
+
+    override func fire() { shard?.assumeIsolated { $0.endOverdue() } }
+}

@@ -1,0 +1,61 @@
+/// Hands the newest progress to whoever waits for it, on the loop, and no more often than asked.
+///
+/// Not `Sendable`: it belongs to its task.
+final class ProgressPublisher: LoopTimer {
+    struct Waiter {
+        let ticket: UInt64
+        let continuation: UnsafeContinuation<ProgressPublisher.Element, Never>
+    }
+    /// A value and its number; the number grows with each change.
+    typealias Element = (value: TaskProgress, version: UInt64)?
+
+    private(set) var latest: TaskProgress
+    private(set) var version: UInt64 = 1
+    private let core: LoopCore
+    private let interval: Duration
+    private var earliest = Instant(nanoseconds: 0)
+    private var waiters: [Waiter] = []
+
+    init(_ latest: TaskProgress, timers core: LoopCore, interval: Duration) {
+        self.latest = latest
+        self.core = core
+        self.interval = interval
+    }
+
+    func publish(_ progress: TaskProgress) {
+        latest = progress
+        version += 1
+        guard !waiters.isEmpty else { return }
+        if earliest <= .now { fire() } else { core.timers.set(self, to: earliest) }
+    }
+
+    func finish(_ progress: TaskProgress) {
+        latest = progress
+        version += 1
+        fire()
+    }
+
+    /// Tells all who wait.
+    override func fire() {
+        core.timers.remove(self)
+        let told = waiters
+        waiters = []
+        earliest = Instant.now.advanced(by: interval.nanosecondsClamped)
+        for waiter in told { waiter.continuation.resume(returning: (latest, version)) }
+    }
+
+    func wait(after seen: UInt64, ticket: UInt64, _ continuation: UnsafeContinuation<Element, Never>) {
+        if seen < version, latest.isFinished || seen == 0 || earliest <= .now {
+            earliest = Instant.now.advanced(by: interval.nanosecondsClamped)
+            continuation.resume(returning: (latest, version))
+            return
+        }
+        waiters.append(Waiter(ticket: ticket, continuation: continuation))
+        if seen < version { core.timers.set(self, to: earliest) }
+    }
+
+    func cancel(ticket: UInt64) {
+        guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return }
+        waiters.remove(at: index).continuation.resume(returning: nil)
+    }
+}

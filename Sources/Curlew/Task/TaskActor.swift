@@ -1,0 +1,322 @@
+public import HTTPTypes
+
+/// One exchange: made by a session, run on its event loop, ended exactly once.
+///
+/// A task starts suspended. ``resume()``, ``suspend()`` and ``cancel()`` may be called at any moment, from any thread,
+/// any number of times. Nobody has to hold a task that runs: the session does, until its response has been read.
+///
+/// ```swift
+/// let task = try session.dataTask(Request(.get, "https://example.com/"))
+/// task.resume()
+/// let response = try await task.response()
+/// ```
+public actor TaskActor {
+    /// The number of the task.
+    public nonisolated let id: TaskIdentifier
+    /// What the task is for.
+    public nonisolated let kind: TaskKind
+    /// The request as it was given.
+    public nonisolated let request: Request
+
+    nonisolated let loop: EventLoop
+    private let prepared: PreparedRequest
+    private let channel: BodyChannel
+    private let shard: SessionShard
+    /// Until the end, so that a session lives as long as its tasks run.
+    private var session: SessionActor?
+
+    private var lifecycle = TaskLifecycle()
+    private var transfer: Transfer?
+    private var startedAt = Instant.now
+    private var pump: Task<Void, Never>?
+    private var sources = 0
+
+    private var hasHead = false
+    private var response: Response?
+    private var end: CurlewError?
+    private var firstWaiter: UnsafeContinuation<Response, any Error>?
+    private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
+
+    private var interimSeen = 0
+    private var interim: [HTTPResponse] = []
+    private var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
+    private var attempts: [AttemptMetrics] = []
+    private var latest = TaskProgress()
+    private var progressPublisher: ProgressPublisher?
+    private var lastTicket: UInt64 = 0
+
+    init(
+        id: TaskIdentifier, kind: TaskKind, request: Request, prepared: PreparedRequest, shard: SessionShard,
+        session: SessionActor
+    ) {
+        self.id = id
+        self.kind = kind
+        self.request = request
+        self.prepared = prepared
+        self.shard = shard
+        self.session = session
+        loop = shard.loop
+        channel = BodyChannel(capacity: prepared.bodyBufferSize)
+    }
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// The caller's word for the task (``RequestOptions/tag``).
+    public nonisolated var tag: String? { request.options.tag }
+
+    // MARK: Steering
+
+    /// Starts the task, or lets its bytes flow again.
+    public nonisolated func resume() { onLoop { $0.handle(.resume) } }
+
+    /// Stops the bytes in both directions until ``resume()``. Meanwhile the idle timeout does not run; the total does.
+    public nonisolated func suspend() { onLoop { $0.handle(.suspend) } }
+
+    /// Ends the task with ``ErrorCode/cancelled``, unless it has ended.
+    public nonisolated func cancel() { onLoop { $0.handle(.cancel) } }
+
+    nonisolated func readerMadeRoom() { onLoop { $0.transfer?.readerMadeRoom() } }
+
+    private nonisolated func onLoop(_ action: @escaping @Sendable (isolated TaskActor) -> Void) {
+        loop.core.execute { self.assumeIsolated(action) }
+    }
+
+    // MARK: Looking
+
+    /// Where the task is in its life.
+    public var state: TaskState { lifecycle.state }
+
+    /// The figures of the attempts that have ended.
+    public var metrics: TaskMetrics { TaskMetrics(attempts: attempts) }
+
+    /// How far the task has got at this moment.
+    public var currentProgress: TaskProgress { latest }
+
+    /// The interim responses (1xx), those that have come and those to come, at most ``ResponseLimits/interimResponses``.
+    /// It ends when the final head arrives or the task ends.
+    public var interimResponses: AsyncStream<HTTPResponse> {
+        let (stream, continuation) = AsyncStream.makeStream(of: HTTPResponse.self)
+        interim.forEach { continuation.yield($0) }
+        if hasHead || lifecycle.state.isEnd { continuation.finish() } else { interimListeners.append(continuation) }
+        return stream
+    }
+
+    // MARK: The response
+
+    /// Waits for the head of the response. Cancelling the waiting task cancels the exchange.
+    ///
+    /// All who wait when the head arrives get the same response; its body can be read once. Whoever asks later gets
+    /// ``ErrorCode/responseAlreadyTaken``.
+    public nonisolated func response() async throws -> Response { try await awaitResponse(resuming: false) }
+
+    /// Starts the task and waits for the head.
+    nonisolated func run() async throws -> Response { try await awaitResponse(resuming: true) }
+
+    private nonisolated func awaitResponse(resuming: Bool) async throws -> Response {
+        try await withTaskCancellationHandler {
+            // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
+            try await withUnsafeThrowingContinuation { continuation in
+                onLoop { task in
+                    task.wait(with: continuation)
+                    if resuming { task.handle(.resume) }
+                }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    private func wait(with continuation: UnsafeContinuation<Response, any Error>) {
+        if let response {
+            self.response = nil
+            continuation.resume(returning: response)
+        } else if let end {
+            continuation.resume(throwing: end)
+        } else if hasHead {
+            continuation.resume(throwing: CurlewError(.responseAlreadyTaken, "the response was given to another caller"))
+        } else if firstWaiter == nil {
+            firstWaiter = continuation
+        } else {
+            moreWaiters.append(continuation)
+        }
+    }
+
+    private func resolveWaiters(_ result: Result<Response, CurlewError>) -> Bool {
+        guard let first = firstWaiter else { return false }
+        firstWaiter = nil
+        first.resume(with: result)
+        for waiter in moreWaiters { waiter.resume(with: result) }
+        moreWaiters = []
+        return true
+    }
+
+    // MARK: Life
+
+    private func handle(_ event: TaskLifecycle.Event) {
+        switch lifecycle.handle(event) {
+        case .nothing, .announceEnd: break
+        case .start:
+            startedAt = .now
+            publish(.resumed)
+            shard.assumeIsolated { $0.start(self) }
+        case .hold:
+            transfer?.setSuspended(true)
+            publish(.suspended)
+        case .release:
+            transfer?.setSuspended(false)
+            publish(.resumed)
+        case .abort: abort(CurlewError(.cancelled, "the task was cancelled"))
+        case .announceCancellation: announce(CurlewError(.cancelled, "the task was cancelled"))
+        }
+    }
+
+    /// Its turn has come: hands the exchange to the engine.
+    func begin(on multi: MultiHandle) {
+        let transfer = Transfer(request: prepared, channel: channel, multi: multi, observer: self)
+        transfer.totalDeadline = startedAt.advanced(byLimit: prepared.timeouts.total)
+        transfer.queued = startedAt.duration(to: .now)
+        self.transfer = transfer
+        if lifecycle.state == .suspended { transfer.holds.insert(.suspended) }
+        transfer.begin()
+    }
+
+    /// When the task gives up waiting in the session's queue.
+    var queueDeadline: Instant { startedAt.advanced(byLimit: prepared.timeouts.total) }
+
+    /// Ends the exchange, or the waiting for it.
+    func abort(_ error: CurlewError) {
+        if let transfer {
+            transfer.fail(error)
+        } else {
+            announce(error)
+        }
+    }
+
+    /// The end, once: everybody who waits is told, and the place in the session becomes free.
+    private func announce(_ error: CurlewError?) {
+        let state: TaskState = error == nil ? .completed : error?.code == .cancelled ? .cancelled : .failed
+        if !lifecycle.state.isEnd { _ = lifecycle.handle(.finish(state)) }
+        end = error?.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        pump?.cancel()
+        pump = nil
+        attempts = transfer?.attempts ?? []
+        transfer = nil
+        if let end {
+            channel.finish(.failure(end))
+            _ = resolveWaiters(.failure(end))
+        }
+        interimListeners.forEach { $0.finish() }
+        interimListeners = []
+        latest.isFinished = true
+        progressPublisher?.finish(latest)
+        publish(.completed)
+        shard.assumeIsolated { $0.ended(self) }
+        session = nil
+    }
+
+    private func publish(_ kind: SessionEvent.Kind) {
+        guard let session, session.events.hasListeners else { return }
+        session.events.publish(
+            SessionEvent(kind: kind, task: self, error: end, metrics: kind == .completed ? metrics : nil))
+    }
+}
+
+extension TaskActor: TransferObserver {
+    nonisolated func transferAdvanced(_ transfer: Transfer) {
+        assumeIsolated { $0.take(transfer) }
+    }
+
+    private func take(_ transfer: Transfer) {
+        takeInterim(transfer)
+        if !hasHead, let head = transfer.head {
+            hasHead = true
+            deliverHead(head, transfer)
+        }
+        takeCounts(transfer)
+        guard let outcome = transfer.outcome else { return }
+        switch outcome {
+        case .success: announce(nil)
+        case .failure(let error): announce(error)
+        }
+    }
+
+    private func takeInterim(_ transfer: Transfer) {
+        while interimSeen < transfer.interim.count {
+            let response = transfer.interim[interimSeen]
+            interimSeen += 1
+            interim.append(response)
+            interimListeners.forEach { $0.yield(response) }
+        }
+    }
+
+    private func deliverHead(_ head: HTTPResponse, _ transfer: Transfer) {
+        interimListeners.forEach { $0.finish() }
+        interimListeners = []
+        latest.received.total = expectedLength(of: head, transfer)
+        let body = ResponseBody(
+            storage: .transfer(BodyReader(channel: channel, task: self)), length: latest.received.total)
+        let response = Response(
+            head: head, body: body, version: transfer.parser.version, uri: request.uri, interim: interim, task: self)
+        if !resolveWaiters(.success(response)) { self.response = response }
+    }
+
+    private func expectedLength(of head: HTTPResponse, _ transfer: Transfer) -> Int64? {
+        if request.method == .head || head.status.code == 204 || head.status.code == 304 { return 0 }
+        return transfer.parser.framing.contentLength
+    }
+
+    private func takeCounts(_ transfer: Transfer) {
+        let sent = transfer.sentBody
+        let received = transfer.receivedBody
+        guard latest.sent.wire != sent || latest.received.wire != received else { return }
+        latest.sent.wire = sent
+        latest.sent.decoded = sent
+        latest.sent.total = prepared.contentLength
+        latest.received.wire = received
+        latest.received.decoded = received
+        progressPublisher?.publish(latest)
+    }
+
+    nonisolated func bodySource(for transfer: Transfer) -> UploadSource? {
+        assumeIsolated { $0.makeSource(transfer) }
+    }
+
+    /// Not asked before the engine wants the first byte: a connection that fails costs a stream nothing.
+    private func makeSource(_ transfer: Transfer) -> UploadSource? {
+        sources += 1
+        guard sources == 1 || prepared.body.isReplayable else { return nil }
+        switch prepared.body.source {
+        case .none: return UploadSource.none
+        case .bytes(let bytes): return .bytes(bytes)
+        case let source:
+            let channel = UploadChannel(capacity: prepared.bodyBufferSize) { [loop] in
+                loop.core.execute { transfer.bodyArrived() }
+            }
+            pump?.cancel()
+            let length = prepared.contentLength
+            pump = Task.detached { await UploadPump.run(source, length: length, into: channel) }
+            return .channel(channel)
+        }
+    }
+}
+
+extension TaskActor {
+    /// The task's progress: the newest value whenever it is asked for, at most as often as
+    /// ``SessionConfiguration/progressInterval`` allows, and one last element when the task has ended, however it did.
+    public nonisolated var progress: ProgressSequence { ProgressSequence(task: self) }
+
+    func takeTicket() -> UInt64 {
+        lastTicket += 1
+        return lastTicket
+    }
+
+    nonisolated func cancelProgress(ticket: UInt64) { onLoop { $0.progressPublisher?.cancel(ticket: ticket) } }
+
+    func subscribe() -> ProgressPublisher {
+        if let progressPublisher { return progressPublisher }
+        let made = ProgressPublisher(latest, timers: loop.core, interval: shard.progressInterval)
+        if lifecycle.state.isEnd { made.finish(latest) }
+        progressPublisher = made
+        return made
+    }
+}

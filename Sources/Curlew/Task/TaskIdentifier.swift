@@ -1,0 +1,20 @@
+/// The number of a task, unique within the process and never used again.
+public struct TaskIdentifier: Sendable, Hashable, Comparable, CustomStringConvertible {
+    let number: UInt64
+
+    public var description: String { "task-\(number)" }
+
+    public static func < (left: TaskIdentifier, right: TaskIdentifier) -> Bool { left.number < right.number }
+}
+
+/// What a task is for.
+public struct TaskKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The response goes to the caller.
+    public static let data = TaskKind(rawValue: "data")
+
+    public var description: String { rawValue }
+}

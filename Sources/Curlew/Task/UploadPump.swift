@@ -1,0 +1,110 @@
+internal import Dispatch
+internal import Glibc
+
+/// Feeds the body of one attempt into the channel that the loop reads from, off the loop.
+enum UploadPump {
+    /// How much is read from a file at a time.
+    private static let filePart = 256 << 10
+
+    /// Runs until the body has ended, failed, or nobody wants it any more.
+    /// - Parameter length: The bytes that were promised.
+    static func run(_ source: RequestBody.Source, length: Int64?, into channel: UploadChannel) async {
+        do {
+            switch source {
+            case .none, .bytes: break
+            case .file(let path, let offset, _):
+                try await pumpFile(path, offset: offset, length: length ?? 0, into: channel)
+            case .factory(let make): try await pump(try await make(), length: length, into: channel)
+            case .once(let oneShot):
+                guard let stream = await oneShot.take() else {
+                    throw CurlewError(.bodyNotReplayable, "the body was read before and cannot be read again")
+                }
+                try await pump(stream, length: length, into: channel)
+            }
+            channel.finish(.success(()))
+        } catch let error as CurlewError {
+            channel.finish(.failure(error))
+        } catch {
+            channel.finish(.failure(CurlewError(.bodyFailed, "the request's body failed", underlying: error)))
+        }
+    }
+
+    /// Passes the chunks on. The one that completes the promised length waits until the stream has ended, so that a
+    /// stream that is too long fails before the first byte too many.
+    private static func pump(
+        _ stream: RequestBody.Stream, length: Int64?, into channel: UploadChannel
+    ) async throws {
+        try await pump(opened: stream, length: length, into: channel)
+    }
+
+    private static func pump<S: AsyncSequence>(
+        opened stream: S, length: Int64?, into channel: UploadChannel
+    ) async throws where S.Element == [UInt8] {
+        var count: Int64 = 0
+        var held: [UInt8]?
+        for try await chunk in stream where !chunk.isEmpty {
+            count += Int64(chunk.count)
+            if let length, count > length {
+                throw CurlewError(.bodyLengthMismatch, "the body has more than the \(length) bytes that it promised")
+            }
+            if count == length {
+                held = chunk
+            } else if await !channel.write(chunk) {
+                return
+            }
+        }
+        if let held { _ = await channel.write(held) }
+    }
+
+    private static func pumpFile(
+        _ path: String, offset: Int64, length: Int64, into channel: UploadChannel
+    ) async throws {
+        let file = try await FileReader(path: path)
+        var position = offset
+        let end = offset + length
+        while position < end {
+            let chunk = try await file.read(at: position, count: Int(min(Int64(filePart), end - position)))
+            guard !chunk.isEmpty else {
+                throw CurlewError(.bodyLengthMismatch, "the file became shorter while it was sent")
+            }
+            position += Int64(chunk.count)
+            guard await channel.write(chunk) else { return }
+        }
+    }
+}
+
+/// A file read on a queue of its own, so that a slow disk holds up neither the loop nor Swift's threads.
+private final class FileReader: Sendable {
+    private let descriptor: Int32
+    private let queue = DispatchQueue(label: "curlew.file")
+
+    init(path: String) async throws {
+        let queue = self.queue
+        descriptor = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: open(path, O_RDONLY | O_CLOEXEC)) }
+        }
+        guard descriptor >= 0 else {
+            throw CurlewError(.bodyFailed, "the file to send cannot be opened")
+        }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func read(at offset: Int64, count: Int) async throws -> [UInt8] {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [descriptor] in
+                var status: Int32 = 0
+                let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
+                    let result = pread(descriptor, space.baseAddress, count, off_t(offset))
+                    status = result < 0 ? errno : 0
+                    filled = max(0, result)
+                }
+                if status == 0 {
+                    continuation.resume(returning: bytes)
+                } else {
+                    continuation.resume(throwing: CurlewError(.bodyFailed, "the file to send: \(describe(status))"))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+internal import HTTPTypes
+
+/// The body of a response on its way from the loop to its reader, who may be on any thread.
+///
+/// Bounded: when `capacity` is reached the loop pauses the transfer, and the reader wakes it once half is free.
+/// `@unchecked Sendable`: everything is under `lock`.
+final class BodyChannel: @unchecked Sendable {
+    typealias Waiter = UnsafeContinuation<[UInt8]?, any Error>
+
+    /// What a reader finds.
+    enum Taken {
+        /// A chunk, and whether the transfer should be woken.
+        case chunk([UInt8], resumes: Bool)
+        case end
+        case failure(CurlewError)
+        case nothing
+    }
+
+    private let lock = Lock()
+    private let capacity: Int
+    private var chunks: [[UInt8]] = []
+    private var first = 0
+    private var buffered = 0
+    private var isPaused = false
+    private var end: Result<HTTPFields, CurlewError>?
+    private var waiter: Waiter?
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    // MARK: The loop's side
+
+    /// Whether `count` more bytes may be buffered; if not, the transfer pauses and the reader will wake it.
+    func admits(_ count: Int, pending: Int) -> Bool {
+        lock.withLock {
+            let total = buffered + pending
+            if total == 0 || total + count <= capacity || end != nil { return true }
+            isPaused = true
+            return false
+        }
+    }
+
+    func append(_ chunk: [UInt8]) {
+        let waiting: Waiter? = lock.withLock {
+            guard let waiter else {
+                chunks.append(chunk)
+                buffered += chunk.count
+                return nil
+            }
+            self.waiter = nil
+            return waiter
+        }
+        waiting?.resume(returning: chunk)
+    }
+
+    /// Ends the body once; what was buffered can still be read.
+    func finish(_ result: Result<HTTPFields, CurlewError>) {
+        let waiting: Waiter? = lock.withLock {
+            guard end == nil else { return nil }
+            end = result
+            defer { waiter = nil }
+            return waiter
+        }
+        switch result {
+        case .success: waiting?.resume(returning: nil)
+        case .failure(let error): waiting?.resume(throwing: error)
+        }
+    }
+
+    // MARK: The reader's side
+
+    /// The next chunk, if there is one without waiting.
+    func take() -> Taken { lock.withLock { takeLocked() } }
+
+    private func takeLocked() -> Taken {
+        if first < chunks.count {
+            let chunk = chunks[first]
+            chunks[first] = []
+            first += 1
+            if first == chunks.count || first > 64 {
+                chunks.removeFirst(first)
+                first = 0
+            }
+            buffered -= chunk.count
+            let resumes = isPaused && buffered <= capacity / 2
+            if resumes { isPaused = false }
+            return .chunk(chunk, resumes: resumes)
+        }
+        switch end {
+        case .success: return .end
+        case .failure(let error): return .failure(error)
+        case nil: return .nothing
+        }
+    }
+
+    /// Waits for the next chunk with `waiter`, unless there is something at once.
+    /// - Returns: What there was; `nothing` if the waiter was kept.
+    func wait(_ waiter: Waiter) -> Taken {
+        lock.withLock {
+            let taken = takeLocked()
+            guard case .nothing = taken else { return taken }
+            guard self.waiter == nil else {
+                return .failure(CurlewError(.responseAlreadyTaken, "two readers wait for one body"))
+            }
+            self.waiter = waiter
+            return .nothing
+        }
+    }
+
+    /// The trailers, once the body has ended well.
+    var trailers: HTTPFields? {
+        lock.withLock {
+            if case .success(let trailers) = end { trailers } else { nil }
+        }
+    }
+
+    var isFinished: Bool { lock.withLock { end != nil } }
+}

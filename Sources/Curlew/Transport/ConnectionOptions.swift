@@ -1,0 +1,110 @@
+internal import CLibcurl
+
+/// The options of an easy handle that change rarely. One value serves a session; a request with options of its own gets
+/// another. Handles remember which one they carry, so that nothing is set twice.
+///
+/// `@unchecked Sendable`: the lists are built once and then only read.
+final class ConnectionOptions: @unchecked Sendable {
+    struct Values: Equatable {
+        var connectTimeout = 0
+        var readBufferSize = 0
+        var idleLifetime = 0
+        var route = Route()
+        var security = SecurityPolicy.system
+        var keepAlive = true
+    }
+
+    let values: Values
+    private let connectTo: FieldList?
+    private let resolve: FieldList?
+
+    init(_ configuration: SessionConfiguration) throws {
+        values = Values(
+            connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
+            readBufferSize: configuration.readBufferSize.bytes,
+            idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
+            route: configuration.route,
+            security: configuration.security
+        )
+        (connectTo, resolve) = try Self.lists(values.route)
+    }
+
+    private init(_ values: Values) throws {
+        self.values = values
+        (connectTo, resolve) = try Self.lists(values.route)
+    }
+
+    /// These options, or another value where the request has its own.
+    func overridden(by options: RequestOptions, timeouts: Timeouts) throws -> ConnectionOptions {
+        guard options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil else {
+            return self
+        }
+        var changed = values
+        changed.connectTimeout = timeouts.connect.millisecondsRoundedUp
+        if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
+        if let route = options.route { changed.route = route }
+        return changed == values ? self : try ConnectionOptions(changed)
+    }
+
+    /// Host overrides are written as a redirection to a name that stands for exactly these addresses: libcurl keeps what
+    /// `CURLOPT_RESOLVE` says for every later transfer, and an override must not leak into other requests.
+    private static func lists(_ route: Route) throws -> (connectTo: FieldList?, resolve: FieldList?) {
+        guard !route.hosts.isEmpty || !route.redirections.isEmpty else { return (nil, nil) }
+        let connectTo = FieldList()
+        let resolve = FieldList()
+        for override in route.hosts {
+            guard !override.addresses.isEmpty else {
+                throw CurlewError(.invalidRequest, "a host override has no address")
+            }
+            let addresses = override.addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+            let list = addresses.joined(separator: ",")
+            try check([override.host, list])
+            let alias = "\(hex(fingerprint(list))).addresses.invalid"
+            try connectTo.append(line: "\(override.host):\(override.port):\(alias):\(override.port)")
+            try resolve.append(line: "\(alias):\(override.port):\(list)")
+        }
+        for redirection in route.redirections {
+            try check([redirection.host ?? "", redirection.toHost])
+            let from = "\(redirection.host ?? ""):\(redirection.port.map(String.init) ?? "")"
+            try connectTo.append(line: "\(from):\(redirection.toHost):\(redirection.toPort)")
+        }
+        return (connectTo, resolve)
+    }
+
+    private static func check(_ names: [String]) throws {
+        let allowed = { (byte: UInt8) in byte > 0x20 && byte != 0x7F && byte != .slash && byte != .at }
+        guard names.allSatisfy({ $0.utf8.allSatisfy(allowed) }) else {
+            throw CurlewError(.invalidRequest, "a route holds a character that no host has")
+        }
+    }
+
+    /// FNV-1a, 64 bits: the same text has the same name in every run.
+    private static func fingerprint(_ text: String) -> UInt64 {
+        text.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+    }
+
+    private static func hex(_ value: UInt64) -> String { "a" + String(value, radix: 16) }
+
+    /// Sets every option on a handle that carried other ones.
+    func apply(to easy: EasyHandle) throws {
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.connectTimeout == 0 ? Int(Int32.max) : values.connectTimeout)
+        try easy.set(CURLOPT_BUFFERSIZE, min(max(values.readBufferSize, 1024), 10 << 20))
+        try easy.set(CURLOPT_MAXAGE_CONN, max(1, (values.idleLifetime + 999) / 1000))
+        try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)
+        try easy.set(CURLOPT_INTERFACE, values.route.localInterface)
+        try easy.set(CURLOPT_IPRESOLVE, values.route.addressFamily.engineValue)
+        try easy.set(CURLOPT_CONNECT_TO, connectTo?.head)
+        try easy.set(CURLOPT_RESOLVE, resolve?.head)
+        try values.security.apply(to: easy)
+    }
+}
+
+extension Route.AddressFamily {
+    fileprivate var engineValue: Int {
+        switch self {
+        case .any: Int(CURL_IPRESOLVE_WHATEVER)
+        case .ipv4: Int(CURL_IPRESOLVE_V4)
+        case .ipv6: Int(CURL_IPRESOLVE_V6)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+internal import CLibcurl
+
+extension EasyHandle {
+    func set(_ option: CURLoption, _ value: Int) throws {
+        try check(curlew_easy_set_long(raw, option, value), option)
+    }
+
+    func set(offset value: Int64, _ option: CURLoption) throws {
+        try check(curlew_easy_set_offset(raw, option, curl_off_t(value)), option)
+    }
+
+    /// libcurl copies the string.
+    func set(_ option: CURLoption, _ value: String?) throws {
+        if let value {
+            try check(value.withCString { curlew_easy_set_string(raw, option, $0) }, option)
+        } else {
+            try check(curlew_easy_set_string(raw, option, nil), option)
+        }
+    }
+
+    /// libcurl keeps the pointer: what it points to must live until another is set.
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws {
+        try check(curlew_easy_set_pointer(raw, option, value), option)
+    }
+
+    /// libcurl keeps the list: it must live until another is set.
+    func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) throws {
+        try check(curlew_easy_set_list(raw, option, value), option)
+    }
+
+    /// libcurl copies the bytes.
+    func set(_ option: CURLoption, blob bytes: [UInt8]) throws {
+        var copy = bytes
+        let code = copy.withUnsafeMutableBytes { curlew_easy_set_blob(raw, option, $0.baseAddress, $0.count) }
+        try check(code, option)
+    }
+
+    func check(_ code: CURLcode, _ option: CURLoption) throws {
+        guard code != CURLE_OK else { return }
+        let known = ErrorCode(code)
+        let reason = String(cString: curl_easy_strerror(code))
+        throw CurlewError(
+            known == .engineFailed ? .unsupported : known,
+            "libcurl refuses option \(option.rawValue): \(reason)"
+        )
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return curlew_easy_get_long(raw, info, &value) == CURLE_OK ? value : 0
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        return curlew_easy_get_offset(raw, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+
+    func string(_ info: CURLINFO) -> String? {
+        var value: UnsafePointer<CChar>?
+        guard curlew_easy_get_string(raw, info, &value) == CURLE_OK, let value else { return nil }
+        return String(cString: value)
+    }
+}

@@ -1,0 +1,171 @@
+internal import CLibcurl
+internal import HTTPTypes
+
+/// An easy handle that serves one transfer after the other.
+///
+/// Options are set when they differ from what the handle carries already: resetting a handle and setting everything
+/// anew would be a third of a small request's cost. Not `Sendable`: it never leaves its loop's thread.
+final class EasyHandle {
+    let raw: UnsafeMutableRawPointer
+    /// The transfer that the callbacks speak to.
+    var transfer: Transfer?
+
+    private let errorBuffer: UnsafeMutablePointer<CChar>
+    private var carriedOptions: ConnectionOptions?
+    private var carriedMethod = ""
+    private var carriedKind = Kind.none
+    private var carriedVersion = -1
+    private var carriesFreshConnect = false
+    private var carriesForbidReuse = false
+    private var carriesDebug = false
+    private var carriesTrailers = false
+    private var carriesTimeout = 0
+
+    private enum Kind { case none, download, head, upload }
+
+    /// - Throws: ``CurlewError`` if the engine has no memory for one.
+    init(multi: MultiHandle) throws {
+        guard let raw = curl_easy_init() else {
+            throw CurlewError(.resourcesExhausted, "no memory for an easy handle")
+        }
+        self.raw = raw
+        errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        try setConstants(multi: multi)
+    }
+
+    deinit {
+        curl_easy_cleanup(raw)
+        errorBuffer.deallocate()
+    }
+
+    /// The engine's words for the last failure.
+    var errorText: String { String(cString: errorBuffer) }
+
+    /// Everything that is the same for all transfers.
+    private func setConstants(multi: MultiHandle) throws {
+        let pointer = Unmanaged.passUnretained(self).toOpaque()
+        try set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
+        try set(CURLOPT_PRIVATE, pointer: pointer)
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLOPT_QUICK_EXIT, 1)  // or removing a handle waits for the resolver's thread
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_REDIR_PROTOCOLS_STR, "")
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_PROXY, "")
+        try set(CURLOPT_PATH_AS_IS, 1)
+        try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        try set(CURLOPT_HTTP09_ALLOWED, 0)
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try set(CURLOPT_PIPEWAIT, 1)
+        try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
+    }
+
+    private func setCallbacks(own: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer) throws {
+        try check(curlew_easy_set_data(raw, CURLOPT_HEADERFUNCTION, EngineCallbacks.header), CURLOPT_HEADERFUNCTION)
+        try set(CURLOPT_HEADERDATA, pointer: own)
+        try check(curlew_easy_set_data(raw, CURLOPT_WRITEFUNCTION, EngineCallbacks.write), CURLOPT_WRITEFUNCTION)
+        try set(CURLOPT_WRITEDATA, pointer: own)
+        try check(curlew_easy_set_data(raw, CURLOPT_READFUNCTION, EngineCallbacks.read), CURLOPT_READFUNCTION)
+        try set(CURLOPT_READDATA, pointer: own)
+        try check(curlew_easy_set_seek(raw, EngineCallbacks.seek), CURLOPT_SEEKFUNCTION)
+        try set(CURLOPT_SEEKDATA, pointer: own)
+        try check(curlew_easy_set_prereq(raw, EngineCallbacks.ready), CURLOPT_PREREQFUNCTION)
+        try set(CURLOPT_PREREQDATA, pointer: own)
+        try check(curlew_easy_set_debug(raw, EngineCallbacks.debug), CURLOPT_DEBUGFUNCTION)
+        try set(CURLOPT_DEBUGDATA, pointer: own)
+        // A connection outlives the handle that opened it, so these two speak to the multi handle.
+        try check(curlew_easy_set_open_socket(raw, EngineCallbacks.openSocket), CURLOPT_OPENSOCKETFUNCTION)
+        try set(CURLOPT_OPENSOCKETDATA, pointer: multi)
+        try check(curlew_easy_set_close_socket(raw, EngineCallbacks.closeSocket), CURLOPT_CLOSESOCKETFUNCTION)
+        try set(CURLOPT_CLOSESOCKETDATA, pointer: multi)
+    }
+
+    /// Makes the handle ready for one attempt of a transfer.
+    func prepare(_ request: PreparedRequest, expects: Bool, freshConnect: Bool) throws {
+        errorBuffer.pointee = 0
+        if carriedOptions !== request.options {
+            try request.options.apply(to: self)
+            carriedOptions = request.options
+        }
+        try set(CURLOPT_URL, request.url)
+        let fields = expects ? request.fields : request.fieldsWithoutExpectation ?? request.fields
+        try set(CURLOPT_HTTPHEADER, fields.head)
+        try setKind(request)
+        try setVersion(request)
+        if freshConnect != carriesFreshConnect {
+            try set(CURLOPT_FRESH_CONNECT, freshConnect ? 1 : 0)
+            carriesFreshConnect = freshConnect
+        }
+        if let wait = request.expectContinue { try set(CURLOPT_EXPECT_100_TIMEOUT_MS, wait.millisecondsRoundedUp) }
+        if request.trailers != nil || carriesTrailers {
+            try check(
+                curlew_easy_set_trailer(raw, request.trailers == nil ? nil : EngineCallbacks.trailers),
+                CURLOPT_TRAILERFUNCTION)
+            try set(CURLOPT_TRAILERDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+            carriesTrailers = request.trailers != nil
+        }
+    }
+
+    private func setKind(_ request: PreparedRequest) throws {
+        let method = request.method.rawValue
+        let kind: Kind = request.hasBody ? .upload : method == "HEAD" ? .head : .download
+        if kind != carriedKind {
+            // Each of these three turns the others off.
+            switch kind {
+            case .upload:
+                try set(CURLOPT_NOBODY, 0)
+                try set(CURLOPT_UPLOAD, 1)
+            case .head: try set(CURLOPT_NOBODY, 1)
+            case .download, .none: try set(CURLOPT_HTTPGET, 1)
+            }
+            carriedKind = kind
+            carriedMethod = ""
+        }
+        if kind == .upload { try set(offset: request.contentLength ?? -1, CURLOPT_INFILESIZE_LARGE) }
+        if carriedMethod != method {
+            try set(CURLOPT_CUSTOMREQUEST, kind == .head ? nil : method)
+            carriedMethod = method
+        }
+    }
+
+    private func setVersion(_ request: PreparedRequest) throws {
+        let version: Int
+        switch request.version {
+        // Without TLS nothing is negotiated, and waiting to learn whether a connection multiplexes would be for nothing.
+        case .negotiated: version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+        case .http11: version = CURL_HTTP_VERSION_1_1
+        case .http2PriorKnowledge: version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+        }
+        if version != carriedVersion {
+            try set(CURLOPT_HTTP_VERSION, version)
+            carriedVersion = version
+        }
+        // libcurl before 8.0 fails the next request on such a connection (reference, point 11).
+        let isBroken = version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE && Engine.versionNumber < 0x080000
+        try forbidReuse(isBroken)
+    }
+
+    /// Whether the connection is closed once this transfer is done. May be called from a callback.
+    func forbidReuse(_ isForbidden: Bool) throws {
+        guard isForbidden != carriesForbidReuse else { return }
+        try set(CURLOPT_FORBID_REUSE, isForbidden ? 1 : 0)
+        carriesForbidReuse = isForbidden
+    }
+
+    /// Whether the raw bytes of the body are shown to the transfer. May be called from a callback.
+    func showRawBody(_ isShown: Bool) throws {
+        guard isShown != carriesDebug else { return }
+        try set(CURLOPT_VERBOSE, isShown ? 1 : 0)
+        carriesDebug = isShown
+    }
+
+    /// Lets go of what belonged to the transfer.
+    func clear() {
+        transfer = nil
+        // The handle must not keep pointers into what the transfer owned.
+        try? set(CURLOPT_HTTPHEADER, nil as UnsafeMutablePointer<curl_slist>?)
+        try? showRawBody(false)
+    }
+}

@@ -1,0 +1,17 @@
+internal import CLibcurl
+
+/// libcurl as a whole.
+enum Engine {
+    /// What `curl_global_init` answered; it runs once, before the first handle.
+    private static let startResult = curlew_global_init()
+
+    /// `LIBCURL_VERSION_NUM` of the library that is loaded.
+    static let versionNumber: UInt32 = curlew_version_number()
+
+    /// - Throws: ``CurlewError`` if the engine cannot be used.
+    static func start() throws {
+        guard startResult == CURLE_OK else {
+            throw CurlewError(.engineFailed, "libcurl could not be started (\(startResult.rawValue))")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+internal import CLibcurl
+internal import Glibc
+
+/// The C functions that libcurl calls, on the loop's thread, each with the easy or multi handle it was given.
+///
+/// The pointers are unretained: a handle is kept by its multi handle, or by the engine's caller, for as long as libcurl
+/// may call back.
+enum EngineCallbacks {
+    private static func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+        guard let context else { return nil }
+        return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue().transfer
+    }
+
+    static let header: @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int = {
+        bytes, size, count, context in
+        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return transfer(context)?.receiveHeader(line) == true ? line.count : 0
+    }
+
+    static let write: @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int = {
+        bytes, size, count, context in
+        let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        switch transfer(context)?.receiveBody(chunk) {
+        case .taken: return chunk.count
+        case .paused: return Int(CURL_WRITEFUNC_PAUSE)
+        case .failed, nil: return chunk.isEmpty ? 1 : 0
+        }
+    }
+
+    static let read: @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int = {
+        bytes, size, count, context in
+        let space = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+        switch transfer(context)?.provideBody(space) {
+        case .bytes(let count): return count
+        case .wait: return Int(CURL_READFUNC_PAUSE)
+        case .failed, nil: return Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    /// libcurl wants to read the body again only when it repeats a request by itself, and that is refused.
+    static let seek: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = { _, _, _ in
+        CURL_SEEKFUNC_FAIL
+    }
+
+    static let ready:
+        @convention(c) (
+            UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32, Int32
+        ) -> Int32 = { context, _, _, _, localPort in
+            transfer(context)?.connectionReady(localPort: localPort) == true
+                ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
+        }
+
+    static let debug:
+        @convention(c) (
+            UnsafeMutableRawPointer?, curl_infotype, UnsafeMutablePointer<CChar>?, Int, UnsafeMutableRawPointer?
+        ) -> Int32 = { _, kind, bytes, count, context in
+            if kind == CURLINFO_DATA_IN {
+                transfer(context)?.observeRawBody(UnsafeRawBufferPointer(start: bytes, count: count))
+            }
+            return 0
+        }
+
+    static let trailers:
+        @convention(c) (UnsafeMutablePointer<UnsafeMutablePointer<curl_slist>?>?, UnsafeMutableRawPointer?) -> Int32 = {
+            list, context in
+            guard let list, let fields = transfer(context)?.request.trailers else {
+                return Int32(CURL_TRAILERFUNC_ABORT)
+            }
+            // libcurl frees the list that it is given, so it gets a copy.
+            var node = fields.head
+            while let current = node {
+                guard let grown = curl_slist_append(list.pointee, current.pointee.data) else {
+                    return Int32(CURL_TRAILERFUNC_ABORT)
+                }
+                list.pointee = grown
+                node = current.pointee.next
+            }
+            return Int32(CURL_TRAILERFUNC_OK)
+        }
+
+    private static func multi(_ context: UnsafeMutableRawPointer) -> MultiHandle {
+        Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    static let openSocket:
+        @convention(c) (UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t = {
+            context, _, address in
+            guard let context, let address else { return -1 }
+            let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
+            if descriptor >= 0 { multi(context).opened(descriptor) }
+            return descriptor
+        }
+
+    static let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = { context, descriptor in
+        if let context { multi(context).closing(descriptor) }
+        return close(descriptor)
+    }
+
+    static let socket:
+        @convention(c) (
+            UnsafeMutableRawPointer?, curl_socket_t, Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?
+        ) -> Int32 = { easy, descriptor, interest, context, _ in
+            guard let context else { return 0 }
+            multi(context).interestChanged(easy: easy, descriptor: descriptor, interest: interest)
+            return 0
+        }
+
+    static let timer: @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeMutableRawPointer?) -> Int32 = {
+        _, milliseconds, context in
+        if let context { multi(context).timerChanged(milliseconds: milliseconds) }
+        return 0
+    }
+
+    private static func socket(_ family: Int32, _ kind: Int32, _ protocolNumber: Int32) -> Int32 {
+        Glibc.socket(family, kind, protocolNumber)
+    }
+}

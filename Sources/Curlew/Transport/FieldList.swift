@@ -1,0 +1,45 @@
+internal import CLibcurl
+internal import HTTPTypes
+
+/// A `curl_slist` of field lines. Written before it is shared, then only read; freed at the end.
+///
+/// `@unchecked Sendable`: nothing changes it after it was built.
+final class FieldList: @unchecked Sendable {
+    private(set) var head: UnsafeMutablePointer<curl_slist>?
+    private var last: UnsafeMutablePointer<curl_slist>?
+    private var scratch: [CChar] = []
+
+    deinit { curl_slist_free_all(head) }
+
+    /// Adds one line of text that was checked before.
+    func append(line: String) throws {
+        try line.withCString { try append(pointer: $0) }
+    }
+
+    /// Adds a field. An empty value is written as libcurl wants it (`Name;`), or it would drop the field.
+    func append(_ field: HTTPField) throws {
+        scratch.removeAll(keepingCapacity: true)
+        scratch.append(contentsOf: field.name.rawName.utf8.lazy.map(CChar.init(bitPattern:)))
+        field.withUnsafeBytesOfValue { value in
+            if value.isEmpty {
+                scratch.append(CChar(bitPattern: UInt8(ascii: ";")))
+            } else {
+                scratch.append(CChar(bitPattern: UInt8.colon))
+                scratch.append(CChar(bitPattern: UInt8.space))
+                value.withMemoryRebound(to: CChar.self) { scratch.append(contentsOf: $0) }
+            }
+        }
+        scratch.append(0)
+        try scratch.withUnsafeBufferPointer { try append(pointer: $0.baseAddress) }
+    }
+
+    private func append(pointer: UnsafePointer<CChar>?) throws {
+        // Appending to the last node instead of the first keeps libcurl from walking the list each time.
+        guard let node = curl_slist_append(nil, pointer) else {
+            throw CurlewError(.resourcesExhausted, "no memory for a field")
+        }
+        if let last { last.pointee.next = node } else { head = node }
+        last = node
+    }
+
+}

@@ -1,0 +1,45 @@
+internal import Glibc
+
+/// A moment of the monotonic clock, in nanoseconds: what the loop's timers count in.
+struct Instant: Comparable, Sendable {
+    var nanoseconds: Int64
+
+    static var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    static let distantFuture = Instant(nanoseconds: .max)
+
+    static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// The moment so much later; a limit of zero or less is no limit.
+    func advanced(byLimit limit: Duration) -> Instant {
+        limit <= .zero ? .distantFuture : advanced(by: limit.nanosecondsClamped)
+    }
+
+    func advanced(by nanoseconds: Int64) -> Instant {
+        let (sum, overflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
+        return overflow ? .distantFuture : Instant(nanoseconds: sum)
+    }
+
+    func duration(to later: Instant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
+}
+
+extension Duration {
+    /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
+    var nanosecondsClamped: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carried ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// Whole milliseconds, rounded up so that a short limit is never taken for none.
+    var millisecondsRoundedUp: Int {
+        let nanoseconds = nanosecondsClamped
+        return nanoseconds <= 0 ? 0 : Int((nanoseconds - 1) / 1_000_000 + 1)
+    }
+}

@@ -1,0 +1,183 @@
+internal import CLinux
+internal import Glibc
+
+/// The loop itself: one thread, one epoll, the queue of work handed to it, its timers.
+///
+/// The thread keeps the core alive; ``EventLoop`` is the handle whose end stops it. The thread ends when the handle is
+/// gone, no multi handle is attached and no work is left.
+///
+/// `@unchecked Sendable`: what several threads touch is under `lock`; the rest belongs to the loop's thread.
+final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    /// At most so much work runs before sockets are looked at again, and so many sockets before work is.
+    static let batchLimit = 256
+
+    private let lock = Lock()
+    // Under `lock`.
+    private var inbox: [LoopWork] = []
+    private var isAsleep = false
+    private var isStopping = false
+    private var attachments = 0
+    private var thread = pthread_t()
+
+    // Of the loop's thread alone.
+    private var backlog: [LoopWork] = []
+    private var backlogHead = 0
+    private var local: [LoopWork] = []
+    var timers = TimerHeap()
+    let poller: Poller
+
+    init(name: String) throws {
+        poller = try Poller()
+        let context = Unmanaged.passRetained(self)
+        // The thread waits for this lock before it does anything, so it sees `thread` set.
+        let status = lock.withLock { startThread(context.toOpaque()) }
+        guard status == 0 else {
+            context.release()
+            throw CurlewError(.resourcesExhausted, "no thread could be made for an event loop (\(describe(status)))")
+        }
+        _ = pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
+    }
+
+    private func startThread(_ context: UnsafeMutableRawPointer) -> Int32 {
+        pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<LoopCore>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context)
+    }
+
+    // MARK: Handing work over, from any thread
+
+    var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
+
+    /// Runs `block` on the loop, soon and in order.
+    func execute(_ block: @escaping @Sendable () -> Void) { submit(.block(block)) }
+
+    func enqueue(_ job: consuming ExecutorJob) { submit(.job(UnownedJob(job))) }
+
+    private func submit(_ work: LoopWork) {
+        if isCurrent {
+            local.append(work)
+            return
+        }
+        let wakes = lock.withLock {
+            inbox.append(work)
+            defer { isAsleep = false }
+            return isAsleep
+        }
+        if wakes { poller.wake() }
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
+    func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    func checkIsolated() { precondition(isCurrent, "not on the event loop") }
+
+    /// Ends the thread once nothing is attached and nothing is left to do.
+    func stop() {
+        let wakes = lock.withLock {
+            isStopping = true
+            defer { isAsleep = false }
+            return isAsleep
+        }
+        if wakes { poller.wake() }
+    }
+
+    /// Keeps the thread alive until `detach`: what is attached has handles that only this thread may close.
+    func attach() { lock.withLock { attachments += 1 } }
+
+    func detach() { lock.withLock { attachments -= 1 } }
+
+    // MARK: The thread
+
+    private func run() {
+        lock.withLock {}  // until `thread` is set
+        var isDone = false
+        while !isDone {
+            runWork()
+            runTimers()
+            isDone = wait()
+        }
+        detachSelf()
+    }
+
+    private func detachSelf() { pthread_detach(thread) }
+
+    /// Runs a batch of what was handed over, oldest first; what the batch itself adds waits for the next turn.
+    private func runWork() {
+        var budget = Self.batchLimit
+        if backlogHead == backlog.count {
+            backlog.removeAll(keepingCapacity: backlog.capacity <= 4096)
+            backlogHead = 0
+            lock.withLock { swap(&inbox, &backlog) }
+        }
+        if !local.isEmpty {
+            let mine = local
+            local = []
+            mine.forEach(perform)
+        }
+        while backlogHead < backlog.count, budget > 0 {
+            let work = backlog[backlogHead]
+            backlog[backlogHead] = .block {}
+            backlogHead += 1
+            budget -= 1
+            perform(work)
+        }
+    }
+
+    private func perform(_ work: LoopWork) {
+        switch work {
+        case .job(let job):
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+        case .block(let block): block()
+        }
+    }
+
+    private func runTimers() {
+        guard !timers.isEmpty else { return }
+        let now = Instant.now
+        var budget = Self.batchLimit
+        while budget > 0, let timer = timers.popDue(at: now) {
+            budget -= 1
+            timer.fire()
+        }
+    }
+
+    /// Waits for sockets, work or the next timer, and serves the sockets. Returns whether the thread may end.
+    private func wait() -> Bool {
+        var outlook = Outlook.busy
+        if local.isEmpty, backlogHead == backlog.count {
+            outlook = lock.withLock {
+                guard inbox.isEmpty else { return .busy }
+                if isStopping, attachments == 0 { return .done }
+                isAsleep = true
+                return .idle
+            }
+        }
+        switch outlook {
+        case .done: return true
+        case .busy: poller.poll(timeout: 0)
+        case .idle:
+            poller.poll(timeout: millisecondsToNextTimer())
+            lock.withLock { isAsleep = false }
+        }
+        return false
+    }
+
+    private enum Outlook { case busy, idle, done }
+
+    private func millisecondsToNextTimer() -> Int32 {
+        let deadline = timers.nextDeadline
+        guard deadline < .distantFuture else { return -1 }
+        let left = Instant.now.duration(to: deadline).millisecondsRoundedUp
+        return Int32(clamping: left)
+    }
+}
+
+/// The words that the system has for an error number.
+func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }

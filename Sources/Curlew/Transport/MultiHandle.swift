@@ -1,0 +1,267 @@
+internal import CLibcurl
+internal import Glibc
+
+/// A multi handle on a loop: the pool of connections, the pool of easy handles, and the transfers under way.
+///
+/// `@unchecked Sendable`: it is made anywhere, and from then on touched on its loop's thread alone.
+final class MultiHandle: LoopTimer, @unchecked Sendable {
+    let core: LoopCore
+    let names = FieldNameCache()
+    private let limits: ConnectionLimits
+    private var raw: UnsafeMutableRawPointer?
+    private var spareHandles: [EasyHandle] = []
+    private var active: [Transfer] = []
+    private var touched: [Transfer] = []
+    private var isFlushing = false
+    private var isClosed = false
+
+    private var connections: [Int32: Connection] = [:]
+    /// Opened, but not yet known by their local port.
+    private var unnamed: [Connection] = []
+    private var named: [Int32: [Connection]] = [:]
+
+    private let idleTimer = IdleTimer()
+    private var idleSince = Instant.now
+
+    private static let spareLimit = 256
+
+    /// - Throws: ``CurlewError`` if the engine cannot be used.
+    init(core: LoopCore, limits: ConnectionLimits) throws {
+        try Engine.start()
+        self.core = core
+        self.limits = limits
+        super.init()
+        core.attach()
+    }
+
+    // MARK: Transfers
+
+    /// How many transfers are under way.
+    var activeCount: Int { active.count }
+
+    /// How many connections are open, idle ones included.
+    var connectionCount: Int { connections.values.count { $0.isTracked } }
+
+    /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
+    func begin(_ transfer: Transfer) throws {
+        let multi = try engine()
+        let easy = try spareHandles.popLast() ?? EasyHandle(multi: self)
+        easy.transfer = transfer
+        do {
+            try transfer.configure(easy)
+            let code = curl_multi_add_handle(multi, easy.raw)
+            guard code == CURLM_OK else {
+                throw CurlewError(.engineFailed, String(cString: curl_multi_strerror(code)))
+            }
+        } catch {
+            recycle(easy)
+            throw error
+        }
+        transfer.position = active.count
+        active.append(transfer)
+    }
+
+    /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.
+    func end(_ transfer: Transfer, _ easy: EasyHandle) {
+        guard transfer.position >= 0 else { return }
+        let last = active.removeLast()
+        if last !== transfer {
+            active[transfer.position] = last
+            last.position = transfer.position
+        }
+        transfer.position = -1
+        if let raw { curl_multi_remove_handle(raw, easy.raw) }
+        recycle(easy)
+        if active.isEmpty { scheduleIdleEnd() }
+    }
+
+    private func recycle(_ easy: EasyHandle) {
+        easy.clear()
+        if spareHandles.count < Self.spareLimit, !isClosed { spareHandles.append(easy) }
+    }
+
+    /// Notes that a transfer has news for its observer.
+    func touch(_ transfer: Transfer) {
+        guard !transfer.isTouched else { return }
+        transfer.isTouched = true
+        touched.append(transfer)
+    }
+
+    /// Collects what the engine has finished and tells the observers what is new.
+    func flush() {
+        guard !isFlushing else { return }
+        isFlushing = true
+        defer { isFlushing = false }
+        collect()
+        while !touched.isEmpty {
+            let batch = touched
+            touched.removeAll(keepingCapacity: true)
+            for transfer in batch {
+                transfer.isTouched = false
+                transfer.deliver()
+            }
+        }
+    }
+
+    private func collect() {
+        guard let raw else { return }
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(raw, &left) {
+            guard message.pointee.msg == CURLMSG_DONE else { continue }
+            let result = curlew_message_result(message)
+            guard let easy = Self.easyHandle(message.pointee.easy_handle) else { continue }
+            easy.transfer?.engineFinished(result)
+        }
+    }
+
+    private static func easyHandle(_ raw: UnsafeMutableRawPointer?) -> EasyHandle? {
+        var context: UnsafeMutableRawPointer?
+        guard let raw, curlew_easy_get_private(raw, &context) == CURLE_OK, let context else { return nil }
+        return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    // MARK: The engine
+
+    private func engine() throws -> UnsafeMutableRawPointer {
+        if let raw { return raw }
+        guard !isClosed, let made = curl_multi_init() else {
+            throw CurlewError(isClosed ? .sessionInvalidated : .resourcesExhausted, "no multi handle")
+        }
+        raw = made
+        let own = Unmanaged.passUnretained(self).toOpaque()
+        try check(curlew_multi_set_socket(made, EngineCallbacks.socket))
+        try check(curlew_multi_set_pointer(made, CURLMOPT_SOCKETDATA, own))
+        try check(curlew_multi_set_timer(made, EngineCallbacks.timer))
+        try check(curlew_multi_set_pointer(made, CURLMOPT_TIMERDATA, own))
+        try check(curlew_multi_set_long(made, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAXCONNECTS, max(1, limits.idle)))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection))
+        return made
+    }
+
+    private func check(_ code: CURLMcode) throws {
+        guard code != CURLM_OK else { return }
+        throw CurlewError(.unsupported, "libcurl refuses an option: \(String(cString: curl_multi_strerror(code)))")
+    }
+
+    /// Lets the engine work on a socket.
+    func act(on descriptor: Int32, _ action: Int32) {
+        guard let raw else { return }
+        var running: Int32 = 0
+        curl_multi_socket_action(raw, descriptor, action, &running)
+        flush()
+    }
+
+    /// The engine's own timer.
+    override func fire() { act(on: CURL_SOCKET_TIMEOUT, 0) }
+
+    func timerChanged(milliseconds: Int) {
+        core.timers.set(
+            self, to: milliseconds < 0 ? .distantFuture : Instant.now.advanced(by: Int64(milliseconds) * 1_000_000))
+    }
+
+    // MARK: Sockets
+
+    func opened(_ descriptor: Int32) {
+        let connection = Connection(descriptor: descriptor, isTracked: true, multi: self)
+        connections[descriptor] = connection
+        unnamed.append(connection)
+    }
+
+    func closing(_ descriptor: Int32) {
+        core.poller.forget(descriptor)
+        guard let connection = connections.removeValue(forKey: descriptor) else { return }
+        if let index = unnamed.firstIndex(where: { $0 === connection }) {
+            unnamed.remove(at: index)
+        } else {
+            for (port, list) in named where list.contains(where: { $0 === connection }) {
+                let rest = list.filter { $0 !== connection }
+                named[port] = rest.isEmpty ? nil : rest
+                break
+            }
+        }
+    }
+
+    func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
+        let connection = connections[descriptor] ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
+        if interest == CURL_POLL_REMOVE {
+            connection.user = nil
+            if connection.isTracked {
+                core.poller.watch(descriptor, for: 0, handler: connection)
+            } else {
+                core.poller.forget(descriptor)
+                connections[descriptor] = nil
+            }
+            return
+        }
+        connections[descriptor] = connection
+        connection.user = Self.easyHandle(easy)
+        var events: UInt32 = 0
+        if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
+        if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
+        core.poller.watch(descriptor, for: events, handler: connection)
+    }
+
+    /// The connections that a request about to be sent from `localPort` may be on: one, unless a port number is used
+    /// towards two peers at once, or there is none, as with Unix sockets.
+    func candidates(localPort: Int32) -> [Connection] {
+        let port = max(0, localPort)
+        if let index = unnamed.lastIndex(where: { $0.localPort == port }) {
+            let connection = unnamed.remove(at: index)
+            named[port, default: []].append(connection)
+            return [connection]
+        }
+        return named[port] ?? []
+    }
+
+    // MARK: Ends
+
+    /// After a time without any transfer the engine is let go, and with it every idle connection.
+    private func scheduleIdleEnd() {
+        idleSince = .now
+        guard limits.idleLifetime > .zero else { return }
+        if idleTimer.owner == nil { idleTimer.owner = self }
+        guard idleTimer.deadline == .distantFuture else { return }
+        core.timers.set(idleTimer, to: idleSince.advanced(byLimit: limits.idleLifetime))
+    }
+
+    fileprivate func idleTimerFired() {
+        guard active.isEmpty, !isClosed else { return }
+        let end = idleSince.advanced(byLimit: limits.idleLifetime)
+        if end <= .now {
+            closeIdleConnections()
+        } else {
+            core.timers.set(idleTimer, to: end)
+        }
+    }
+
+    /// Closes every connection, if none is in use.
+    func closeIdleConnections() {
+        guard active.isEmpty, let raw else { return }
+        core.timers.remove(self)
+        self.raw = nil
+        spareHandles.removeAll()
+        curl_multi_cleanup(raw)
+        core.timers.remove(self)
+    }
+
+    /// Ends every transfer with an error, closes every connection and lets the loop go. Nothing begins afterwards.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        for transfer in active { transfer.fail(CurlewError(.sessionInvalidated, "the session has ended")) }
+        flush()
+        closeIdleConnections()
+        spareHandles.removeAll()
+        core.timers.remove(idleTimer)
+        core.detach()
+    }
+}
+
+private final class IdleTimer: LoopTimer {
+    weak var owner: MultiHandle?
+
+    override func fire() { owner?.idleTimerFired() }
+}

@@ -1,0 +1,132 @@
+internal import CLinux
+internal import Glibc
+
+/// What is told when a socket is ready.
+protocol SocketHandler: AnyObject {
+    /// Called on the loop. `events` is a mask of ``Readiness``.
+    func socketReady(_ descriptor: Int32, events: UInt32)
+}
+
+/// The bits of epoll that matter here.
+enum Readiness {
+    static let input = UInt32(curlew_epoll_in)
+    static let output = UInt32(curlew_epoll_out)
+    static let error = UInt32(curlew_epoll_error)
+    static let hangUp = UInt32(curlew_epoll_hang_up)
+}
+
+/// epoll and the eventfd that interrupts it.
+///
+/// A socket that nobody is interested in for the moment stays registered: between two requests on a kept connection that
+/// saves two system calls. Should it become ready meanwhile, it is taken out, and ``hadStrayEvent(_:)`` remembers.
+///
+/// `@unchecked Sendable`: `wake` touches a descriptor that never changes; all else belongs to the loop's thread.
+final class Poller: @unchecked Sendable {
+    private struct Watch {
+        var handler: (any SocketHandler)?
+        var registered: UInt32 = 0
+        var wanted: UInt32 = 0
+        var generation: UInt32 = 0
+        var strayed = false
+    }
+
+    private let epoll: Int32
+    private let event: Int32
+    private var watches: [Watch] = []
+    private let ready: UnsafeMutablePointer<epoll_event>
+    private static let wakeToken = UInt64.max
+
+    init() throws {
+        epoll = epoll_create1(Int32(O_CLOEXEC))
+        guard epoll >= 0 else {
+            throw CurlewError(.resourcesExhausted, "no epoll descriptor could be made (\(describe(errno)))")
+        }
+        event = curlew_eventfd()
+        guard event >= 0 else {
+            close(epoll)
+            throw CurlewError(.resourcesExhausted, "no event descriptor could be made (\(describe(errno)))")
+        }
+        ready = .allocate(capacity: LoopCore.batchLimit)
+        _ = curlew_epoll_control(epoll, EPOLL_CTL_ADD, event, Readiness.input, Self.wakeToken)
+    }
+
+    deinit {
+        close(event)
+        close(epoll)
+        ready.deallocate()
+    }
+
+    /// Interrupts `poll`. From any thread.
+    func wake() {
+        var one: UInt64 = 1
+        _ = write(event, &one, 8)
+    }
+
+    /// Waits so many milliseconds at most (-1: for ever) and calls the handlers of the sockets that are ready.
+    func poll(timeout: Int32) {
+        let count = epoll_wait(epoll, ready, Int32(LoopCore.batchLimit), timeout)
+        guard count > 0 else { return }
+        for index in 0..<Int(count) {
+            let token = curlew_epoll_token(ready + index)
+            if token == Self.wakeToken {
+                var value: UInt64 = 0
+                _ = read(event, &value, 8)
+            } else {
+                deliver(descriptor: Int32(truncatingIfNeeded: token), token: token, events: ready[index].events)
+            }
+        }
+    }
+
+    private func deliver(descriptor: Int32, token: UInt64, events: UInt32) {
+        let index = Int(descriptor)
+        // A descriptor may have been closed, and its number used again, earlier in this batch.
+        guard index < watches.count, UInt64(watches[index].generation) == token >> 32 else { return }
+        let watch = watches[index]
+        if watch.wanted & events != 0 || (watch.wanted != 0 && events & (Readiness.error | Readiness.hangUp) != 0) {
+            watch.handler?.socketReady(descriptor, events: events)
+        } else {
+            deregister(descriptor)
+            watches[index].strayed = events & ~Readiness.output != 0
+        }
+    }
+
+    /// Sets what is wanted of a socket: a mask of ``Readiness``; 0 for nothing at present.
+    func watch(_ descriptor: Int32, for events: UInt32, handler: any SocketHandler) {
+        let index = Int(descriptor)
+        if index >= watches.count {
+            watches.append(contentsOf: repeatElement(Watch(), count: max(64, index + 1 - watches.count)))
+        }
+        watches[index].handler = handler
+        watches[index].wanted = events
+        guard events != 0 else { return }
+        watches[index].strayed = false
+        guard watches[index].registered != events else { return }
+        let isNew = watches[index].registered == 0
+        let token = UInt64(watches[index].generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+        _ = curlew_epoll_control(epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, events, token)
+        watches[index].registered = events
+    }
+
+    /// Whether something arrived, or the peer hung up, while nobody was interested in the socket.
+    func hadStrayEvent(_ descriptor: Int32) -> Bool {
+        Int(descriptor) < watches.count && watches[Int(descriptor)].strayed
+    }
+
+    /// Forgets a socket that is about to be closed.
+    func forget(_ descriptor: Int32) {
+        let index = Int(descriptor)
+        guard index < watches.count else { return }
+        deregister(descriptor)
+        let generation = watches[index].generation &+ 1
+        watches[index] = Watch()
+        // The wake token must never be met.
+        watches[index].generation = generation == .max ? 0 : generation
+    }
+
+    private func deregister(_ descriptor: Int32) {
+        let index = Int(descriptor)
+        guard watches[index].registered != 0 else { return }
+        _ = curlew_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0)
+        watches[index].registered = 0
+    }
+}

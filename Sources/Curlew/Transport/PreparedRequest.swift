@@ -1,0 +1,52 @@
+internal import CLibcurl
+internal import HTTPTypes
+
+/// A request checked and put into the form that libcurl takes, on the caller's side, so that the loop has little to do.
+final class PreparedRequest: Sendable {
+    let method: HTTPRequest.Method
+    let uri: URI
+    /// The URI without fragment and user information: `CURLOPT_URL`.
+    let url: String
+    let fields: FieldList
+    let fieldsWithoutExpectation: FieldList?
+    let trailers: FieldList?
+    let body: RequestBody
+    /// The bytes that will be sent, if that is known; nil goes out chunked.
+    let contentLength: Int64?
+    let expectContinue: Duration?
+    let version: ProtocolChoice.Kind
+    let options: ConnectionOptions
+    let timeouts: Timeouts
+    let limits: ResponseLimits
+    let bodyBufferSize: Int
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
+    init(_ request: Request, configuration: SessionConfiguration, defaults: ConnectionOptions) throws {
+        let options = request.options
+        method = request.method
+        uri = request.uri
+        url = request.uri.requestText
+        body = request.body
+        timeouts = Timeouts(
+            connect: options.connectTimeout ?? configuration.timeouts.connect,
+            idle: options.idleTimeout ?? configuration.timeouts.idle,
+            total: options.totalTimeout ?? configuration.timeouts.total
+        )
+        limits = configuration.limits
+        bodyBufferSize = max(1, (options.bodyBufferSize ?? configuration.bodyBufferSize).bytes)
+        self.options = try defaults.overridden(by: options, timeouts: timeouts)
+        let choice = options.protocolChoice ?? configuration.protocolChoice
+
+        var check = RequestCheck()
+        try check.take(request)
+        contentLength = check.contentLength
+        expectContinue = check.expectsContinue ? (options.expectContinue ?? .seconds(1)) : nil
+        fields = check.fields
+        fieldsWithoutExpectation = check.fieldsWithoutExpectation
+        trailers = check.trailers
+        version = trailers == nil ? choice.kind : .http11
+    }
+
+    /// Whether the request has a body to send, be it empty.
+    var hasBody: Bool { !body.isNone }
+}

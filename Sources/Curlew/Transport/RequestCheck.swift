@@ -1,0 +1,136 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// Checks a request before it leaves: what libcurl would pass on as it is must not reach it.
+struct RequestCheck {
+    private(set) var fields = FieldList()
+    /// The same without the expectation, for a server that will not have it.
+    private(set) var fieldsWithoutExpectation: FieldList?
+    private(set) var trailers: FieldList?
+    private(set) var contentLength: Int64?
+    private(set) var expectsContinue = false
+
+    mutating func take(_ request: Request) throws {
+        let method = request.method.rawValue
+        guard !method.isEmpty, method.utf8.count <= 64, method.utf8.allSatisfy(\.isTokenByte) else {
+            throw CurlewError(.invalidRequest, "the method is not a token")
+        }
+        guard request.method != .connect else {
+            throw CurlewError(.invalidRequest, "CONNECT is for proxies, and they are the transport's")
+        }
+        contentLength = try request.body.lengthNow()
+        try takeExpectation(request)
+        try takeFields(request)
+        try takeTrailers(request)
+        if !request.body.isNone, contentLength == nil { try append(line: "Transfer-Encoding: chunked") }
+    }
+
+    private mutating func takeExpectation(_ request: Request) throws {
+        expectsContinue = request.options.expectContinue != nil && !request.body.isNone
+        for field in request.fields[fields: .expect] {
+            guard field.value.lowercased() == "100-continue" else {
+                throw CurlewError(.invalidRequest, "the only expectation there is, is 100-continue")
+            }
+            expectsContinue = !request.body.isNone
+        }
+        // An empty line keeps libcurl from adding an expectation of its own to large bodies.
+        try fields.append(line: expectsContinue ? "Expect: 100-continue" : "Expect:")
+        guard expectsContinue else { return }
+        let others = FieldList()
+        try others.append(line: "Expect:")
+        fieldsWithoutExpectation = others
+    }
+
+    private func append(line: String) throws {
+        try fields.append(line: line)
+        try fieldsWithoutExpectation?.append(line: line)
+    }
+
+    private mutating func takeFields(_ request: Request) throws {
+        guard request.fields.count <= 10_000 else {
+            throw CurlewError(.invalidRequest, "there are more than 10,000 fields")
+        }
+        var hasAuthorization = false
+        for field in request.fields {
+            try Self.check(field)
+            switch field.name {
+            case .contentLength: try takeLength(field, of: request.body)
+            case .transferEncoding, .upgrade, .trailer, Self.http2Settings:
+                throw CurlewError(.invalidRequest, "the field \(field.name.rawName) is the transport's to set")
+            case .expect: break
+            default:
+                if field.name == .authorization { hasAuthorization = true }
+                try fields.append(field)
+                try fieldsWithoutExpectation?.append(field)
+            }
+        }
+        if let user = request.uri.userInformation, !hasAuthorization {
+            let credentials = user.contains(":") ? user : user + ":"
+            try append(line: "Authorization: Basic \(Data(credentials.utf8).base64EncodedString())")
+        }
+    }
+
+    /// A length given by the caller serves where the body has none of its own, and must agree where it has.
+    private mutating func takeLength(_ field: HTTPField, of body: RequestBody) throws {
+        guard !field.value.isEmpty, field.value.utf8.allSatisfy(\.isDigit), let length = Int64(field.value) else {
+            throw CurlewError(.invalidRequest, "Content-Length is not a number")
+        }
+        guard contentLength == nil || contentLength == length else {
+            throw CurlewError(.invalidRequest, "Content-Length does not agree with the body")
+        }
+        contentLength = length
+    }
+
+    private mutating func takeTrailers(_ request: Request) throws {
+        guard !request.trailers.isEmpty else { return }
+        guard !request.body.isNone else {
+            throw CurlewError(.invalidRequest, "there are trailers but no body")
+        }
+        let list = FieldList()
+        for field in request.trailers {
+            try Self.check(field)
+            guard !Self.forbiddenTrailers.contains(field.name) else {
+                throw CurlewError(.invalidRequest, "\(field.name.rawName) may not stand in a trailer")
+            }
+            try list.append(field)
+        }
+        trailers = list
+        contentLength = nil
+        let names = request.trailers.map(\.name.rawName).joined(separator: ", ")
+        try append(line: "Trailer: \(names)")
+    }
+
+    /// swift-http-types keeps most of it out already; what it lets through are the control characters.
+    private static func check(_ field: HTTPField) throws {
+        guard !field.name.rawName.isEmpty, field.name.rawName.utf8.allSatisfy(\.isTokenByte) else {
+            throw CurlewError(.invalidRequest, "a field name is not a token")
+        }
+        let isValid = field.withUnsafeBytesOfValue { value in
+            value.allSatisfy { $0 >= 0x20 ? $0 != 0x7F : $0 == .tab }
+        }
+        guard isValid else {
+            throw CurlewError(.invalidRequest, "the value of \(field.name.rawName) holds a control character")
+        }
+        if field.name == hostName { try checkHost(field) }
+    }
+
+    private static func checkHost(_ field: HTTPField) throws {
+        let isValid = field.withUnsafeBytesOfValue { value in
+            !value.isEmpty
+                && value.allSatisfy {
+                    $0.isLetter || $0.isDigit || $0 == .colon || $0 == .openBracket || $0 == .closeBracket
+                        || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+                }
+        }
+        guard isValid else { throw CurlewError(.invalidRequest, "the Host field is not a host and port") }
+    }
+
+    private static let hostName = HTTPField.Name("Host")!
+    private static let http2Settings = HTTPField.Name("HTTP2-Settings")!
+    /// Fields that must be known before the body (RFC 9110 §6.5.1).
+    private static let forbiddenTrailers: Set<HTTPField.Name> = [
+        .contentLength, .transferEncoding, hostName, .authorization, .proxyAuthorization, .cookie, .setCookie,
+        .contentType, .contentEncoding, .contentRange, .trailer, .te, .expect, .maxForwards, .cacheControl, .range,
+        .connection,
+    ]
+}

@@ -1,0 +1,26 @@
+/// The first line of a response (RFC 9112 §4).
+enum StatusLine {
+    /// Reads a line without its end. HTTP/2's stands for the `:status` field and has no reason.
+    static func read(_ line: UnsafeRawBufferPointer) -> (HTTPVersion, status: Int, reason: String)? {
+        guard line.count >= 8, line.starts(with: "HTTP/".utf8) else { return nil }
+        let version: HTTPVersion
+        var position = 6
+        switch (line[5], line[6]) {
+        case (UInt8(ascii: "1"), UInt8(ascii: ".")):
+            guard line[7] == UInt8(ascii: "0") || line[7] == UInt8(ascii: "1") else { return nil }
+            version = line[7] == UInt8(ascii: "0") ? .http10 : .http11
+            position = 8
+        case (UInt8(ascii: "2"), .space): version = .http2
+        default: return nil
+        }
+        guard line.count >= position + 4, line[position] == .space else { return nil }
+        let digits = line[(position + 1)..<(position + 4)]
+        guard digits.allSatisfy(\.isDigit) else { return nil }
+        let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        position += 4
+        guard position == line.count || line[position] == .space else { return nil }
+        let reason = line[min(position + 1, line.count)...]
+        guard reason.allSatisfy({ $0 >= 0x20 ? $0 != 0x7F : $0 == .tab }) else { return nil }
+        return (version, status, String(decoding: reason, as: UTF8.self))
+    }
+}

@@ -1,0 +1,142 @@
+internal import CLibcurl
+internal import COpenSSL
+internal import Glibc
+internal import HTTPTypes
+
+extension Transfer {
+    /// Tells the observer what is new; called by the multi handle when the engine has done a step.
+    func deliver() {
+        flushFilling()
+        // The body first, so that a reader woken by the head finds all of it.
+        if let outcome { channel.finish(outcome) }
+        observer?.transferAdvanced(self)
+        if outcome != nil { observer = nil }
+    }
+
+    /// Ends the exchange from our side: by a timer, a cancellation, or the end of the session. Not from a callback.
+    func fail(_ error: CurlewError) {
+        guard outcome == nil else { return }
+        settle(.failure(error))
+        multi.flush()
+    }
+
+    /// The engine is done with the attempt.
+    func engineFinished(_ result: CURLcode) {
+        guard outcome == nil, let easy else { return }
+        if let refusal, mayRepeat(after: refusal) {
+            repeatAttempt(after: refusal)
+            return
+        }
+        if let error = failure ?? verdict(on: result, easy) {
+            settle(.failure(error))
+        } else {
+            if trailers.isEmpty { trailers = parser.takeRemainingTrailers() }
+            settle(.success(trailers))
+        }
+    }
+
+    /// Ends the exchange once: takes it from the engine and notes how it went.
+    func settle(_ result: Result<HTTPFields, CurlewError>) {
+        guard outcome == nil else { return }
+        leaveEngine()
+        multi.core.timers.remove(self)
+        if case .channel(let channel) = source { channel.close() }
+        outcome = result.mapError { $0.adding(context) }
+        multi.touch(self)
+    }
+
+    private func leaveEngine() {
+        guard let easy else { return }
+        if readyCount > 0 || position >= 0 { attempts.append(measure(easy)) }
+        self.easy = nil
+        multi.end(self, easy)
+    }
+
+    /// What an error should tell of the exchange.
+    var context: CurlewError.Context {
+        CurlewError.Context(
+            method: request.method, uri: request.uri, stage: stage, response: head, bodyPrefix: bodyPrefix)
+    }
+
+    // MARK: Again
+
+    /// Whether the request may go out once more after an attempt that was refused, or that died on a kept connection.
+    private func mayRepeat(after refusal: Refusal) -> Bool {
+        guard failure == nil, attempts.count < 5 else { return false }
+        switch refusal {
+        case .strayInput, .expectation:
+            // Nothing was sent that could have been acted on.
+            return !hasSource
+        case .resend:
+            guard request.method.isIdempotent, head == nil, !parser.hasBegun else { return false }
+            return !hasSource || request.body.isReplayable
+        }
+    }
+
+    private func repeatAttempt(after refusal: Refusal) {
+        if refusal == .expectation { withoutExpectation = true }
+        if case .channel(let channel) = source { channel.close() }
+        leaveEngine()
+        source = .none
+        hasSource = false
+        sentBody = 0
+        isBodySent = false
+        self.refusal = nil
+        readyCount = 0
+        connection = nil
+        holds.formIntersection(.suspended)
+        parser = HeadParser(limits: request.limits, names: multi.names)
+        chunkFraming = nil
+        beginAttempt()
+    }
+
+    // MARK: What libcurl's answer means
+
+    private func verdict(on result: CURLcode, _ easy: EasyHandle) -> CurlewError? {
+        if result == CURLE_OK { return verdictOnSuccess(easy) }
+        var context = CurlewError.Context()
+        context.engineCode = Int(result.rawValue)
+        let text = easy.errorText
+        let words = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
+        return CurlewError(code(for: result, easy), sentence(for: result, words), context: context)
+    }
+
+    private func verdictOnSuccess(_ easy: EasyHandle) -> CurlewError? {
+        guard parser.isComplete else {
+            let message = parser.hasBegun ? "the connection ended inside the head" : "the connection ended without an answer"
+            return CurlewError(.connectionLost, message)
+        }
+        return nil
+    }
+
+    private func code(for result: CURLcode, _ easy: EasyHandle) -> ErrorCode {
+        if refusal != nil { return .connectionLost }
+        switch result {
+        case CURLE_COULDNT_CONNECT:
+            return easy.long(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) ? .connectionRefused : .connectionFailed
+        case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
+        case CURLE_OUT_OF_MEMORY where stage == .exchanging && parser.hasBegun, CURLE_TOO_LARGE_CODE:
+            return .responseHeadTooLarge
+        case CURLE_RECV_ERROR where head == nil && easy.errorText.contains("Too large response headers"):
+            return .responseHeadTooLarge
+        case CURLE_RECV_ERROR where head != nil && easy.errorText.contains("chunk"): return .invalidResponse
+        case CURLE_WRITE_ERROR where head == nil, CURLE_WEIRD_SERVER_REPLY: return .invalidResponse
+        case CURLE_HTTP2 where head == nil && stage == .connecting: return .http2Failed
+        default: return ErrorCode(result)
+        }
+    }
+
+    private func sentence(for result: CURLcode, _ words: String) -> String {
+        switch refusal {
+        case .resend:
+            return request.method.isIdempotent
+                ? "the connection ended before the answer, and the body cannot be sent again"
+                : "the kept connection ended before the answer; a \(request.method) is not sent a second time"
+        case .strayInput: return "a kept connection was out of step, and the body cannot be sent again"
+        case .expectation: return "the server refused the expectation, and the body cannot be sent again"
+        case nil: return words
+        }
+    }
+
+    private var CURLE_TOO_LARGE_CODE: CURLcode { CURLcode(rawValue: 100) }
+}

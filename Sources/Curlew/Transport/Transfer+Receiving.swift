@@ -1,0 +1,111 @@
+internal import CLibcurl
+internal import COpenSSL
+internal import HTTPTypes
+
+extension Transfer {
+    enum Received { case taken, paused, failed }
+
+    /// One line of a head or of trailers.
+    func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard failure == nil, refusal == nil else { return false }
+        noteActivity()
+        switch parser.take(line) {
+        case .more: return true
+        case .interim(let response): return receiveInterim(response)
+        case .head(let response): return receiveHead(response)
+        case .trailers(let fields):
+            trailers = fields
+            return true
+        case .invalid(let code, let message):
+            failure = CurlewError(code, message)
+            return false
+        }
+    }
+
+    private func receiveInterim(_ response: HTTPResponse) -> Bool {
+        interimCount += 1
+        guard interimCount <= 100 else {
+            failure = CurlewError(.invalidResponse, "more than 100 interim responses")
+            return false
+        }
+        if interim.count < request.limits.interimResponses { interim.append(response) }
+        multi.touch(self)
+        return true
+    }
+
+    private func receiveHead(_ response: HTTPResponse) -> Bool {
+        if parser.version == .http2 { connection?.isMultiplexed = true }
+        if response.status.code == 417, request.expectContinue != nil, !withoutExpectation, sentBody == 0 {
+            refusal = .expectation
+            return false
+        }
+        do {
+            // An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
+            if request.hasBody, !isBodySent, parser.version != .http2 { try easy?.forbidReuse(true) }
+            if parser.framing.isChunked, Engine.versionNumber < 0x080700 {
+                chunkFraming = ChunkFraming()
+                try easy?.showRawBody(true)
+            }
+        } catch {
+            failure = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")
+            return false
+        }
+        stage = .receiving
+        head = response
+        easy.map { noteConnection($0) }
+        multi.touch(self)
+        return true
+    }
+
+    /// The raw bytes of a chunked body, before libcurl takes the chunks apart.
+    func observeRawBody(_ bytes: UnsafeRawBufferPointer) {
+        guard head != nil, failure == nil else { return }
+        chunkFraming?.follow(bytes)
+        if chunkFraming?.isBroken == true {
+            failure = CurlewError(.invalidResponse, "the chunked coding of the body is broken")
+        }
+    }
+
+    /// Bytes of the body, after chunked coding.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
+        guard failure == nil, head != nil else {
+            failure = failure ?? CurlewError(.invalidResponse, "a body came before the end of the head")
+            return .failed
+        }
+        guard !holds.contains(.suspended) else {
+            holds.insert(.reader)
+            return .paused
+        }
+        guard channel.admits(bytes.count, pending: filling.count) else {
+            holds.insert(.reader)
+            multi.touch(self)
+            rearm()
+            return .paused
+        }
+        noteActivity()
+        if filling.isEmpty { filling.reserveCapacity(fillingCapacity(for: bytes.count)) }
+        filling.append(contentsOf: bytes)
+        receivedBody += Int64(bytes.count)
+        if filling.count + Int(CURL_MAX_WRITE_SIZE) > filling.capacity { flushFilling() }
+        multi.touch(self)
+        return .taken
+    }
+
+    /// libcurl hands bodies over in pieces of 16 KiB: room for what one reading of the socket may bring.
+    private func fillingCapacity(for count: Int) -> Int {
+        guard count >= Int(CURL_MAX_WRITE_SIZE) || receivedBody > 0 else { return count }
+        let chunk = request.options.values.readBufferSize
+        guard let length = parser.framing.contentLength else { return chunk }
+        return Int(min(Int64(chunk), max(Int64(count), length - receivedBody))) + Int(CURL_MAX_WRITE_SIZE)
+    }
+
+    func flushFilling() {
+        guard !filling.isEmpty else { return }
+        if bodyPrefix.isEmpty, let head, head.status.code >= 300 {
+            bodyPrefix = Array(filling.prefix(CurlewError.bodyPrefixLimit))
+        }
+        let chunk = filling
+        filling = []
+        channel.append(chunk)
+    }
+}

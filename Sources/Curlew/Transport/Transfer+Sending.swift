@@ -1,0 +1,128 @@
+internal import CLibcurl
+internal import COpenSSL
+
+extension Transfer {
+    /// What the engine is given of the body.
+    enum Provided {
+        case bytes(Int)
+        case wait
+        case failed
+    }
+
+    /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
+    func connectionReady(localPort: Int32) -> Bool {
+        readyCount += 1
+        guard readyCount == 1 else {
+            // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
+            refusal = .resend
+            return false
+        }
+        let candidates = multi.candidates(localPort: localPort)
+        isReused = candidates.contains { $0.isUsed }
+        connection = candidates.count == 1 ? candidates[0] : nil
+        let isStray = candidates.contains {
+            $0.isUsed && $0.user == nil && !$0.isMultiplexed && ($0.hasStrayInput || hasBufferedTLSInput)
+        }
+        if isStray {
+            refusal = .strayInput
+            return false
+        }
+        for candidate in candidates { candidate.isUsed = true }
+        stage = .exchanging
+        lastActivity = .now
+        rearm()
+        return true
+    }
+
+    /// Whether OpenSSL has bytes decrypted that nobody asked for: libcurl's own look at an idle connection may have
+    /// moved them there.
+    private var hasBufferedTLSInput: Bool {
+        guard request.uri.layout.isSecure, let easy else { return false }
+        return easy.tlsSession.map { SSL_pending($0) > 0 } ?? false
+    }
+
+    /// Copies the next bytes of the body into `space`.
+    func provideBody(_ space: UnsafeMutableRawBufferPointer) -> Provided {
+        guard failure == nil else { return .failed }
+        if holds.contains(.suspended) {
+            holds.insert(.body)
+            return .wait
+        }
+        if !hasSource {
+            guard let made = observer?.bodySource(for: self) else {
+                failure = CurlewError(.bodyNotReplayable, "the body would have to be read a second time")
+                return .failed
+            }
+            source = made
+            hasSource = true
+        }
+        noteActivity()
+        multi.touch(self)
+        switch source {
+        case .none: return finishBody()
+        case .bytes(let bytes): return provide(bytes, into: space)
+        case .channel(let channel): return provide(channel, into: space)
+        }
+    }
+
+    private func provide(_ bytes: [UInt8], into space: UnsafeMutableRawBufferPointer) -> Provided {
+        let offset = Int(sentBody)
+        let count = min(space.count, bytes.count - offset)
+        guard count > 0 else { return finishBody() }
+        bytes.withUnsafeBytes {
+            space.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
+        }
+        return sent(count)
+    }
+
+    private func provide(_ channel: UploadChannel, into space: UnsafeMutableRawBufferPointer) -> Provided {
+        switch channel.read(into: space) {
+        case .bytes(let count): return sent(count)
+        case .end: return finishBody()
+        case .wait:
+            holds.insert(.body)
+            return .wait
+        case .failure(let error):
+            failure = error
+            return .failed
+        }
+    }
+
+    private func sent(_ count: Int) -> Provided {
+        sentBody += Int64(count)
+        if sentBody == request.contentLength { bodyIsSent() }
+        return .bytes(count)
+    }
+
+    private func finishBody() -> Provided {
+        if let length = request.contentLength, sentBody < length {
+            failure = CurlewError(
+                .bodyLengthMismatch, "the body ended after \(sentBody) of \(length) bytes")
+            return .failed
+        }
+        bodyIsSent()
+        return .bytes(0)
+    }
+
+    private func bodyIsSent() {
+        isBodySent = true
+        // The answer came first, so the connection was to be given up; now both directions are in order again.
+        if head != nil, !mustCloseConnection { try? easy?.forbidReuse(false) }
+    }
+
+    /// Whether the connection may not serve another request whatever happens next.
+    var mustCloseConnection: Bool {
+        request.version == .http2PriorKnowledge && Engine.versionNumber < 0x080000
+    }
+}
+
+extension EasyHandle {
+    /// OpenSSL's object for the connection in use.
+    var tlsSession: OpaquePointer? {
+        var info: UnsafeMutablePointer<curl_tlssessioninfo>?
+        guard curlew_easy_get_tls(raw, &info) == CURLE_OK, let info, info.pointee.backend == CURLSSLBACKEND_OPENSSL,
+            let session = info.pointee.internals
+        else { return nil }
+        return OpaquePointer(session)
+    }
+}

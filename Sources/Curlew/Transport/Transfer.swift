@@ -1,0 +1,190 @@
+internal import CLibcurl
+internal import HTTPTypes
+
+/// Who is told of a transfer's news, on the loop.
+protocol TransferObserver: AnyObject, Sendable {
+    /// Something is new: interim responses, the head, the counts, or the end.
+    func transferAdvanced(_ transfer: Transfer)
+    /// A fresh source for the body of the next attempt; nil if the body cannot be read again.
+    func bodySource(for transfer: Transfer) -> UploadSource?
+}
+
+/// What the engine reads a request's body from.
+enum UploadSource {
+    case none
+    case bytes([UInt8])
+    case channel(UploadChannel)
+}
+
+/// One exchange as it runs on the engine: it answers libcurl's callbacks, keeps the timers, and checks what libcurl
+/// takes for granted. Its files: `Transfer+Sending`, `Transfer+Receiving`, `Transfer+Ending`.
+///
+/// `@unchecked Sendable`: it is made on the caller's side and from `begin` on touched on its loop's thread alone.
+final class Transfer: LoopTimer, @unchecked Sendable {
+    let request: PreparedRequest
+    let channel: BodyChannel
+    let multi: MultiHandle
+    /// Kept until the end, so that what runs is not dropped under way.
+    var observer: (any TransferObserver)?
+
+    // Where the transfer stands in its multi handle's lists.
+    var position = -1
+    var isTouched = false
+
+    var easy: EasyHandle?
+    var stage = CurlewError.Stage.preparing
+    var totalDeadline = Instant.distantFuture
+    var lastActivity = Instant.now
+    private var begun = Instant.now
+
+    // What the peer has sent.
+    var parser: HeadParser
+    var chunkFraming: ChunkFraming?
+    var head: HTTPResponse?
+    var interim: [HTTPResponse] = []
+    var interimCount = 0
+    var trailers = HTTPFields()
+    var filling: [UInt8] = []
+    var bodyPrefix: [UInt8] = []
+    var receivedBody: Int64 = 0
+    var connection: Connection?
+    var isReused = false
+
+    // What was sent.
+    var source = UploadSource.none
+    var hasSource = false
+    var sentBody: Int64 = 0
+    var isBodySent = false
+
+    /// What is held back: by the reader, by the lack of a body to send, or by the user.
+    struct Holds: OptionSet {
+        let rawValue: UInt8
+        static let reader = Holds(rawValue: 1)
+        static let body = Holds(rawValue: 2)
+        static let suspended = Holds(rawValue: 4)
+    }
+    var holds: Holds = []
+
+    // How attempts ended.
+    /// Set in a callback that must fail the attempt; it wins over what libcurl makes of it.
+    var failure: CurlewError?
+    var refusal: Refusal?
+    var readyCount = 0
+    var attempts: [AttemptMetrics] = []
+    var withoutExpectation = false
+    var queued = Duration.zero
+    var tlsVersion: TLSVersion?
+    var outcome: Result<HTTPFields, CurlewError>?
+
+    /// Why an attempt was given up before anything was sent on its connection.
+    enum Refusal {
+        /// The kept connection had bytes or an end waiting.
+        case strayInput
+        /// libcurl wants to send the request a second time.
+        case resend
+        /// The server refused the expectation; the body has not left.
+        case expectation
+    }
+
+    init(request: PreparedRequest, channel: BodyChannel, multi: MultiHandle, observer: any TransferObserver) {
+        self.request = request
+        self.channel = channel
+        self.multi = multi
+        self.observer = observer
+        parser = HeadParser(limits: request.limits, names: multi.names)
+    }
+
+    /// Begins the exchange. What fails here is told to the observer as any other end.
+    func begin() {
+        guard outcome == nil else { return }
+        begun = .now
+        beginAttempt()
+    }
+
+    func beginAttempt() {
+        stage = .connecting
+        do {
+            try multi.begin(self)
+            multi.core.timers.set(self, to: totalDeadline)
+        } catch {
+            settle(.failure(error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")))
+            multi.flush()
+        }
+    }
+
+    /// Sets up the handle for one attempt.
+    func configure(_ easy: EasyHandle) throws {
+        self.easy = easy
+        do {
+            let expects = request.expectContinue != nil && !withoutExpectation
+            try easy.prepare(request, expects: expects, freshConnect: !attempts.isEmpty)
+        } catch {
+            self.easy = nil
+            throw error
+        }
+    }
+
+    // MARK: Time
+
+    /// Called with every byte either way.
+    func noteActivity() { lastActivity = .now }
+
+    /// A moment to look at the clocks: the nearest of the total and the idle deadline.
+    override func fire() {
+        let now = Instant.now
+        if totalDeadline <= now {
+            return fail(CurlewError(.totalTimeout, "not finished within \(request.timeouts.total)"))
+        }
+        let idleDeadline = currentIdleDeadline
+        if idleDeadline <= now {
+            return fail(CurlewError(.idleTimeout, "no byte either way for \(request.timeouts.idle)"))
+        }
+        multi.core.timers.set(self, to: min(totalDeadline, idleDeadline))
+    }
+
+    /// The idle clock stands still until a connection is there, and while the reader or the user holds the bytes back.
+    private var currentIdleDeadline: Instant {
+        let isExchanging = stage == .exchanging || stage == .receiving
+        guard isExchanging, holds.isDisjoint(with: [.reader, .suspended]) else { return .distantFuture }
+        return lastActivity.advanced(byLimit: request.timeouts.idle)
+    }
+
+    func rearm() {
+        guard position >= 0 else { return }
+        multi.core.timers.set(self, to: min(totalDeadline, currentIdleDeadline))
+    }
+
+    // MARK: Holding back
+
+    /// Stops or restarts the bytes in both directions for the user.
+    func setSuspended(_ isSuspended: Bool) {
+        // On resuming, what else held back is asked again: the callbacks find out whether it still does.
+        if isSuspended { holds.insert(.suspended) } else { holds = [] }
+        applyHolds()
+    }
+
+    /// The reader has made room.
+    func readerMadeRoom() {
+        guard holds.contains(.reader) else { return }
+        holds.remove(.reader)
+        applyHolds()
+    }
+
+    /// There is something to send again.
+    func bodyArrived() {
+        guard holds.contains(.body) else { return }
+        holds.remove(.body)
+        applyHolds()
+    }
+
+    private func applyHolds() {
+        guard position >= 0, let easy else { return }
+        lastActivity = .now
+        var mask: Int32 = 0
+        if !holds.isDisjoint(with: [.reader, .suspended]) { mask |= CURLPAUSE_RECV }
+        if !holds.isDisjoint(with: [.body, .suspended]) { mask |= CURLPAUSE_SEND }
+        rearm()
+        curl_easy_pause(easy.raw, mask)
+        multi.flush()
+    }
+}

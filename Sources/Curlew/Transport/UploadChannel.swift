@@ -1,0 +1,119 @@
+/// The body of a request on its way from the task that produces it to the loop that sends it. Bounded.
+///
+/// `@unchecked Sendable`: everything is under `lock`.
+final class UploadChannel: @unchecked Sendable {
+    enum Taken {
+        case bytes(Int)
+        case wait
+        case end
+        case failure(CurlewError)
+    }
+
+    private let lock = Lock()
+    private let capacity: Int
+    private var chunks: [[UInt8]] = []
+    private var first = 0
+    private var offset = 0
+    private var buffered = 0
+    private var end: Result<Void, CurlewError>?
+    private var isClosed = false
+    private var writer: UnsafeContinuation<Bool, Never>?
+    private var isReaderWaiting = false
+    private let wakeReader: @Sendable () -> Void
+
+    /// - Parameter wakeReader: Called, on any thread, when there is something for a loop that found nothing.
+    init(capacity: Int, wakeReader: @escaping @Sendable () -> Void) {
+        self.capacity = capacity
+        self.wakeReader = wakeReader
+    }
+
+    // MARK: The producer's side
+
+    /// Hands over a chunk, waiting while the channel is full.
+    /// - Returns: False if nobody will read it.
+    func write(_ chunk: [UInt8]) async -> Bool {
+        if chunk.isEmpty { return lock.withLock { !isClosed } }
+        return await withUnsafeContinuation { continuation in
+            var answer: Bool?
+            let wakes = lock.withLock { () -> Bool in
+                if isClosed {
+                    answer = false
+                    return false
+                }
+                chunks.append(chunk)
+                buffered += chunk.count
+                if buffered < capacity { answer = true } else { writer = continuation }
+                defer { isReaderWaiting = false }
+                return isReaderWaiting
+            }
+            if wakes { wakeReader() }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    func finish(_ result: Result<Void, CurlewError>) {
+        let wakes = lock.withLock {
+            if end == nil { end = result }
+            defer { isReaderWaiting = false }
+            return isReaderWaiting
+        }
+        if wakes { wakeReader() }
+    }
+
+    // MARK: The loop's side
+
+    /// Copies what there is into `space`.
+    func read(into space: UnsafeMutableRawBufferPointer) -> Taken {
+        let (taken, waiting) = lock.withLock { () -> (Taken, UnsafeContinuation<Bool, Never>?) in
+            var count = 0
+            while count < space.count, first < chunks.count {
+                let part = min(space.count - count, chunks[first].count - offset)
+                chunks[first].withUnsafeBytes { bytes in
+                    let target = UnsafeMutableRawBufferPointer(rebasing: space[count..<(count + part)])
+                    target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + part)]))
+                }
+                count += part
+                offset += part
+                if offset == chunks[first].count { dropFirst() }
+            }
+            buffered -= count
+            if count > 0 {
+                guard buffered <= capacity / 2 else { return (.bytes(count), nil) }
+                defer { writer = nil }
+                return (.bytes(count), writer)
+            }
+            switch end {
+            case .success: return (.end, nil)
+            case .failure(let error): return (.failure(error), nil)
+            case nil:
+                isReaderWaiting = true
+                return (.wait, nil)
+            }
+        }
+        waiting?.resume(returning: true)
+        return taken
+    }
+
+    private func dropFirst() {
+        chunks[first] = []
+        first += 1
+        offset = 0
+        if first == chunks.count || first > 64 {
+            chunks.removeFirst(first)
+            first = 0
+        }
+    }
+
+    /// Lets the producer know that nothing more is wanted.
+    func close() {
+        let waiting = lock.withLock {
+            isClosed = true
+            chunks = []
+            first = 0
+            buffered = 0
+            defer { writer = nil }
+            return writer
+        }
+        waiting?.resume(returning: false)
+    }
+}
