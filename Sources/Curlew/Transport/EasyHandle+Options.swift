@@ -39,10 +39,9 @@ extension EasyHandle {
         guard code != CURLE_OK else { return }
         let known = ErrorCode(code)
         let reason = String(cString: curl_easy_strerror(code))
+        let name = curl_easy_option_by_id(option).map { String(cString: $0.pointee.name) } ?? "\(option.rawValue)"
         throw CurlewError(
-            known == .engineFailed ? .unsupported : known,
-            "libcurl refuses option \(option.rawValue): \(reason)"
-        )
+            known == .engineFailed ? .unsupported : known, "libcurl refuses the option \(name): \(reason)")
     }
 
     func long(_ info: CURLINFO) -> Int {

@@ -50,7 +50,6 @@ final class EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_QUICK_EXIT, 1)  // or removing a handle waits for the resolver's thread
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        try set(CURLOPT_REDIR_PROTOCOLS_STR, "")
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_PATH_AS_IS, 1)
