@@ -1,0 +1,33 @@
+internal import COpenSSL
+
+/// The extensions that options ask for, in the notation of x509v3_config(5).
+enum CertificateExtensions {
+    static func of(_ options: HeldCertificate.Options, isSelfSigned: Bool) -> [(identifier: Int32, value: String)] {
+        var extensions = [(NID_basic_constraints, self.basicConstraints(options.authority))]
+        let usage = options.keyUsage ?? self.usualKeyUsage(options)
+        if !usage.isEmpty { extensions.append((NID_key_usage, (["critical"] + usage).joined(separator: ","))) }
+        let extended = options.extendedKeyUsage ?? (options.authority.isAuthority ? [] : ["serverAuth", "clientAuth"])
+        if !extended.isEmpty { extensions.append((NID_ext_key_usage, extended.joined(separator: ","))) }
+        extensions.append((NID_subject_key_identifier, "hash"))
+        if !isSelfSigned { extensions.append((NID_authority_key_identifier, "keyid:always")) }
+        if !options.alternativeNames.isEmpty {
+            let names = options.alternativeNames.map(\.notation).joined(separator: ",")
+            extensions.append((NID_subject_alt_name, names))
+        }
+        if !options.nameConstraints.isEmpty {
+            extensions.append((NID_name_constraints, (["critical"] + options.nameConstraints).joined(separator: ",")))
+        }
+        return extensions
+    }
+
+    private static func basicConstraints(_ authority: HeldCertificate.Authority) -> String {
+        guard authority.isAuthority else { return "critical,CA:FALSE" }
+        return "critical,CA:TRUE" + (authority.pathLength.map { ",pathlen:\($0)" } ?? "")
+    }
+
+    private static func usualKeyUsage(_ options: HeldCertificate.Options) -> [String] {
+        if options.authority.isAuthority { return ["keyCertSign", "cRLSign"] }
+        if case .rsa = options.key.algorithm { return ["digitalSignature", "keyEncipherment"] }
+        return ["digitalSignature"]
+    }
+}

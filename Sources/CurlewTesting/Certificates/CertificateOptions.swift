@@ -1,0 +1,138 @@
+extension HeldCertificate {
+    /// What a certificate is to say.
+    public struct Options: Sendable, Hashable {
+        /// The subject's common name. Clients look at the alternative names, not at this.
+        public var commonName: String
+        /// Who the certificate is for, in order.
+        public var alternativeNames: [AlternativeName]
+        /// When it is valid; from a day ago for thirty days unless told otherwise.
+        public var validity: Validity
+        /// The kind of key; P-256 unless told otherwise, because it is the quickest to make.
+        public var key: KeyKind
+        /// The hash that the issuer signs with; not used by Ed25519 issuers.
+        public var signatureHash: SignatureHash
+        /// Whether it may issue others, and how deep.
+        public var authority: Authority
+        /// Key usage by its names in x509v3_config(5); `nil` writes what fits ``authority``, an empty array nothing.
+        public var keyUsage: [String]?
+        /// Extended key usage likewise; `nil` writes `serverAuth` and `clientAuth` into what is no authority.
+        public var extendedKeyUsage: [String]?
+        /// Name constraints in the notation of x509v3_config(5), such as `"permitted;DNS:example.test"`.
+        public var nameConstraints: [String]
+        /// The serial number; a random one when `nil`.
+        public var serialNumber: UInt64?
+
+        /// Makes options; every one has the default that its property names.
+        public init(
+            commonName: String = "localhost",
+            alternativeNames: [AlternativeName] = [],
+            validity: Validity = .usual,
+            key: KeyKind = .ecP256,
+            signatureHash: SignatureHash = .sha256,
+            authority: Authority = .none,
+            keyUsage: [String]? = nil,
+            extendedKeyUsage: [String]? = nil,
+            nameConstraints: [String] = [],
+            serialNumber: UInt64? = nil
+        ) {
+            self.commonName = commonName
+            self.alternativeNames = alternativeNames
+            self.validity = validity
+            self.key = key
+            self.signatureHash = signatureHash
+            self.authority = authority
+            self.keyUsage = keyUsage
+            self.extendedKeyUsage = extendedKeyUsage
+            self.nameConstraints = nameConstraints
+            self.serialNumber = serialNumber
+        }
+
+        /// An authority that may issue others.
+        public static func authority(_ commonName: String, pathLength: Int? = nil) -> Options {
+            Options(commonName: commonName, authority: .authority(pathLength: pathLength))
+        }
+
+        /// A server's or client's certificate for DNS names.
+        public static func server(_ names: String...) -> Options {
+            Options(commonName: names.first ?? "localhost", alternativeNames: names.map { .dns($0) })
+        }
+    }
+
+    /// A subject alternative name.
+    public struct AlternativeName: Sendable, Hashable {
+        let notation: String
+
+        /// A DNS name, which may start with `*.`.
+        public static func dns(_ name: String) -> AlternativeName { AlternativeName(notation: "DNS:\(name)") }
+        /// An IPv4 or IPv6 address as text.
+        public static func ip(_ address: String) -> AlternativeName { AlternativeName(notation: "IP:\(address)") }
+        /// A URI.
+        public static func uri(_ uri: String) -> AlternativeName { AlternativeName(notation: "URI:\(uri)") }
+    }
+
+    /// A span of time, counted from now.
+    public struct Validity: Sendable, Hashable {
+        let start: Duration
+        let end: Duration
+
+        /// From a day ago for thirty days.
+        public static let usual = Validity(start: .seconds(-86_400), end: .seconds(30 * 86_400))
+        /// Ended an hour ago.
+        public static let expired = Validity(start: .seconds(-30 * 86_400), end: .seconds(-3600))
+        /// Begins in a day.
+        public static let notYetValid = Validity(start: .seconds(86_400), end: .seconds(30 * 86_400))
+
+        /// From `start` to `end`, both counted from now; negative is past. Whole seconds count.
+        public init(start: Duration, end: Duration) {
+            self.start = start
+            self.end = end
+        }
+    }
+
+    /// A kind of key.
+    public struct KeyKind: Sendable, Hashable {
+        enum Algorithm: Sendable, Hashable {
+            case ec(curve: String)
+            case rsa(bits: UInt32)
+            case ed25519
+        }
+
+        let algorithm: Algorithm
+
+        /// ECDSA on P-256.
+        public static let ecP256 = KeyKind(algorithm: .ec(curve: "P-256"))
+        /// ECDSA on P-384.
+        public static let ecP384 = KeyKind(algorithm: .ec(curve: "P-384"))
+        /// RSA with 2048 bits.
+        public static let rsa2048 = KeyKind(algorithm: .rsa(bits: 2048))
+        /// RSA with 1024 bits, which no client should take.
+        public static let rsa1024 = KeyKind(algorithm: .rsa(bits: 1024))
+        /// Ed25519.
+        public static let ed25519 = KeyKind(algorithm: .ed25519)
+    }
+
+    /// A hash under a signature.
+    public struct SignatureHash: Sendable, Hashable {
+        let name: String
+
+        /// SHA-1, which no client should take.
+        public static let sha1 = SignatureHash(name: "SHA1")
+        /// SHA-256.
+        public static let sha256 = SignatureHash(name: "SHA256")
+        /// SHA-384.
+        public static let sha384 = SignatureHash(name: "SHA384")
+    }
+
+    /// What the basic constraints say (RFC 5280, section 4.2.1.9).
+    public struct Authority: Sendable, Hashable {
+        let isAuthority: Bool
+        let pathLength: Int?
+
+        /// May not issue others.
+        public static let none = Authority(isAuthority: false, pathLength: nil)
+        /// May issue others; at most `pathLength` intermediates may follow, any number when it is `nil`.
+        public static func authority(pathLength: Int? = nil) -> Authority {
+            Authority(isAuthority: true, pathLength: pathLength)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+internal import COpenSSL
+
+/// The work of OpenSSL behind ``HeldCertificate``. Every object lives for one call of ``issue(_:issuer:)`` and is
+/// freed before it returns; only bytes leave.
+struct IssuedCertificate {
+    let certificateDER: [UInt8]
+    let privateKeyPEM: String
+
+    static func issue(_ options: HeldCertificate.Options, issuer: HeldCertificate?) throws -> IssuedCertificate {
+        let key = try self.makeKey(options.key)
+        defer { EVP_PKEY_free(key) }
+        let certificate = try self.require(X509_new(), "make a certificate")
+        defer { X509_free(certificate) }
+
+        let issuerCertificate = try issuer.map { try self.parse($0.certificateDER) }
+        defer { X509_free(issuerCertificate) }
+        let issuerKey = try issuer.map { try self.readKey($0.privateKeyPEM) }
+        defer { EVP_PKEY_free(issuerKey) }
+
+        try self.fill(certificate, options, key: key, issuer: issuerCertificate ?? certificate)
+        try self.extend(certificate, options, issuer: issuerCertificate ?? certificate)
+        try self.sign(certificate, with: issuerKey ?? key, hash: options.signatureHash)
+        return IssuedCertificate(
+            certificateDER: try self.encode(certificate),
+            privateKeyPEM: try self.write(key)
+        )
+    }
+
+    private static func makeKey(_ kind: HeldCertificate.KeyKind) throws -> OpaquePointer {
+        let key =
+            switch kind.algorithm {
+            case .ec(let curve): curlew_ec_key(curve)
+            case .rsa(let bits): curlew_rsa_key(bits)
+            case .ed25519: curlew_ed25519_key()
+            }
+        return try self.require(key, "make a key")
+    }
+
+    private static func fill(
+        _ certificate: OpaquePointer,
+        _ options: HeldCertificate.Options,
+        key: OpaquePointer,
+        issuer: OpaquePointer
+    ) throws {
+        // 63 bits, so that the DER integer needs no sign byte and no client finds a negative serial.
+        let serial = options.serialNumber ?? UInt64.random(in: 1...(UInt64.max >> 1))
+        let name = X509_get_subject_name(certificate)
+        let commonName = Array(options.commonName.utf8)
+        try self.check(X509_set_version(certificate, 2), "set the version")
+        try self.check(ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial), "set the serial number")
+        try self.check(
+            X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, commonName, Int32(commonName.count), -1, 0),
+            "set the common name"
+        )
+        // For a self-signed certificate `issuer` is the certificate itself, whose name is set by now.
+        try self.check(X509_set_issuer_name(certificate, X509_get_subject_name(issuer)), "set the issuer")
+        let start = Int(options.validity.start.components.seconds)
+        let end = Int(options.validity.end.components.seconds)
+        _ = try self.require(X509_gmtime_adj(X509_getm_notBefore(certificate), start), "set the start")
+        _ = try self.require(X509_gmtime_adj(X509_getm_notAfter(certificate), end), "set the end")
+        try self.check(X509_set_pubkey(certificate, key), "set the key")
+    }
+
+    private static func extend(
+        _ certificate: OpaquePointer,
+        _ options: HeldCertificate.Options,
+        issuer: OpaquePointer
+    ) throws {
+        for (identifier, value) in CertificateExtensions.of(options, isSelfSigned: issuer == certificate) {
+            try self.check(curlew_add_extension(certificate, issuer, identifier, value), "add \(value)")
+        }
+    }
+
+    private static func sign(
+        _ certificate: OpaquePointer,
+        with key: OpaquePointer,
+        hash: HeldCertificate.SignatureHash
+    ) throws {
+        // Ed25519 hashes by itself and wants to be given none.
+        let digest = EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 ? nil : EVP_get_digestbyname(hash.name)
+        guard X509_sign(certificate, key, digest) > 0 else { throw self.failure("sign") }
+    }
+
+    private static func parse(_ bytes: [UInt8]) throws -> OpaquePointer {
+        try bytes.withUnsafeBufferPointer { buffer in
+            var start = buffer.baseAddress
+            return try self.require(d2i_X509(nil, &start, buffer.count), "read the issuer")
+        }
+    }
+
+    private static func encode(_ certificate: OpaquePointer) throws -> [UInt8] {
+        let length = i2d_X509(certificate, nil)
+        guard length > 0 else { throw self.failure("encode") }
+        return [UInt8](unsafeUninitializedCapacity: Int(length)) { buffer, count in
+            var start = buffer.baseAddress
+            count = Int(max(0, i2d_X509(certificate, &start)))
+        }
+    }
+
+    private static func readKey(_ pem: String) throws -> OpaquePointer {
+        let bytes = Array(pem.utf8)
+        let source = try self.require(BIO_new_mem_buf(bytes, Int32(bytes.count)), "open the issuer's key")
+        defer { BIO_free(source) }
+        // The buffer is not copied by BIO_new_mem_buf: `bytes` must outlive the read.
+        return try withExtendedLifetime(bytes) {
+            try self.require(PEM_read_bio_PrivateKey(source, nil, nil, nil), "read the issuer's key")
+        }
+    }
+
+    private static func write(_ key: OpaquePointer) throws -> String {
+        let sink = try self.require(BIO_new(BIO_s_mem()), "open a buffer")
+        defer { BIO_free(sink) }
+        try self.check(PEM_write_bio_PrivateKey(sink, key, nil, nil, 0, nil, nil), "write the key")
+        var text = [UInt8](repeating: 0, count: Int(BIO_ctrl_pending(sink)))
+        let length = BIO_read(sink, &text, Int32(text.count))
+        return String(decoding: text.prefix(Int(max(0, length))), as: UTF8.self)
+    }
+
+    private static func check(_ result: some BinaryInteger, _ step: String) throws {
+        guard result == 1 else { throw self.failure(step) }
+    }
+
+    private static func require<Pointer>(_ pointer: Pointer?, _ step: String) throws -> Pointer {
+        guard let pointer else { throw self.failure(step) }
+        return pointer
+    }
+
+    private static func failure(_ step: String) -> TestKitError {
+        var text = [CChar](repeating: 0, count: 256)
+        ERR_error_string_n(ERR_get_error(), &text, text.count)
+        ERR_clear_error()
+        let reason = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return TestKitError("could not \(step): \(reason)")
+    }
+}

@@ -1,0 +1,12 @@
+/// How many connections a server has seen.
+public struct ConnectionCounts: Sendable, Hashable {
+    /// Connections accepted since the start.
+    public var accepted = 0
+    /// Connections that are open now.
+    public var open = 0
+    /// TLS handshakes that failed or that the client gave up.
+    public var failedHandshakes = 0
+
+    /// Makes counts of nothing.
+    public init() {}
+}

@@ -1,0 +1,99 @@
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+
+/// The connections of a listener: who is open, which task serves whom, and what has been counted.
+final class ConnectionTable: Sendable {
+    struct State: Sendable {
+        var counts = ConnectionCounts()
+        var open: [Int: AcceptedConnection] = [:]
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var isStopped = false
+    }
+
+    let state = Watched(State())
+
+    /// Takes a new connection in. Call it on the channel's event loop, before the channel reads.
+    func admit<Installed: Sendable>(
+        _ channel: any Channel,
+        context: NIOSSLContext?,
+        install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
+        serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
+    ) throws {
+        let connection = AcceptedConnection(index: self.nextIndex(), channel: channel)
+        guard self.register(connection) else { throw ChannelError.alreadyClosed }
+        channel.closeFuture.whenComplete { _ in self.closed(connection) }
+
+        let installed = channel.eventLoop.makePromise(of: Installed.self)
+        self.run(connection) {
+            do {
+                let installed = try await installed.futureResult.get()
+                await serve(connection, installed)
+                connection.close()
+            } catch {
+                if context != nil { self.state.update { $0.counts.failedHandshakes += 1 } }
+                connection.abort()
+            }
+        }
+        do {
+            try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.socket)
+            if let context {
+                try TLSAcceptor(connection: connection, context: context).install(installed, install)
+            } else {
+                try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.plain)
+                installed.succeed(try install(connection))
+            }
+        } catch {
+            installed.fail(error)
+            throw error
+        }
+    }
+
+    /// Aborts all connections, cancels all tasks, takes no more.
+    func stop() {
+        let (open, tasks) = self.state.update { state in
+            state.isStopped = true
+            return (Array(state.open.values), Array(state.tasks.values))
+        }
+        for task in tasks { task.cancel() }
+        for connection in open { connection.abort() }
+    }
+
+    /// Waits until no connection is open and no task runs.
+    func idle() async throws {
+        try await self.state.take { $0.open.isEmpty && $0.tasks.isEmpty ? () : nil }
+    }
+
+    private func nextIndex() -> Int {
+        self.state.update { state in
+            defer { state.counts.accepted += 1 }
+            return state.counts.accepted
+        }
+    }
+
+    private func register(_ connection: AcceptedConnection) -> Bool {
+        self.state.update { state in
+            guard !state.isStopped else { return false }
+            state.open[connection.index] = connection
+            state.counts.open = state.open.count
+            return true
+        }
+    }
+
+    private func run(_ connection: AcceptedConnection, _ body: @escaping @Sendable () async -> Void) {
+        self.state.update { state in
+            state.tasks[connection.index] = Task {
+                await body()
+                self.state.update { _ = $0.tasks.removeValue(forKey: connection.index) }
+            }
+            if state.isStopped { state.tasks[connection.index]?.cancel() }
+        }
+    }
+
+    private func closed(_ connection: AcceptedConnection) {
+        self.state.update { state in
+            state.open[connection.index] = nil
+            state.counts.open = state.open.count
+        }
+    }
+}

@@ -1,0 +1,73 @@
+internal import NIOCore
+internal import NIOPosix
+
+/// A listening socket, the connections it took and the task of each: what every server of this module is made of.
+final class Listener: Sendable {
+    let address: ServerAddress
+    let port: Int
+    let connections: ConnectionTable
+    private let channel: any Channel
+
+    private init(address: ServerAddress, channel: any Channel, connections: ConnectionTable) {
+        self.address = address
+        self.channel = channel
+        self.port = channel.localAddress?.port ?? 0
+        self.connections = connections
+    }
+
+    /// Listens, and runs `serve` in a task of its own for each connection.
+    ///
+    /// `install` builds the pipeline above TLS on the event loop, before the first byte of the application is
+    /// delivered. The connection closes when `serve` returns.
+    static func start<Installed: Sendable>(
+        at address: ServerAddress,
+        tls: ServerTLS?,
+        allowsHalfClosure: Bool,
+        install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
+        serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
+    ) async throws -> Listener {
+        let table = ConnectionTable()
+        let context = try tls?.context()
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 1024)
+            .childChannelOption(.allowRemoteHalfClosure, value: allowsHalfClosure)
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 4096, initial: 65_536, maximum: 262_144)
+            )
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try table.admit(channel, context: context, install: install, serve: serve)
+                }
+            }
+        let channel: any Channel
+        switch address.kind {
+        case .ip(let host):
+            let bindable = bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            channel = try await bindable.bind(host: host, port: 0).get()
+        case .unixSocket(let path):
+            channel = try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        }
+        return Listener(address: address, channel: channel, connections: table)
+    }
+
+    /// Ends everything without waiting for it.
+    func stop() {
+        self.channel.close(promise: nil)
+        self.connections.stop()
+        self.address.removeSocketFile()
+    }
+
+    /// Ends everything and returns when all sockets are closed and all tasks have returned.
+    func shutdown() async {
+        self.stop()
+        try? await self.channel.closeFuture.get()
+        // A cancelled task must not leave sockets behind, so its cancellation does not cut this wait short.
+        await Task { [connections] in try? await connections.idle() }.value
+    }
+
+    /// Stops accepting; connections live on.
+    func stopAccepting() async {
+        try? await self.channel.close().get()
+    }
+}

@@ -1,0 +1,48 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOHTTP2
+
+/// The HTTP part of a connection's pipeline.
+enum HTTPLayer: Sendable {
+    case http1(ServerPort)
+    case http2(NIOHTTP2Handler.AsyncStreamMultiplexer<ServerPort>)
+
+    static func http1(on channel: any Channel) throws -> HTTPLayer {
+        var encoder = HTTPResponseEncoder.Configuration()
+        encoder.automaticallySetFramingHeaders = false
+        try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+            withPipeliningAssistance: false,
+            withErrorHandling: true,
+            withOutboundHeaderValidation: false,
+            withEncoderConfiguration: encoder
+        )
+        return .http1(try ServerPort(installingOn: channel))
+    }
+
+    static func http2(on channel: any Channel, _ configuration: MockServer.Configuration) throws -> HTTPLayer {
+        var settings = NIOHTTP2Handler.Configuration()
+        settings.connection.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.concurrentStreams),
+            HTTP2Setting(parameter: .initialWindowSize, value: configuration.windowSize),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 1 << 20),
+        ]
+        settings.connection.targetWindowSize = configuration.windowSize
+        settings.stream.targetWindowSize = configuration.windowSize
+        settings.stream.outboundBufferSizeHighWatermark = PortLimits.bytesInFlight
+        settings.stream.outboundBufferSizeLowWatermark = PortLimits.bytesInFlight / 2
+        // Tests cancel by the hundred; the limits are against attackers.
+        settings.connection.controlFrameRateLimit.maximumCount = 1_000_000
+        settings.stream.streamResetFrameRateLimit.maximumCount = 1_000_000
+        settings.stream.streamErrorRateLimit.maximumCount = 1_000_000
+        let multiplexer = try channel.pipeline.syncOperations.configureAsyncHTTP2Pipeline(
+            mode: .server,
+            configuration: settings
+        ) { stream in
+            stream.eventLoop.makeCompletedFuture {
+                try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
+                return try ServerPort(installingOn: stream)
+            }
+        }
+        return .http2(multiplexer)
+    }
+}

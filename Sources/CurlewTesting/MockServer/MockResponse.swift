@@ -1,0 +1,89 @@
+public import HTTPTypes
+
+/// What a ``MockServer`` answers.
+///
+///     var response = MockResponse(status: .ok, fields: [.contentType: "text/plain"], body: "hello")
+///     response.interim = [.init(status: .init(code: 103), fields: [.link: "</a.css>; rel=preload"])]
+///     response.headDelay = .milliseconds(200)
+///
+/// Framing is added for HTTP/1.1: `Content-Length` where the length is known, else `Transfer-Encoding: chunked`.
+/// Fields that you give for it are sent as they are, right or wrong.
+public struct MockResponse: Sendable {
+    /// An interim response, sent before the final one (RFC 9110, section 15.2).
+    public struct Interim: Sendable {
+        /// A status from 100 to 199.
+        public var status: HTTPResponse.Status
+        /// Its fields.
+        public var fields: HTTPFields
+
+        /// Makes an interim response, such as 103.
+        public init(status: HTTPResponse.Status, fields: HTTPFields = [:]) {
+            self.status = status
+            self.fields = fields
+        }
+    }
+
+    /// What becomes of `Expect: 100-continue` (RFC 9110, section 10.1.1).
+    public struct Expectation: Sendable, Hashable {
+        let isContinued: Bool
+        /// 100 is sent when the body is first read, or at once for a response from the queue.
+        public static let continues = Expectation(isContinued: true)
+        /// No 100 is sent; the final answer comes straight, before the body is read.
+        public static let answersAtOnce = Expectation(isContinued: false)
+    }
+
+    /// How the end of the body is told in HTTP/1.1.
+    public struct Framing: Sendable, Hashable {
+        enum Kind { case automatic, chunked, untilClose }
+        let kind: Kind
+        /// `Content-Length` where the length is known, else chunked.
+        public static let automatic = Framing(kind: .automatic)
+        /// Chunked even where the length is known.
+        public static let chunked = Framing(kind: .chunked)
+        /// By closing the connection; no framing field is sent.
+        public static let untilClose = Framing(kind: .untilClose)
+    }
+
+    /// A pace: pieces of some bytes, with a pause after each.
+    public struct Throttle: Sendable, Hashable {
+        let bytes: Int
+        let pause: Duration
+
+        /// Sends `bytes` at a time and pauses after each.
+        public init(bytes: Int, every pause: Duration) {
+            self.bytes = max(1, bytes)
+            self.pause = pause
+        }
+    }
+
+    /// The status; its reason phrase is sent in HTTP/1.1.
+    public var status: HTTPResponse.Status
+    /// The fields, sent in this order.
+    public var fields: HTTPFields
+    /// The body. Nothing of it is sent to HEAD, or with 204 and 304.
+    public var body: Body
+    /// Fields after the body. In HTTP/1.1 they make the body chunked.
+    public var trailers: HTTPFields = [:]
+    /// What is sent before.
+    public var interim: [Interim] = []
+    /// What becomes of an expectation; for responses from the queue.
+    public var expectation = Expectation.continues
+    /// How the end of the body is told in HTTP/1.1.
+    public var framing = Framing.automatic
+    /// A wait before the head.
+    public var headDelay: Duration?
+    /// The pace of the body; as fast as the client takes it when `nil`.
+    public var throttle: Throttle?
+    /// Whether the connection closes afterwards: `Connection: close` in HTTP/1.1, GOAWAY in HTTP/2.
+    public var closesConnection = false
+
+    /// Makes a response.
+    public init(status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], body: Body = .none) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    /// 404 with a short text: what is answered when nothing else is known.
+    public static let notFound = MockResponse(status: .notFound, body: "no response for this request\n")
+}

@@ -1,0 +1,35 @@
+public import HTTPTypes
+
+/// A request that a ``MockServer`` has received, for a test to look at.
+public struct RecordedRequest: Sendable {
+    /// The method.
+    public var method: HTTPRequest.Method
+    /// The request target as it was sent.
+    public var target: String
+    /// The fields in their order. In HTTP/2 `:authority` is found as `Host`.
+    public var fields: HTTPFields
+    /// The body, as much of it as ``MockServer/Configuration/recordedBodyLimit`` allows.
+    public var body: [UInt8] = []
+    /// The length of the whole body.
+    public var bodyLength = 0
+    /// The sizes of the pieces in which the body arrived, the first 65,536 of them: DATA frames in HTTP/2; in
+    /// HTTP/1.1 what one read of the socket gave, cut at the borders of chunks.
+    public var chunkSizes: [Int] = []
+    /// How many pieces there were.
+    public var chunkCount = 0
+    /// The fields after the body.
+    public var trailers: HTTPFields = [:]
+    /// Whether the request came to its end; `false` when the client broke off.
+    public var isComplete = false
+    /// The version it came with.
+    public var version: ProtocolVersion
+    /// The number of its connection at the server, from 0.
+    public var connectionIndex: Int
+    /// Its number on that connection, from 0.
+    public var exchangeIndex: Int
+    /// What TLS agreed on: the server's name, the version, ALPN; `nil` on a cleartext connection.
+    public var tls: HandshakeRecord?
+
+    /// The body as text.
+    public var text: String { String(decoding: self.body, as: UTF8.self) }
+}

@@ -1,0 +1,94 @@
+internal import NIOCore
+
+/// A server that sends exactly the bytes a test wants, and nothing by itself.
+///
+///     let server = try await RawServer.start { connection in
+///         _ = try await connection.readHead()
+///         try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel")
+///         try await connection.reset()
+///     }
+///
+/// The closure runs once a connection, each in a task of its own; when it returns or throws the connection closes.
+/// It may stall as long as it likes: ``shutdown()`` cancels it. A server that is dropped ends by itself.
+public final class RawServer: Sendable {
+    /// What serves one connection.
+    public typealias Handler = @Sendable (RawConnection) async throws -> Void
+
+    let listener: Listener
+    private let usesTLS: Bool
+
+    private init(listener: Listener, usesTLS: Bool) {
+        self.listener = listener
+        self.usesTLS = usesTLS
+    }
+
+    deinit {
+        self.listener.stop()
+    }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - address: Where it listens; IPv4 loopback unless told otherwise.
+    ///   - tls: Its TLS, with the ALPN names it is to offer; cleartext when `nil`.
+    ///   - handler: What serves each connection.
+    public static func start(
+        at address: ServerAddress = .ipv4,
+        tls: ServerTLS? = nil,
+        handler: @escaping Handler
+    ) async throws -> RawServer {
+        let listener = try await Listener.start(
+            at: address,
+            tls: tls,
+            allowsHalfClosure: true,
+            install: { connection in
+                try ChannelPort<ByteBuffer, ByteBuffer>(installingOn: connection.channel)
+            },
+            serve: { connection, port in
+                let connection = RawConnection(connection: connection, port: port)
+                try? await handler(connection)
+                await connection.finish()
+            }
+        )
+        return RawServer(listener: listener, usesTLS: tls != nil)
+    }
+
+    /// The port it listens on; 0 on a Unix socket.
+    public var port: Int { self.listener.port }
+
+    /// The address of `path` on this server, as text.
+    public func url(_ path: String = "/") -> String {
+        self.listener.url(path, usesTLS: self.usesTLS)
+    }
+
+    /// What has been counted so far.
+    public var connectionCounts: ConnectionCounts { self.listener.counts }
+
+    /// How many connections were accepted so far.
+    public var accepted: Int { self.connectionCounts.accepted }
+
+    /// Returns the counts as soon as they satisfy `condition`.
+    @discardableResult
+    public func waitForConnections(
+        until condition: @escaping @Sendable (ConnectionCounts) -> Bool
+    ) async throws -> ConnectionCounts {
+        try await self.listener.waitForConnections(until: condition)
+    }
+
+    /// Returns when at least `count` connections have been accepted.
+    public func waitForAccepted(_ count: Int) async throws {
+        try await self.waitForConnections { $0.accepted >= count }
+    }
+
+    /// Stops accepting: the port refuses from now on, open connections live on.
+    public func stopAccepting() async {
+        await self.listener.stopAccepting()
+    }
+
+    /// Cancels the handlers, aborts the connections and returns when all is closed.
+    ///
+    /// A handler must answer to cancellation; all that ``RawConnection`` offers does.
+    public func shutdown() async {
+        await self.listener.shutdown()
+    }
+}

@@ -1,0 +1,102 @@
+internal import Glibc
+
+/// A port that takes no connection in: connecting to it hangs until the client gives up.
+///
+/// It listens with the smallest backlog and fills that itself; the kernel then drops every further SYN.
+public final class StalledListener: Sendable {
+    /// The port on 127.0.0.1.
+    public let port: Int
+    private let descriptors: [Int32]
+
+    /// Listens, fills the backlog, and never accepts.
+    public init() throws {
+        let listening = try LoopbackSocket.bound()
+        guard listen(listening, 0) == 0 else {
+            Glibc.close(listening)
+            throw TestKitError("could not listen: errno \(errno)")
+        }
+        self.port = LoopbackSocket.port(of: listening)
+        var descriptors = [listening]
+        // A backlog of 0 holds one finished connection; what goes beyond it stays half open, as a client's would.
+        for _ in 0..<4 {
+            let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            guard filler >= 0 else { continue }
+            LoopbackSocket.connect(filler, to: self.port)
+            descriptors.append(filler)
+        }
+        self.descriptors = descriptors
+    }
+
+    deinit {
+        for descriptor in self.descriptors { Glibc.close(descriptor) }
+    }
+
+    /// The address of `path` on this port, as text.
+    public func url(_ path: String = "/") -> String {
+        "http://127.0.0.1:\(self.port)\(path)"
+    }
+}
+
+/// A loopback port that refuses.
+///
+/// The port stays bound and does not listen while the value lives, so that nobody else can come to listen there.
+public final class RefusedPort: Sendable {
+    /// The port on 127.0.0.1.
+    public let port: Int
+    private let descriptor: Int32
+
+    private init(descriptor: Int32) {
+        self.descriptor = descriptor
+        self.port = LoopbackSocket.port(of: descriptor)
+    }
+
+    deinit {
+        Glibc.close(self.descriptor)
+    }
+
+    /// Takes a free port and holds it without listening.
+    public static func unused() throws -> RefusedPort {
+        RefusedPort(descriptor: try LoopbackSocket.bound())
+    }
+
+    /// The address of `path` on this port, as text.
+    public func url(_ path: String = "/") -> String {
+        "http://127.0.0.1:\(self.port)\(path)"
+    }
+}
+
+private enum LoopbackSocket {
+    static func bound() throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw TestKitError("could not make a socket: errno \(errno)") }
+        let result = self.withAddress(port: 0) { bind(descriptor, $0, $1) }
+        guard result == 0 else {
+            Glibc.close(descriptor)
+            throw TestKitError("could not bind: errno \(errno)")
+        }
+        return descriptor
+    }
+
+    static func connect(_ descriptor: Int32, to port: Int) {
+        _ = self.withAddress(port: port) { Glibc.connect(descriptor, $0, $1) }
+    }
+
+    static func port(of descriptor: Int32) -> Int {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func withAddress(port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+    }
+}
