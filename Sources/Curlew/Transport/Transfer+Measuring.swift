@@ -3,11 +3,14 @@ internal import COpenSSL
 
 extension Transfer {
     /// Notes what is only known while the connection is the transfer's.
-    func noteConnection(_ easy: EasyHandle) {
-        guard request.uri.layout.isSecure, let session = easy.tlsSession, let version = SSL_get_version(session) else {
-            return
-        }
-        tlsVersion = TLSVersion(String(cString: version))
+    func noteConnection() {
+        isHTTP2Agreed = request.version == .http2PriorKnowledge
+        guard request.uri.layout.isSecure, let session = easy?.tlsSession else { return }
+        if let version = SSL_get_version(session) { tlsVersion = TLSVersion(String(cString: version)) }
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(session, &name, &length)
+        isHTTP2Agreed = UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
     }
 
     /// The figures of the attempt that is ending.

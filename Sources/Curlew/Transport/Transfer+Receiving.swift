@@ -34,6 +34,11 @@ extension Transfer {
     }
 
     private func receiveHead(_ response: HTTPResponse) -> Bool {
+        noteConnection()
+        guard (parser.version == .http2) == isHTTP2Agreed else {
+            failure = CurlewError(.invalidResponse, "the answer claims \(parser.version), which was not agreed on")
+            return false
+        }
         if parser.version == .http2 { connection?.isMultiplexed = true }
         if response.status.code == 417, request.expectContinue != nil, !withoutExpectation, sentBody == 0 {
             refusal = .expectation
@@ -52,7 +57,6 @@ extension Transfer {
         }
         stage = .receiving
         head = response
-        easy.map { noteConnection($0) }
         multi.touch(self)
         return true
     }

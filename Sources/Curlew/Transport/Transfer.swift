@@ -49,6 +49,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var receivedBody: Int64 = 0
     var connection: Connection?
     var isReused = false
+    var isHTTP2Agreed = false
 
     // What was sent.
     var source = UploadSource.none

@@ -1,0 +1,54 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+/// A session on a loop of its own, with limits short enough for tests of failure and long enough for slow machines.
+func makeSession(
+    baseURL: String? = nil, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
+) throws -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
+    adjust(&configuration)
+    return try HTTPSession(baseURL: baseURL, configuration: configuration, eventLoops: [EventLoop(name: "curlew-test")])
+}
+
+/// The error that `body` throws.
+func curlewError(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> CurlewError? {
+    do {
+        try await body()
+        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+    } catch let error as CurlewError {
+        return error
+    } catch {
+        Issue.record("not a CurlewError: \(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+extension HTTPSession {
+    /// Fetches and reads the whole.
+    func fetch(_ url: String, options: RequestOptions = RequestOptions()) async throws -> [UInt8] {
+        try await get(url, options: options).body.collect(upTo: .mebibytes(256))
+    }
+
+    /// Proves that the session can still be used.
+    func expectUsable(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        #expect(try await fetch(server.url()) == Array("ok".utf8), sourceLocation: sourceLocation)
+        await server.shutdown()
+    }
+}
+
+/// Serves one answer, byte for byte, to each connection, then closes it.
+func rawAnswer(_ answer: String) async throws -> RawServer {
+    try await RawServer.start { connection in
+        _ = try await connection.readHead()
+        try await connection.write(answer)
+    }
+}

@@ -1,0 +1,106 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("Where a body ends is checked", .timeLimit(.minutes(2)))
+struct BodyFaultTests {
+    private func chunked(_ body: String) -> String { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)" }
+
+    @Test(
+        "a broken chunked coding is refused",
+        arguments: [
+            "5zz\r\nhello\r\n0\r\n\r\n", "zz\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n",
+            "5\r\nhelloworld\r\n0\r\n\r\n", "\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n",
+            "10000000000000000\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0zz\r\n\r\n",
+        ])
+    func brokenChunks(_ body: String) async throws {
+        let server = try await rawAnswer(chunked(body))
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect(
+            [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code), "\(String(describing: error))")
+        try await session.expectUsable()
+    }
+
+    @Test("a chunked body with extensions, upper-case sizes, leading zeros and trailers is read")
+    func goodChunks() async throws {
+        let server = try await rawAnswer(chunked("5;a=b\r\nhello\r\n000A \r\n, world!!!\r\n0\r\nX-Sum: 7\r\n\r\n"))
+        let response = try await makeSession().get(server.url())
+        #expect(try await response.body.collect(upTo: 100) == Array("hello, world!!!".utf8))
+        #expect(response.body.trailers[HTTPField.Name("X-Sum")!] == "7")
+    }
+
+    @Test(
+        "a body that ends early is truncated, and what came before it was read",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nhello",
+        ])
+    func truncated(_ answer: String) async throws {
+        let server = try await rawAnswer(answer)
+        let session = try makeSession()
+        let response = try await session.get(server.url())
+        var read: [UInt8] = []
+        let error = await curlewError { for try await chunk in response.body { read += chunk } }
+        #expect(error?.code == .responseTruncated)
+        #expect(error?.stage == .receiving)
+        #expect(error?.response?.status == .ok)
+        #expect(read == Array("hello".utf8))
+        try await session.expectUsable()
+    }
+
+    @Test("a reset inside the body is a lost connection")
+    func resetInBody() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+            await connection.reset()
+        }
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect([.connectionLost, .responseTruncated].contains(error?.code))
+        try await session.expectUsable()
+    }
+
+    @Test("bytes beyond Content-Length are no part of the body, nor of the next answer")
+    func tooLong() async throws {
+        let server = try await RawServer.start { connection in
+            for _ in 0..<2 {
+                _ = try await connection.readHead()
+                try await connection.write(
+                    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 666 Bad\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let session = try makeSession()
+        for _ in 0..<3 {
+            let response = try await session.get(server.url())
+            #expect(response.status == .ok)
+            #expect(try await response.body.collect(upTo: 100) == Array("hello".utf8))
+        }
+    }
+
+    @Test("a body without a length ends with the connection")
+    func untilClose() async throws {
+        let server = try await rawAnswer("HTTP/1.1 200 OK\r\n\r\nuntil the end")
+        #expect(try await makeSession().fetch(server.url()) == Array("until the end".utf8))
+    }
+
+    @Test("204, 304 and HEAD have no body whatever Content-Length says", arguments: [("GET", 204), ("GET", 304), ("HEAD", 200)])
+    func bodiless(method: String, status: Int) async throws {
+        let server = try await RawServer.start { connection in
+            for _ in 0..<2 {
+                _ = try await connection.readHead()
+                try await connection.write("HTTP/1.1 \(status) X\r\nContent-Length: 5\r\n\r\n")
+            }
+        }
+        let session = try makeSession()
+        for _ in 0..<2 {
+            let response = try await session.send(HTTPRequest.Method(method)!, server.url())
+            #expect(response.status.code == status)
+            #expect(try await response.body.collect(upTo: 10) == [])
+        }
+        #expect(server.accepted == 1)
+    }
+}

@@ -1,0 +1,137 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("The head of a response is checked as it arrives", .timeLimit(.minutes(2)))
+struct HeadFaultTests {
+    @Test(
+        "a status line that is none is refused",
+        arguments: [
+            "http/1.1 200 OK", "Http/1.1 200 OK", "HTTP/1.1 200OK", "HTTP/-1.1 200 OK", "HTTP/ 1.1 200 OK",
+            "HTTP/1.1  200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc OK", "HTTP/1.1 099 OK",
+            "HTTP/1.1 600 OK", "HTTP/3.1 200 OK", "HTTP/2 200 OK", "ICY 200 OK", "SSH-2.0-OpenSSH_9.2", "\u{0}\u{1}\u{2}",
+            "HTTP/1.1 200 O\rK", "HTTP/1.1",
+        ])
+    func badStatusLine(_ line: String) async throws {
+        try await expect(.invalidResponse, for: "\(line)\r\nContent-Length: 2\r\n\r\nok")
+    }
+
+    @Test(
+        "fields that break the grammar are refused",
+        arguments: [
+            "Transfer-Encoding : chunked", "Transfer-Encoding\t: chunked", ": value", "No colon at all", "Na me: value",
+            "Name: val\rue", "Name: val\u{0}ue", "Name: val\u{7F}ue", "N\u{e4}me: value", " Folded: first",
+            "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2, 3", "Content-Length: 2, 2",
+            "Content-Length: +2", "Content-Length: 2x", "Content-Length: 0x2", "Content-Length: 2.0",
+            "Content-Length: 2 2", "Content-Length: -2", "Content-Length:", "Content-Length: 9223372036854775808",
+            "Content-Length: 99999999999999999999", "Transfer-Encoding: chunked\r\nContent-Length: 2",
+            "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding: xchunked",
+            "Transfer-Encoding:\r\n chunked", "Content-Length:\r\n 2",
+        ])
+    func badField(_ field: String) async throws {
+        try await expect(.invalidResponse, for: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
+    }
+
+    @Test("a head that ends early is no success", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n"])
+    func cutShort(_ head: String) async throws {
+        let server = try await rawAnswer(head)
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect([.connectionLost, .invalidResponse].contains(error?.code), "\(head): \(String(describing: error))")
+        try await session.expectUsable()
+    }
+
+    @Test("a reset inside the head is a lost connection", arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"])
+    func resetInHead(_ head: String) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(head)
+            await connection.reset()
+        }
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.method == .get)
+        #expect(error?.stage == .exchanging)
+        try await session.expectUsable()
+    }
+
+    @Test("100 KiB of header pass, and more than the bound does not")
+    func bigHead() async throws {
+        let lines = (0..<100).map { "Field-\($0): \(String(repeating: "v", count: 1010))\r\n" }.joined()
+        let server = try await rawAnswer("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 2\r\n\r\nok")
+        let session = try makeSession()
+        #expect(try await session.get(server.url()).fields.count == 101)
+        let small = try makeSession { $0.limits.headSize = .kibibytes(64) }
+        let error = await curlewError { _ = try await small.fetch(server.url()) }
+        #expect(error?.code == .responseHeadTooLarge)
+        try await small.expectUsable()
+    }
+
+    @Test("a single line of 200 KiB is too large")
+    func bigLine() async throws {
+        let server = try await rawAnswer(
+            "HTTP/1.1 200 OK\r\nA: \(String(repeating: "v", count: 200_000))\r\nContent-Length: 2\r\n\r\nok")
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect(error?.code == .responseHeadTooLarge)
+        try await session.expectUsable()
+    }
+
+    @Test("10,000 fields are too many")
+    func manyFields() async throws {
+        let lines = (0..<10_000).map { "F\($0): v\r\n" }.joined()
+        let server = try await rawAnswer("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 2\r\n\r\nok")
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect(error?.code == .responseHeadTooLarge)
+        try await session.expectUsable()
+    }
+
+    @Test("a folded value is joined, an equal second Content-Length taken, odd case and spaces around values too")
+    func lenient() async throws {
+        let server = try await rawAnswer(
+            "HTTP/1.1 200 \r\nx-fold: one\r\n  two\r\n\tthree\r\ncOnTeNt-LeNgTh: \t 2 \r\nContent-Length: 2\r\nE:\r\n\r\nok")
+        let response = try await makeSession().get(server.url())
+        #expect(response.fields[HTTPField.Name("X-Fold")!] == "one two three")
+        #expect(response.fields[HTTPField.Name("E")!] == "")
+        #expect(response.head.status.reasonPhrase == "")
+        #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+    }
+
+    @Test("an unasked 101 is refused")
+    func switchingProtocols() async throws {
+        try await expect(.invalidResponse, for: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")
+    }
+
+    @Test("interim responses reach the response and the task's stream, and a hundred are enough")
+    func interim() async throws {
+        let server = try await rawAnswer(
+            "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
+                + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        let session = try makeSession()
+        let task = try #require(session.session).dataTask(Request(.get, server.url()))
+        let stream = await task.interimResponses
+        task.resume()
+        let response = try await task.response()
+        #expect(response.interim.map(\.status.code) == [103, 102])
+        #expect(response.interim.first?.headerFields[HTTPField.Name("Link")!] == "</a>")
+        var seen: [Int] = []
+        for await interim in stream { seen.append(interim.status.code) }
+        #expect(seen == [103, 102])
+        let flood = String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 200)
+        try await expect(.invalidResponse, for: flood + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    }
+
+    private func expect(
+        _ code: ErrorCode, for answer: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let server = try await rawAnswer(answer)
+        let session = try makeSession()
+        let error = await curlewError(sourceLocation: sourceLocation) { _ = try await session.fetch(server.url()) }
+        #expect(error?.code == code, "\(String(describing: error))", sourceLocation: sourceLocation)
+        try await session.expectUsable(sourceLocation: sourceLocation)
+    }
+}
