@@ -122,7 +122,10 @@ extension Transfer {
         case CURLE_RECV_ERROR where head != nil && easy.errorText.contains("chunk"): return .invalidResponse
         case CURLE_WRITE_ERROR where head == nil, CURLE_WEIRD_SERVER_REPLY: return .invalidResponse
         case CURLE_HTTP2 where head == nil && stage == .connecting: return .http2Failed
-        default: return ErrorCode(result)
+        default:
+            let known = ErrorCode(result)
+            // What libcurl's own reading of an answer ends with has no code that would be worth telling apart.
+            return known == .engineFailed && parser.hasBegun ? .invalidResponse : known
         }
     }
 
