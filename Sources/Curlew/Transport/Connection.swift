@@ -12,12 +12,24 @@ final class Connection: SocketHandler {
     var isMultiplexed = false
     /// Whether a request has gone over it.
     var isUsed = false
+    /// Whether its local port is known, which is once a request was about to go over it.
+    var isNamed = false
+    private let inode: UInt64
     private unowned let multi: MultiHandle
 
     init(descriptor: Int32, isTracked: Bool, multi: MultiHandle) {
         self.descriptor = descriptor
         self.isTracked = isTracked
         self.multi = multi
+        inode = isTracked ? Self.inode(of: descriptor) : 0
+    }
+
+    /// Whether the descriptor still is this socket: libcurl 7.88 closes one that never got connected without a word.
+    var isOpen: Bool { inode != 0 && Self.inode(of: descriptor) == inode }
+
+    private static func inode(of descriptor: Int32) -> UInt64 {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
     func socketReady(_ descriptor: Int32, events: UInt32) {

@@ -165,6 +165,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     // MARK: Sockets
 
     func opened(_ descriptor: Int32) {
+        if connections[descriptor] != nil { closing(descriptor) }
         let connection = Connection(descriptor: descriptor, isTracked: true, multi: self)
         connections[descriptor] = connection
         unnamed.append(connection)
@@ -188,7 +189,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         let connection = connections[descriptor] ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil
-            if connection.isTracked {
+            if connection.isTracked, !connection.isNamed, !connection.isOpen {
+                closing(descriptor)
+            } else if connection.isTracked {
                 core.poller.watch(descriptor, for: 0, handler: connection)
             } else {
                 core.poller.forget(descriptor)
@@ -210,6 +213,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         let port = max(0, localPort)
         if let index = unnamed.lastIndex(where: { $0.localPort == port }) {
             let connection = unnamed.remove(at: index)
+            connection.isNamed = true
             named[port, default: []].append(connection)
             return [connection]
         }

@@ -13,6 +13,15 @@ extension Transfer {
         isHTTP2Agreed = UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
     }
 
+    /// libcurl itself repeats the request on another connection: what is known of the attempt that died is kept.
+    func noteRepetition() {
+        var metrics = AttemptMetrics()
+        metrics.queued = queued
+        metrics.isReused = isReused
+        metrics.total = lastActivity.duration(to: .now)
+        attempts.append(metrics)
+    }
+
     /// The figures of the attempt that is ending.
     func measure(_ easy: EasyHandle) -> AttemptMetrics {
         let dns = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)

@@ -12,10 +12,13 @@ extension Transfer {
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
     func connectionReady(localPort: Int32) -> Bool {
         readyCount += 1
-        guard readyCount == 1 else {
+        if readyCount > 1 {
             // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
-            refusal = .resend
-            return false
+            guard mayBeRepeatedByEngine, readyCount == 2, sentBody == 0 else {
+                refusal = .resend
+                return false
+            }
+            noteRepetition()
         }
         let candidates = multi.candidates(localPort: localPort)
         isReused = candidates.contains { $0.isUsed }
@@ -31,6 +34,23 @@ extension Transfer {
         stage = .exchanging
         lastActivity = .now
         rearm()
+        return true
+    }
+
+    /// Whether it is all the same if libcurl sends the request a second time.
+    private var mayBeRepeatedByEngine: Bool {
+        guard request.method.isIdempotent, !parser.hasBegun else { return false }
+        return switch request.body.source {
+        case .none, .bytes: true
+        default: false
+        }
+    }
+
+    /// Goes back to the start of the body, if the request may be sent again and its body is in memory.
+    func rewindBody() -> Bool {
+        guard mayBeRepeatedByEngine else { return false }
+        sentBody = 0
+        isBodySent = false
         return true
     }
 
