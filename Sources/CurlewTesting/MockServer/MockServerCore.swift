@@ -7,6 +7,7 @@ final class MockServerCore: Sendable {
     let configuration: MockServer.Configuration
     let handler: MockServer.Handler?
     let log: RequestLog
+    let faults = FaultScript()
     private let queue = Watched<[MockResponse]>([])
 
     init(configuration: MockServer.Configuration, handler: MockServer.Handler?) {
