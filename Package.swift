@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
+        .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -33,6 +34,11 @@ let package = Package(
             pkgConfig: "openssl",
             providers: [.apt(["libssl-dev", "pkg-config"])]
         ),
+        .systemLibrary(
+            name: "CCoding",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev", "pkg-config"])]
+        ),
         .target(
             name: "Curlew",
             dependencies: [
@@ -45,6 +51,7 @@ let package = Package(
         .target(
             name: "CurlewTesting",
             dependencies: [
+                "CCoding",
                 "COpenSSL",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -55,6 +62,11 @@ let package = Package(
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewTestingTraits",
+            dependencies: ["CurlewTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -70,7 +82,10 @@ let package = Package(
             name: "CurlewTestingTests",
             dependencies: [
                 "CurlewTesting",
+                "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),

@@ -1,0 +1,58 @@
+/// What a ``MockProxy`` and its connections share.
+final class ProxyCore: Sendable {
+    let configuration: MockProxy.Configuration
+    let faults = FaultScript()
+    let requests = BoundedQueue<MockProxy.Request>(limit: 1024)
+
+    init(configuration: MockProxy.Configuration) {
+        self.configuration = configuration
+    }
+
+    func serve(_ connection: AcceptedConnection, _ client: RawConnection) async {
+        let session = ProxySession(core: self, connection: connection, client: client)
+        do {
+            if self.configuration.kind.isSOCKS {
+                try await session.serveSOCKS()
+            } else {
+                try await session.serveHTTP()
+            }
+        } catch {
+            // Whatever breaks one connection ends that connection.
+        }
+        await client.finish()
+    }
+}
+
+/// Values that wait to be taken; the oldest leave when there are too many.
+final class BoundedQueue<Element: Sendable>: Sendable {
+    private struct State: Sendable {
+        var waiting: [Element] = []
+        var isFinished = false
+    }
+
+    private let state = Watched(State())
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func append(_ element: Element) {
+        self.state.update { state in
+            state.waiting.append(element)
+            if state.waiting.count > self.limit { state.waiting.removeFirst() }
+        }
+    }
+
+    func finish() {
+        self.state.update { $0.isFinished = true }
+    }
+
+    func take() async -> Element? {
+        let taken = try? await self.state.take { state -> Element?? in
+            guard state.waiting.isEmpty else { return .some(state.waiting.removeFirst()) }
+            return state.isFinished ? .some(nil) : nil
+        }
+        return taken ?? nil
+    }
+}
