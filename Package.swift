@@ -81,11 +81,13 @@ let package = Package(
         .testTarget(
             name: "CurlewTestingTests",
             dependencies: [
+                "CCoding",
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings
         ),
