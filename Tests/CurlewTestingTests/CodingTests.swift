@@ -8,9 +8,12 @@ import Testing
 struct CodingTests {
     private let bytes = BytePattern.bytes(count: 100_000)
 
-    @Test("what zlib codes zlib decodes", arguments: [
-        (ContentCoding.gzip, Int32(31)), (.deflate, 15), (.rawDeflate, -15),
-    ])
+    @Test(
+        "what zlib codes zlib decodes",
+        arguments: [
+            (ContentCoding.gzip, Int32(31)), (.deflate, 15), (.rawDeflate, -15),
+        ]
+    )
     func zlib(_ coding: ContentCoding, windowBits: Int32) throws {
         var coded = try coding.encode(self.bytes)
         var decoded = [UInt8](repeating: 0, count: self.bytes.count)

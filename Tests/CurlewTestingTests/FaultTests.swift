@@ -18,9 +18,12 @@ struct FaultTests {
         await server.shutdown()
     }
 
-    @Test("a connection may be ended at every moment", arguments: [
-        Fault.Trigger.onAccept, .afterHandshake, .atRequestStart, .inRequestBody(after: 2), .atResponseStart,
-    ])
+    @Test(
+        "a connection may be ended at every moment",
+        arguments: [
+            Fault.Trigger.onAccept, .afterHandshake, .atRequestStart, .inRequestBody(after: 2), .atResponseStart,
+        ]
+    )
     func moments(_ trigger: Fault.Trigger) async throws {
         let server = try await MockServer.start { MockResponse(body: .bytes(try await $0.body.collect())) }
         server.inject(Fault(trigger, .close))

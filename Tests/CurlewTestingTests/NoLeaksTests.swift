@@ -1,6 +1,7 @@
-@testable import CurlewTestingTraits
 import CurlewTesting
 import Testing
+
+@testable import CurlewTestingTraits
 
 @Suite("NoLeaks", .noLeaks)
 struct NoLeaksTests {

@@ -10,7 +10,9 @@ struct RawServerTests {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
             let body = try await connection.readExactly(3)
-            try await connection.write("\(connection.index) \(head.utf8.count) \(String(decoding: body, as: UTF8.self))")
+            try await connection.write(
+                "\(connection.index) \(head.utf8.count) \(String(decoding: body, as: UTF8.self))"
+            )
         }
         let client = try await WireClient.connect(port: server.port)
         try await client.send("GET / HTTP/1.1\r\n\r\nabc")

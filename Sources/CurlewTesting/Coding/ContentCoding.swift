@@ -57,7 +57,13 @@ public struct ContentCoding: Sendable, Hashable {
             guard let start = target.baseAddress else { throw TestKitError("no memory for brotli") }
             var length = bound
             let result = BrotliEncoderCompress(
-                5, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_GENERIC, bytes.count, bytes, &length, start
+                5,
+                BROTLI_DEFAULT_WINDOW,
+                BROTLI_MODE_GENERIC,
+                bytes.count,
+                bytes,
+                &length,
+                start
             )
             guard result == BROTLI_TRUE else { throw TestKitError("brotli failed") }
             count = length

@@ -56,7 +56,9 @@ struct ResponseWriter: Sendable {
             if piece.readableBytes > 0 {
                 try await self.port.write(.body(.byteBuffer(piece)), size: piece.readableBytes)
             }
-            let sent = meter.update { $0 += piece.readableBytes; return $0 }
+            let sent = meter.update {
+                $0 += piece.readableBytes; return $0
+            }
             if room == piece.readableBytes { try await self.gate.passResponseBody(sent) }
         }
     }
@@ -84,7 +86,7 @@ struct ResponseWriter: Sendable {
         if self.response.fields[.transferEncoding] != nil { return .chunked }
         let wantsChunks = self.response.framing == .chunked || !self.response.trailers.isEmpty
         if let length, !wantsChunks { return .length(length) }
-        return self.exchange.version == .http1_0 ? .close : .chunked
+        return self.exchange.version == .http10 ? .close : .chunked
     }
 
     private var head: HTTPResponseHead {

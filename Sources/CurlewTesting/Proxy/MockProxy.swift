@@ -101,7 +101,8 @@ public final class MockProxy: Sendable {
 
     /// Its address as clients take it: `http://127.0.0.1:3128` or `socks5h://127.0.0.1:1080`, without credentials.
     public var url: String {
-        let scheme = self.core.configuration.kind.isSOCKS ? "socks5h" : self.core.configuration.tls == nil ? "http" : "https"
+        let scheme =
+            self.core.configuration.kind.isSOCKS ? "socks5h" : self.core.configuration.tls == nil ? "http" : "https"
         return "\(scheme)://127.0.0.1:\(self.port)"
     }
 

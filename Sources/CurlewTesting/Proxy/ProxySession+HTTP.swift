@@ -7,7 +7,11 @@ extension ProxySession {
             try await self.pass(.atRequestStart, faults)
             let accepted = self.isAuthorized(head)
             self.record(
-                head.method, head.target, head: head.text, credentials: head.credentials, isAccepted: accepted
+                head.method,
+                head.target,
+                head: head.text,
+                credentials: head.credentials,
+                isAccepted: accepted
             )
             try await self.pass(.atResponseStart, faults)
             guard accepted else {
@@ -17,7 +21,9 @@ extension ProxySession {
                 continue
             }
             if let refusal = self.core.configuration.refusal { return try await self.answer("\(refusal) Refused") }
-            guard let upstream = try? await self.connect(for: head) else { return try await self.answer("502 Bad Gateway") }
+            guard let upstream = try? await self.connect(for: head) else {
+                return try await self.answer("502 Bad Gateway")
+            }
             defer { upstream.close() }
             if head.method == "CONNECT" {
                 try await self.client.write("HTTP/1.1 200 Connection established\r\n\r\n")
