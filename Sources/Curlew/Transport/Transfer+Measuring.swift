@@ -2,8 +2,8 @@ internal import CLibcurl
 internal import COpenSSL
 
 extension Transfer {
-    /// Notes what is only known while the connection is the transfer's.
-    func noteConnection() {
+    /// Notes what is only known while the connection is the transfer's: what TLS agreed on.
+    func noteAgreement() {
         isHTTP2Agreed = request.version == .http2PriorKnowledge
         guard request.uri.layout.isSecure, let session = easy?.tlsSession else { return }
         if let version = SSL_get_version(session) { tlsVersion = TLSVersion(String(cString: version)) }

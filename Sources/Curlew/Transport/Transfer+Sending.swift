@@ -23,6 +23,10 @@ extension Transfer {
         let candidates = multi.candidates(localPort: localPort)
         isReused = candidates.contains { $0.isUsed }
         connection = candidates.count == 1 ? candidates[0] : nil
+        if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2, isReused != attempt.joinsHTTP2 {
+            refusal = .connectionKind
+            return false
+        }
         let isStray = candidates.contains {
             $0.isUsed && $0.user == nil && !$0.isMultiplexed && ($0.hasStrayInput || hasBufferedTLSInput)
         }
@@ -30,7 +34,11 @@ extension Transfer {
             refusal = .strayInput
             return false
         }
-        for candidate in candidates { candidate.isUsed = true }
+        noteAgreement()
+        for candidate in candidates {
+            candidate.isUsed = true
+            candidate.isMultiplexed = isHTTP2Agreed
+        }
         stage = .exchanging
         lastActivity = .now
         rearm()
@@ -110,6 +118,7 @@ extension Transfer {
 
     private func sent(_ count: Int) -> Provided {
         sentBody += Int64(count)
+        multi.uploadedBytes &+= count
         if sentBody == request.contentLength { bodyIsSent() }
         return .bytes(count)
     }
@@ -127,12 +136,7 @@ extension Transfer {
     private func bodyIsSent() {
         isBodySent = true
         // The answer came first, so the connection was to be given up; now both directions are in order again.
-        if head != nil, !mustCloseConnection { try? easy?.forbidReuse(false) }
-    }
-
-    /// Whether the connection may not serve another request whatever happens next.
-    var mustCloseConnection: Bool {
-        request.version == .http2PriorKnowledge && Engine.versionNumber < 0x080000
+        if head != nil { try? easy?.forbidReuse(false) }
     }
 }
 
