@@ -31,7 +31,7 @@ public actor TaskActor {
     private var pump: Task<Void, Never>?
     private var sources = 0
 
-    private var hasHead = false
+    private var head: HTTPResponse?
     private var response: Response?
     private var end: CurlewError?
     private var firstWaiter: UnsafeContinuation<Response, any Error>?
@@ -89,6 +89,9 @@ public actor TaskActor {
     /// The figures of the attempts that have ended.
     public var metrics: TaskMetrics { TaskMetrics(attempts: attempts) }
 
+    /// The status of the response, once its head has come.
+    public var status: HTTPResponse.Status? { head?.status }
+
     /// How far the task has got at this moment.
     public var currentProgress: TaskProgress { latest }
 
@@ -97,7 +100,7 @@ public actor TaskActor {
     public var interimResponses: AsyncStream<HTTPResponse> {
         let (stream, continuation) = AsyncStream.makeStream(of: HTTPResponse.self)
         interim.forEach { continuation.yield($0) }
-        if hasHead || lifecycle.state.isEnd { continuation.finish() } else { interimListeners.append(continuation) }
+        if head != nil || lifecycle.state.isEnd { continuation.finish() } else { interimListeners.append(continuation) }
         return stream
     }
 
@@ -132,7 +135,7 @@ public actor TaskActor {
             continuation.resume(returning: response)
         } else if let end {
             continuation.resume(throwing: end)
-        } else if hasHead {
+        } else if head != nil {
             continuation.resume(throwing: CurlewError(.responseAlreadyTaken, "the response was given to another caller"))
         } else if firstWaiter == nil {
             firstWaiter = continuation
@@ -228,9 +231,9 @@ extension TaskActor: TransferObserver {
 
     private func take(_ transfer: Transfer) {
         takeInterim(transfer)
-        if !hasHead, let head = transfer.head {
-            hasHead = true
-            deliverHead(head, transfer)
+        if head == nil, let arrived = transfer.head {
+            head = arrived
+            deliverHead(arrived, transfer)
         }
         takeCounts(transfer)
         guard let outcome = transfer.outcome else { return }
