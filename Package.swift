@@ -19,6 +19,7 @@ let package = Package(
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
+        .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -38,6 +39,11 @@ let package = Package(
             providers: [.apt(["libssl-dev", "pkg-config"])]
         ),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(
+            name: "CCoding",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev", "pkg-config"])]
+        ),
         .target(
             name: "Curlew",
             dependencies: [
@@ -51,6 +57,7 @@ let package = Package(
         .target(
             name: "CurlewTesting",
             dependencies: [
+                "CCoding",
                 "COpenSSL",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -61,6 +68,11 @@ let package = Package(
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewTestingTraits",
+            dependencies: ["CurlewTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -75,8 +87,13 @@ let package = Package(
         .testTarget(
             name: "CurlewTestingTests",
             dependencies: [
+                "CCoding",
                 "CurlewTesting",
+                "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings
         ),

@@ -56,6 +56,14 @@ public struct RequestBody: Sendable {
         RequestBody(source: .factory { try await make() }, length: length)
     }
 
+    /// A stream that cannot fail, made anew by `make` for each sending.
+    public static func stream<S: AsyncSequence & Sendable>(
+        length: Int64? = nil,
+        _ make: @escaping @Sendable () async throws -> S
+    ) -> RequestBody where S.Element == [UInt8], S.Failure == Never {
+        RequestBody(source: .factory { FailableSequence(base: try await make()) }, length: length)
+    }
+
     /// A stream that cannot be replayed. Sending it a second time is ``ErrorCode/bodyNotReplayable``.
     /// - Parameters:
     ///   - length: The number of bytes that it will yield; nil sends the body chunked.

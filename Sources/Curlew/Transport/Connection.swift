@@ -2,7 +2,7 @@ internal import CLibcurl
 internal import Glibc
 
 /// A socket of the engine's as the loop sees it. Not `Sendable`: it never leaves its loop's thread.
-final class Connection: SocketHandler {
+final class Connection: LoopTimer, SocketHandler {
     let descriptor: Int32
     /// Whether the engine opened it through us and will close it through us; its resolver's pipes it does not.
     let isTracked: Bool
@@ -12,21 +12,64 @@ final class Connection: SocketHandler {
     var isMultiplexed = false
     /// Whether a request has gone over it.
     var isUsed = false
+    /// Whether its local port is known, which is once a request was about to go over it.
+    var isNamed = false
+    /// What the engine wants to know of the socket.
+    private var interest: UInt32 = 0
+    private var fruitlessOutputs = 0
+    private let inode: UInt64
     private unowned let multi: MultiHandle
 
     init(descriptor: Int32, isTracked: Bool, multi: MultiHandle) {
         self.descriptor = descriptor
         self.isTracked = isTracked
         self.multi = multi
+        inode = isTracked ? Self.inode(of: descriptor) : 0
+    }
+
+    /// Whether the descriptor still is this socket: libcurl 7.88 closes one that never got connected without a word.
+    var isOpen: Bool { inode != 0 && Self.inode(of: descriptor) == inode }
+
+    private static func inode(of descriptor: Int32) -> UInt64 {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
     func socketReady(_ descriptor: Int32, events: UInt32) {
         if !isMultiplexed { user?.transfer?.noteActivity() }
         var action: Int32 = 0
-        if events & Readiness.input != 0 || events & Readiness.hangUp != 0 { action |= CURL_CSELECT_IN }
+        if events & (Readiness.input | Readiness.hangUp) != 0 { action |= CURL_CSELECT_IN }
         if events & Readiness.output != 0 { action |= CURL_CSELECT_OUT }
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
+        let uploaded = multi.uploadedBytes
         multi.act(on: descriptor, action)
+        if isMultiplexed { noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded) }
+    }
+
+    // MARK: Uploads that the peer holds back
+
+    /// libcurl 7.88 asks for writability also while HTTP/2's flow control lets nothing out, so the loop would spin. After
+    /// a few times without a byte gone, writability is left alone until something is read, or for ten milliseconds.
+    private func noteOutcome(isFruitless: Bool) {
+        guard isFruitless else {
+            fruitlessOutputs = 0
+            if deadline < .distantFuture { fire() }
+            return
+        }
+        fruitlessOutputs += 1
+        guard fruitlessOutputs >= 4, interest & Readiness.output != 0 else { return }
+        multi.core.poller.watch(descriptor, for: Readiness.input, handler: self)
+        multi.core.timers.set(self, to: Instant.now.advanced(by: 10_000_000))
+    }
+
+    override func fire() { watch(interest) }
+
+    /// Sets what the engine wants to know: a mask of ``Readiness``.
+    func watch(_ interest: UInt32) {
+        self.interest = interest
+        fruitlessOutputs = 0
+        multi.core.timers.remove(self)
+        multi.core.poller.watch(descriptor, for: interest, handler: self)
     }
 
     /// The local port; 0 where there is none, as with a Unix socket.

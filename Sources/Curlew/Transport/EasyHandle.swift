@@ -82,20 +82,21 @@ final class EasyHandle {
     }
 
     /// Makes the handle ready for one attempt of a transfer.
-    func prepare(_ request: PreparedRequest, expects: Bool, freshConnect: Bool) throws {
+    func prepare(_ request: PreparedRequest, _ attempt: Transfer.Attempt) throws {
         errorBuffer.pointee = 0
         if carriedOptions !== request.options {
             try request.options.apply(to: self)
             carriedOptions = request.options
         }
         try set(CURLOPT_URL, request.url)
-        let fields = expects ? request.fields : request.fieldsWithoutExpectation ?? request.fields
+        let fields = attempt.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
         try set(CURLOPT_HTTPHEADER, fields.head)
         try setKind(request)
-        try setVersion(request)
-        if freshConnect != carriesFreshConnect {
-            try set(CURLOPT_FRESH_CONNECT, freshConnect ? 1 : 0)
-            carriesFreshConnect = freshConnect
+        try setVersion(request, attempt)
+        try forbidReuse(false)
+        if attempt.isFresh != carriesFreshConnect {
+            try set(CURLOPT_FRESH_CONNECT, attempt.isFresh ? 1 : 0)
+            carriesFreshConnect = attempt.isFresh
         }
         if let wait = request.expectContinue { try set(CURLOPT_EXPECT_100_TIMEOUT_MS, wait.millisecondsRoundedUp) }
         if request.trailers != nil || carriesTrailers {
@@ -129,21 +130,19 @@ final class EasyHandle {
         }
     }
 
-    private func setVersion(_ request: PreparedRequest) throws {
+    private func setVersion(_ request: PreparedRequest, _ attempt: Transfer.Attempt) throws {
         let version: Int
         switch request.version {
         // Without TLS nothing is negotiated, and waiting to learn whether a connection multiplexes would be for nothing.
         case .negotiated: version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         case .http11: version = CURL_HTTP_VERSION_1_1
-        case .http2PriorKnowledge: version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+        case .http2PriorKnowledge:
+            version = attempt.joinsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
         }
         if version != carriedVersion {
             try set(CURLOPT_HTTP_VERSION, version)
             carriedVersion = version
         }
-        // libcurl before 8.0 fails the next request on such a connection (reference, point 11).
-        let isBroken = version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE && Engine.versionNumber < 0x080000
-        try forbidReuse(isBroken)
     }
 
     /// Whether the connection is closed once this transfer is done. May be called from a callback.

@@ -37,9 +37,10 @@ enum EngineCallbacks {
         }
     }
 
-    /// libcurl wants to read the body again only when it repeats a request by itself, and that is refused.
-    static let seek: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = { _, _, _ in
-        CURL_SEEKFUNC_FAIL
+    /// libcurl wants to read the body again when it repeats a request by itself.
+    static let seek: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = { context, offset, origin in
+        let isStart = offset == 0 && origin == SEEK_SET
+        return isStart && transfer(context)?.rewindBody() == true ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     }
 
     static let ready:

@@ -20,6 +20,12 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private var unnamed: [Connection] = []
     private var named: [Int32: [Connection]] = [:]
 
+    /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Transfer/mustJoinHTTP2``). Bounded.
+    var joinable: Set<String> = []
+
+    /// Bytes of bodies given to the engine so far; it may wrap.
+    var uploadedBytes = 0
+
     private let idleTimer = IdleTimer()
     private var idleSince = Instant.now
 
@@ -165,6 +171,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     // MARK: Sockets
 
     func opened(_ descriptor: Int32) {
+        if connections[descriptor] != nil { closing(descriptor) }
         let connection = Connection(descriptor: descriptor, isTracked: true, multi: self)
         connections[descriptor] = connection
         unnamed.append(connection)
@@ -173,6 +180,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     func closing(_ descriptor: Int32) {
         core.poller.forget(descriptor)
         guard let connection = connections.removeValue(forKey: descriptor) else { return }
+        core.timers.remove(connection)
         if let index = unnamed.firstIndex(where: { $0 === connection }) {
             unnamed.remove(at: index)
         } else {
@@ -188,9 +196,12 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         let connection = connections[descriptor] ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil
-            if connection.isTracked {
-                core.poller.watch(descriptor, for: 0, handler: connection)
+            if connection.isTracked, !connection.isNamed, !connection.isOpen {
+                closing(descriptor)
+            } else if connection.isTracked {
+                connection.watch(0)
             } else {
+                connection.watch(0)
                 core.poller.forget(descriptor)
                 connections[descriptor] = nil
             }
@@ -201,7 +212,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         var events: UInt32 = 0
         if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
         if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
-        core.poller.watch(descriptor, for: events, handler: connection)
+        connection.watch(events)
     }
 
     /// The connections that a request about to be sent from `localPort` may be on: one, unless a port number is used
@@ -210,6 +221,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         let port = max(0, localPort)
         if let index = unnamed.lastIndex(where: { $0.localPort == port }) {
             let connection = unnamed.remove(at: index)
+            connection.isNamed = true
             named[port, default: []].append(connection)
             return [connection]
         }

@@ -23,6 +23,8 @@ extension Transfer {
     /// The engine is done with the attempt.
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
+        // libcurl wanted to repeat the request, and asked for the body's start before it asked for leave.
+        if result == CURLE_SEND_FAIL_REWIND { refusal = .resend }
         if let refusal, mayRepeat(after: refusal) {
             repeatAttempt(after: refusal)
             return
@@ -47,7 +49,7 @@ extension Transfer {
 
     private func leaveEngine() {
         guard let easy else { return }
-        if readyCount > 0 || position >= 0 { attempts.append(measure(easy)) }
+        if refusal != .connectionKind { attempts.append(measure(easy)) }
         self.easy = nil
         multi.end(self, easy)
     }
@@ -62,9 +64,9 @@ extension Transfer {
 
     /// Whether the request may go out once more after an attempt that was refused, or that died on a kept connection.
     private func mayRepeat(after refusal: Refusal) -> Bool {
-        guard failure == nil, attempts.count < 5 else { return false }
+        guard failure == nil, attempt.number < 6 else { return false }
         switch refusal {
-        case .strayInput, .expectation:
+        case .strayInput, .expectation, .connectionKind:
             // Nothing was sent that could have been acted on.
             return !hasSource
         case .resend:
@@ -74,7 +76,13 @@ extension Transfer {
     }
 
     private func repeatAttempt(after refusal: Refusal) {
-        if refusal == .expectation { withoutExpectation = true }
+        attempt.number += 1
+        attempt.isFresh = refusal != .connectionKind
+        if refusal == .expectation { attempt.isUnexpecting = true }
+        if refusal == .connectionKind {
+            attempt.joinsHTTP2 = isReused
+            if !isReused { multi.joinable.remove(request.uri.authority) }
+        }
         if case .channel(let channel) = source { channel.close() }
         leaveEngine()
         source = .none
@@ -93,7 +101,8 @@ extension Transfer {
     // MARK: What libcurl's answer means
 
     private func verdict(on result: CURLcode, _ easy: EasyHandle) -> CurlewError? {
-        if result == CURLE_OK { return verdictOnSuccess(easy) }
+        if result == CURLE_OK { return verdictOnSuccess() }
+        if isWhole { return nil }
         var context = CurlewError.Context()
         context.engineCode = Int(result.rawValue)
         let text = easy.errorText
@@ -101,7 +110,14 @@ extension Transfer {
         return CurlewError(code(for: result, easy), sentence(for: result, words), context: context)
     }
 
-    private func verdictOnSuccess(_ easy: EasyHandle) -> CurlewError? {
+    /// Whether the answer was complete before the attempt failed, as when a server answers, and then resets the stream
+    /// or the connection that a request body is still going out on.
+    private var isWhole: Bool {
+        guard head != nil, request.hasBody, !isBodySent else { return false }
+        return parser.framing.contentLength == receivedBody
+    }
+
+    private func verdictOnSuccess() -> CurlewError? {
         guard parser.isComplete else {
             let message = parser.hasBegun ? "the connection ended inside the head" : "the connection ended without an answer"
             return CurlewError(.connectionLost, message)
@@ -137,6 +153,7 @@ extension Transfer {
                 : "the kept connection ended before the answer; a \(request.method) is not sent a second time"
         case .strayInput: return "a kept connection was out of step, and the body cannot be sent again"
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
+        case .connectionKind: return "no connection of the right kind was found"
         case nil: return words
         }
     }

@@ -2,8 +2,8 @@ internal import CLibcurl
 internal import COpenSSL
 
 extension Transfer {
-    /// Notes what is only known while the connection is the transfer's.
-    func noteConnection() {
+    /// Notes what is only known while the connection is the transfer's: what TLS agreed on.
+    func noteAgreement() {
         isHTTP2Agreed = request.version == .http2PriorKnowledge
         guard request.uri.layout.isSecure, let session = easy?.tlsSession else { return }
         if let version = SSL_get_version(session) { tlsVersion = TLSVersion(String(cString: version)) }
@@ -11,6 +11,15 @@ extension Transfer {
         var length: UInt32 = 0
         SSL_get0_alpn_selected(session, &name, &length)
         isHTTP2Agreed = UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+    }
+
+    /// libcurl itself repeats the request on another connection: what is known of the attempt that died is kept.
+    func noteRepetition() {
+        var metrics = AttemptMetrics()
+        metrics.queued = queued
+        metrics.isReused = isReused
+        metrics.total = lastActivity.duration(to: .now)
+        attempts.append(metrics)
     }
 
     /// The figures of the attempt that is ending.

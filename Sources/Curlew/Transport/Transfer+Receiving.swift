@@ -34,13 +34,11 @@ extension Transfer {
     }
 
     private func receiveHead(_ response: HTTPResponse) -> Bool {
-        noteConnection()
         guard (parser.version == .http2) == isHTTP2Agreed else {
             failure = CurlewError(.invalidResponse, "the answer claims \(parser.version), which was not agreed on")
             return false
         }
-        if parser.version == .http2 { connection?.isMultiplexed = true }
-        if response.status.code == 417, request.expectContinue != nil, !withoutExpectation, sentBody == 0 {
+        if response.status.code == 417, request.expectContinue != nil, !attempt.isUnexpecting, sentBody == 0 {
             refusal = .expectation
             return false
         }
@@ -54,6 +52,9 @@ extension Transfer {
         } catch {
             failure = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")
             return false
+        }
+        if request.version == .http2PriorKnowledge, multi.joinable.count < 1000 {
+            multi.joinable.insert(request.uri.authority)
         }
         stage = .receiving
         head = response

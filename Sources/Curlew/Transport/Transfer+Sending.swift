@@ -12,14 +12,21 @@ extension Transfer {
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
     func connectionReady(localPort: Int32) -> Bool {
         readyCount += 1
-        guard readyCount == 1 else {
+        if readyCount > 1 {
             // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
-            refusal = .resend
-            return false
+            guard mayBeRepeatedByEngine, readyCount == 2, sentBody == 0 else {
+                refusal = .resend
+                return false
+            }
+            noteRepetition()
         }
         let candidates = multi.candidates(localPort: localPort)
         isReused = candidates.contains { $0.isUsed }
         connection = candidates.count == 1 ? candidates[0] : nil
+        if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2, isReused != attempt.joinsHTTP2 {
+            refusal = .connectionKind
+            return false
+        }
         let isStray = candidates.contains {
             $0.isUsed && $0.user == nil && !$0.isMultiplexed && ($0.hasStrayInput || hasBufferedTLSInput)
         }
@@ -27,10 +34,31 @@ extension Transfer {
             refusal = .strayInput
             return false
         }
-        for candidate in candidates { candidate.isUsed = true }
+        noteAgreement()
+        for candidate in candidates {
+            candidate.isUsed = true
+            candidate.isMultiplexed = isHTTP2Agreed
+        }
         stage = .exchanging
         lastActivity = .now
         rearm()
+        return true
+    }
+
+    /// Whether it is all the same if libcurl sends the request a second time.
+    private var mayBeRepeatedByEngine: Bool {
+        guard request.method.isIdempotent, !parser.hasBegun else { return false }
+        return switch request.body.source {
+        case .none, .bytes: true
+        default: false
+        }
+    }
+
+    /// Goes back to the start of the body, if the request may be sent again and its body is in memory.
+    func rewindBody() -> Bool {
+        guard mayBeRepeatedByEngine else { return false }
+        sentBody = 0
+        isBodySent = false
         return true
     }
 
@@ -90,6 +118,7 @@ extension Transfer {
 
     private func sent(_ count: Int) -> Provided {
         sentBody += Int64(count)
+        multi.uploadedBytes &+= count
         if sentBody == request.contentLength { bodyIsSent() }
         return .bytes(count)
     }
@@ -107,12 +136,7 @@ extension Transfer {
     private func bodyIsSent() {
         isBodySent = true
         // The answer came first, so the connection was to be given up; now both directions are in order again.
-        if head != nil, !mustCloseConnection { try? easy?.forbidReuse(false) }
-    }
-
-    /// Whether the connection may not serve another request whatever happens next.
-    var mustCloseConnection: Bool {
-        request.version == .http2PriorKnowledge && Engine.versionNumber < 0x080000
+        if head != nil { try? easy?.forbidReuse(false) }
     }
 }
 

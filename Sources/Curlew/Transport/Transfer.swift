@@ -71,11 +71,26 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var failure: CurlewError?
     var refusal: Refusal?
     var readyCount = 0
+    var attempt = Attempt()
     var attempts: [AttemptMetrics] = []
-    var withoutExpectation = false
     var queued = Duration.zero
     var tlsVersion: TLSVersion?
     var outcome: Result<HTTPFields, CurlewError>?
+
+    /// How one attempt differs from the others of its exchange.
+    struct Attempt {
+        var number = 1
+        /// On a new connection.
+        var isFresh = false
+        /// Without the expectation that the server refused.
+        var isUnexpecting = false
+        /// On an open cleartext HTTP/2 connection, and no other.
+        var joinsHTTP2 = false
+    }
+
+    /// libcurl before 8.0 starts HTTP/2 anew on a cleartext connection that speaks it already, and fails, if it is told
+    /// that the server has prior knowledge. So the first request is sent so, and later ones ask for HTTP/2 in general.
+    static let mustJoinHTTP2 = Engine.versionNumber < 0x080000
 
     /// Why an attempt was given up before anything was sent on its connection.
     enum Refusal {
@@ -85,6 +100,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case resend
         /// The server refused the expectation; the body has not left.
         case expectation
+        /// The connection is a new one where an open one was to be joined, or the reverse.
+        case connectionKind
     }
 
     init(request: PreparedRequest, channel: BodyChannel, multi: MultiHandle, observer: any TransferObserver) {
@@ -117,8 +134,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func configure(_ easy: EasyHandle) throws {
         self.easy = easy
         do {
-            let expects = request.expectContinue != nil && !withoutExpectation
-            try easy.prepare(request, expects: expects, freshConnect: !attempts.isEmpty)
+            if Self.mustJoinHTTP2 { attempt.joinsHTTP2 = attempt.joinsHTTP2 || multi.joinable.contains(request.uri.authority) }
+            try easy.prepare(request, attempt)
         } catch {
             self.easy = nil
             throw error

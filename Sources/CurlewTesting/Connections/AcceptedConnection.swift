@@ -40,8 +40,13 @@ final class AcceptedConnection: Sendable {
         if self.tls == nil {
             try await self.channel.close(mode: .output).get()
         } else {
-            self.atSocket { $0.close(mode: .output, promise: nil) }
+            self.closeOutput()
         }
+    }
+
+    /// Sends FIN now, without TLS's close_notify.
+    func closeOutput() {
+        self.atSocket { $0.close(mode: .output, promise: nil) }
     }
 
     private func atSocket(_ body: @escaping @Sendable (ChannelHandlerContext) -> Void) {

@@ -17,6 +17,7 @@ final class ConnectionTable: Sendable {
     func admit<Installed: Sendable>(
         _ channel: any Channel,
         context: NIOSSLContext?,
+        faults: FaultScript,
         install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
         serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
     ) throws {
@@ -24,11 +25,24 @@ final class ConnectionTable: Sendable {
         guard self.register(connection) else { throw ChannelError.alreadyClosed }
         channel.closeFuture.whenComplete { _ in self.closed(connection) }
 
+        try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.socket)
+        let faults = faults.claim(connection: connection.index)
+        if let fault = faults.first(where: { $0.trigger == .onAccept || context == nil }) {
+            return self.run(connection) {
+                await connection.commit(fault.effect)
+                connection.abort()
+            }
+        }
+
         let installed = channel.eventLoop.makePromise(of: Installed.self)
         self.run(connection) {
             do {
                 let installed = try await installed.futureResult.get()
-                await serve(connection, installed)
+                if let fault = faults.first {
+                    await connection.commit(fault.effect)
+                } else {
+                    await serve(connection, installed)
+                }
                 connection.close()
             } catch {
                 if context != nil { self.state.update { $0.counts.failedHandshakes += 1 } }
@@ -36,7 +50,6 @@ final class ConnectionTable: Sendable {
             }
         }
         do {
-            try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.socket)
             if let context {
                 try TLSAcceptor(connection: connection, context: context).install(installed, install)
             } else {

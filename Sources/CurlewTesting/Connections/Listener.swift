@@ -23,6 +23,7 @@ final class Listener: Sendable {
         at address: ServerAddress,
         tls: ServerTLS?,
         allowsHalfClosure: Bool,
+        faults: FaultScript = FaultScript(),
         install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
         serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
     ) async throws -> Listener {
@@ -37,7 +38,7 @@ final class Listener: Sendable {
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try table.admit(channel, context: context, install: install, serve: serve)
+                    try table.admit(channel, context: context, faults: faults, install: install, serve: serve)
                 }
             }
         let channel: any Channel

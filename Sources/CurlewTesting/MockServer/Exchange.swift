@@ -13,16 +13,26 @@ struct Exchange: Sendable {
 
     /// Answers the request; returns whether the connection may carry another one.
     func run() async throws -> Bool {
-        let reader = self.makeReader()
+        let gate = FaultGate(
+            self.core.faults.claimExchange(onConnection: self.connection.index),
+            connection: self.connection,
+            port: self.port,
+            isHTTP2: self.version == .http2
+        )
+        let reader = self.makeReader(gate)
         defer { reader.giveUp() }
+        try await gate.pass(.atRequestStart)
         let response = await self.response(reading: reader)
         try Task.checkCancellation()
-        let writer = ResponseWriter(exchange: self, response: response)
+        if gate.isStruck { throw FaultStruck() }
+        try await gate.pass(.atResponseStart)
+        let writer = ResponseWriter(exchange: self, response: response, gate: gate)
         let isWhole = try await writer.write(after: reader)
         guard isWhole else {
             await self.breakOff()
             return false
         }
+        try await gate.pass(.atResponseEnd)
         if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }
         try await reader.drain()
         return !writer.closes
@@ -56,7 +66,7 @@ struct Exchange: Sendable {
         }
     }
 
-    private func makeReader() -> RequestBodyReader {
+    private func makeReader(_ gate: FaultGate) -> RequestBodyReader {
         let record = RecordedRequest(
             method: self.method,
             target: self.head.uri,
@@ -68,6 +78,7 @@ struct Exchange: Sendable {
         )
         return RequestBodyReader(
             port: self.port,
+            gate: gate,
             log: self.core.log,
             bodyLimit: self.core.configuration.recordedBodyLimit,
             record: record,

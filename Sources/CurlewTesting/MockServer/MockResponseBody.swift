@@ -56,7 +56,7 @@ extension MockResponse {
     }
 }
 
-extension MockResponse.Body: ExpressibleByStringLiteral {
+extension MockResponse.Body: ExpressibleByStringInterpolation {
     /// This text as UTF-8.
     public init(stringLiteral value: String) {
         self = .string(value)

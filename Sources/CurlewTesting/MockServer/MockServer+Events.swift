@@ -34,4 +34,14 @@ extension MockServer {
     public func waitForConnections(open: Int) async throws {
         try await self.waitForConnections { $0.open == open }
     }
+
+    /// Has a fault committed: at the next exchange or connection unless told otherwise.
+    public func inject(_ fault: Fault, at target: Fault.Target = .next) {
+        self.core.faults.inject(fault, at: target)
+    }
+
+    /// Forgets the faults that have not been committed.
+    public func removeFaults() {
+        self.core.faults.removeAll()
+    }
 }

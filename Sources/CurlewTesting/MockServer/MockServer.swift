@@ -44,6 +44,7 @@ public final class MockServer: Sendable {
             at: configuration.address,
             tls: tls,
             allowsHalfClosure: false,
+            faults: core.faults,
             install: { try core.install(on: $0) },
             serve: { await core.serve($0, $1) }
         )

@@ -9,7 +9,7 @@ extension MockServer {
         ///
         /// With TLS they are what ALPN offers, unless ``ServerTLS/applicationProtocols`` says something else. In
         /// cleartext HTTP/2 is known by its preface (RFC 9113, section 3.3).
-        public var protocols: [ProtocolVersion] = [.http2, .http1_1]
+        public var protocols: [ProtocolVersion] = [.http2, .http11]
         /// The bytes of a request's body that are recorded; 16 MiB unless told otherwise, and 0 records none.
         public var recordedBodyLimit = 16 << 20
         /// The requests that wait to be taken from ``MockServer/requests``; the oldest leave when there are more.
@@ -27,7 +27,7 @@ extension MockServer {
         public init(
             address: ServerAddress = .ipv4,
             tls: ServerTLS? = nil,
-            protocols: [ProtocolVersion] = [.http2, .http1_1]
+            protocols: [ProtocolVersion] = [.http2, .http11]
         ) {
             self.address = address
             self.tls = tls

@@ -8,9 +8,14 @@ extension MockServerCore {
         try await self.cancelling(whenClosed: port.channel) {
             var index = 0
             while case .head(let head) = try await port.next() {
-                let version: ProtocolVersion = head.version.minor == 0 ? .http1_0 : .http1_1
+                let version: ProtocolVersion = head.version.minor == 0 ? .http10 : .http11
                 let exchange = Exchange(
-                    core: self, connection: connection, port: port, head: head, version: version, index: index
+                    core: self,
+                    connection: connection,
+                    port: port,
+                    head: head,
+                    version: version,
+                    index: index
                 )
                 guard try await exchange.run() else { break }
                 index += 1
@@ -45,7 +50,12 @@ extension MockServerCore {
     private func serveStream(_ connection: AcceptedConnection, _ port: ServerPort, index: Int) async throws {
         guard case .head(let head) = try await port.next() else { return }
         let exchange = Exchange(
-            core: self, connection: connection, port: port, head: head, version: .http2, index: index
+            core: self,
+            connection: connection,
+            port: port,
+            head: head,
+            version: .http2,
+            index: index
         )
         let continues = try await exchange.run()
         if !continues { try? await port.drained() }

@@ -7,6 +7,7 @@ final class MockServerCore: Sendable {
     let configuration: MockServer.Configuration
     let handler: MockServer.Handler?
     let log: RequestLog
+    let faults = FaultScript()
     private let queue = Watched<[MockResponse]>([])
 
     init(configuration: MockServer.Configuration, handler: MockServer.Handler?) {
@@ -36,7 +37,7 @@ final class MockServerCore: Sendable {
         }
         if let tls = connection.tls {
             promise.completeWith(Result { try install(self.speaksHTTP2(tls.applicationProtocol)) })
-        } else if configuration.protocols.contains(.http2) && configuration.protocols.contains(.http1_1) {
+        } else if configuration.protocols.contains(.http2) && configuration.protocols.contains(.http11) {
             try channel.pipeline.syncOperations.addHandler(PrefaceSniffer(layer: promise, install: install))
         } else {
             promise.completeWith(Result { try install(configuration.protocols.contains(.http2)) })

@@ -4,9 +4,9 @@ public struct ProtocolVersion: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
     /// HTTP/1.0; a server of HTTP/1.1 answers such requests too.
-    public static let http1_0 = ProtocolVersion(description: "HTTP/1.0")
+    public static let http10 = ProtocolVersion(description: "HTTP/1.0")
     /// HTTP/1.1 (RFC 9112).
-    public static let http1_1 = ProtocolVersion(description: "HTTP/1.1")
+    public static let http11 = ProtocolVersion(description: "HTTP/1.1")
     /// HTTP/2 (RFC 9113).
     public static let http2 = ProtocolVersion(description: "HTTP/2")
 

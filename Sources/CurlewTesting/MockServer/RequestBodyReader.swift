@@ -17,12 +17,21 @@ final class RequestBodyReader: Sendable {
     private static let chunkSizesLimit = 65_536
 
     private let port: ServerPort
+    private let gate: FaultGate
     private let log: RequestLog
     private let bodyLimit: Int
     private let state: NIOLockedValueBox<State>
 
-    init(port: ServerPort, log: RequestLog, bodyLimit: Int, record: RecordedRequest, awaitsContinue: Bool) {
+    init(
+        port: ServerPort,
+        gate: FaultGate,
+        log: RequestLog,
+        bodyLimit: Int,
+        record: RecordedRequest,
+        awaitsContinue: Bool
+    ) {
         self.port = port
+        self.gate = gate
         self.log = log
         self.bodyLimit = bodyLimit
         self.state = NIOLockedValueBox(State(record: record, awaitsContinue: awaitsContinue))
@@ -36,7 +45,7 @@ final class RequestBodyReader: Sendable {
         guard !self.state.withLockedValue({ $0.isFinished }) else { return nil }
         switch try await self.port.next() {
         case .body(let buffer):
-            self.record(buffer)
+            try await self.gate.passRequestBody(self.record(buffer))
             return buffer
         case .end(let trailers):
             self.finish(trailers: trailers)
@@ -73,7 +82,8 @@ final class RequestBodyReader: Sendable {
         if let record { self.log.append(record) }
     }
 
-    private func record(_ buffer: ByteBuffer) {
+    /// Notes a piece; returns how many bytes have come so far.
+    private func record(_ buffer: ByteBuffer) -> Int {
         self.state.withLockedValue { state in
             let room = self.bodyLimit - state.record.body.count
             if room > 0 { state.record.body.append(contentsOf: buffer.readableBytesView.prefix(room)) }
@@ -82,6 +92,7 @@ final class RequestBodyReader: Sendable {
             if state.record.chunkSizes.count < Self.chunkSizesLimit {
                 state.record.chunkSizes.append(buffer.readableBytes)
             }
+            return state.record.bodyLength
         }
     }
 

@@ -6,6 +6,7 @@ internal import NIOHTTP1
 struct ResponseWriter: Sendable {
     let exchange: Exchange
     let response: MockResponse
+    let gate: FaultGate
 
     private var port: ServerPort { self.exchange.port }
     private var isHTTP2: Bool { self.exchange.version == .http2 }
@@ -36,15 +37,30 @@ struct ResponseWriter: Sendable {
         guard self.hasBody else { return try await self.end() }
         let meter = Watched(0)
         do {
-            try await self.writeBody { buffer in
-                try await self.port.write(.body(.byteBuffer(buffer)), size: buffer.readableBytes)
-                meter.update { $0 += buffer.readableBytes }
-            }
+            try await self.writeBody { try await self.send($0, meter: meter) }
+            try await self.gate.passResponseBody(meter.update { $0 })
         } catch {
+            if self.gate.isStruck { throw FaultStruck() }
             return false
         }
         if case .length(let stated) = self.framing, meter.update({ $0 }) != stated { return false }
         return try await self.end()
+    }
+
+    /// Sends a piece of the body, cut where a fault is to be committed.
+    private func send(_ buffer: ByteBuffer, meter: Watched<Int>) async throws {
+        var rest = buffer
+        while rest.readableBytes > 0 {
+            let room = self.gate.responseBytesUntilFault(sent: meter.update { $0 }) ?? rest.readableBytes
+            guard let piece = rest.readSlice(length: min(room, rest.readableBytes)) else { return }
+            if piece.readableBytes > 0 {
+                try await self.port.write(.body(.byteBuffer(piece)), size: piece.readableBytes)
+            }
+            let sent = meter.update {
+                $0 += piece.readableBytes; return $0
+            }
+            if room == piece.readableBytes { try await self.gate.passResponseBody(sent) }
+        }
     }
 
     private func end() async throws -> Bool {
@@ -70,7 +86,7 @@ struct ResponseWriter: Sendable {
         if self.response.fields[.transferEncoding] != nil { return .chunked }
         let wantsChunks = self.response.framing == .chunked || !self.response.trailers.isEmpty
         if let length, !wantsChunks { return .length(length) }
-        return self.exchange.version == .http1_0 ? .close : .chunked
+        return self.exchange.version == .http10 ? .close : .chunked
     }
 
     private var head: HTTPResponseHead {

@@ -82,6 +82,11 @@ public final class RawConnection: Sendable {
         try await self.write(Array(text.utf8))
     }
 
+    /// Returns when all that was written has been handed to the kernel: on loopback, when the peer can read it.
+    public func flush() async throws {
+        try await self.port.drained()
+    }
+
     /// Ends this side's direction once all is sent; reading goes on. With TLS no close_notify is sent, so that the
     /// peer finds its stream truncated.
     public func halfClose() async throws {

@@ -82,21 +82,25 @@ private enum LoopbackSocket {
     }
 
     static func port(of descriptor: Int32) -> Int {
-        var address = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        var bytes = [UInt8](repeating: 0, count: self.addressLength)
+        var length = socklen_t(bytes.count)
+        _ = bytes.withUnsafeMutableBytes {
+            getsockname(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
         }
-        return Int(UInt16(bigEndian: address.sin_port))
+        return Int(bytes[2]) << 8 | Int(bytes[3])
     }
 
+    private static let addressLength = 16
+
+    /// The address is built byte by byte: which C module owns `sockaddr_in`'s members depends on what else a whole
+    /// module imports (Swift 6.3 with MemberImportVisibility).
     private static func withAddress(port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        return withUnsafePointer(to: address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        var bytes = [UInt8](repeating: 0, count: self.addressLength)
+        bytes[0] = UInt8(AF_INET)
+        bytes.replaceSubrange(2..<8, with: [UInt8(port >> 8), UInt8(port & 0xff), 127, 0, 0, 1])
+        return bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return -1 }
+            return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(buffer.count))
         }
     }
 }

@@ -1,0 +1,19 @@
+#ifndef CURLEW_CCODING_SHIM_H
+#define CURLEW_CCODING_SHIM_H
+
+#include <brotli/decode.h>
+#include <brotli/encode.h>
+#include <zlib.h>
+#include <zstd.h>
+
+// deflateInit2 and inflateInit2 are macros, which Swift cannot import.
+
+static inline int curlew_deflate_init(z_stream *_Nonnull stream, int level, int window_bits) {
+    return deflateInit2(stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
+}
+
+static inline int curlew_inflate_init(z_stream *_Nonnull stream, int window_bits) {
+    return inflateInit2(stream, window_bits);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/// A clock that stands still until a test turns it.
+///
+///     let clock = TestClock()
+///     … start what sleeps on the clock …
+///     try await clock.waitForSleepers(1)
+///     clock.advance(by: .seconds(30))
+///
+/// ``advance(by:)`` wakes sleepers in the order of their deadlines; nothing wakes without it.
+public final class TestClock: Clock, Sendable {
+    /// A moment of a ``TestClock``, counted from its start.
+    public struct Instant: InstantProtocol {
+        /// How long after the clock's start.
+        public let offset: Duration
+
+        /// This moment and a while.
+        public func advanced(by duration: Duration) -> Instant { Instant(offset: self.offset + duration) }
+        /// The while from this moment to another.
+        public func duration(to other: Instant) -> Duration { other.offset - self.offset }
+        /// Whether one is before the other.
+        public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private struct State: Sendable {
+        var now = Instant(offset: .zero)
+        var sleepers: [Int: Instant] = [:]
+        var nextID = 0
+    }
+
+    private let state = Watched(State())
+
+    /// Makes a clock that stands at zero.
+    public init() {}
+
+    /// The moment the clock stands at.
+    public var now: Instant { self.state.update { $0.now } }
+    /// Nothing is too small for this clock.
+    public var minimumResolution: Duration { .nanoseconds(1) }
+    /// How many tasks sleep on the clock.
+    public var sleeperCount: Int { self.state.update { $0.sleepers.count } }
+
+    /// Sleeps until the clock has been turned to `deadline`; throws when the task is cancelled.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        try Task.checkCancellation()
+        let id = self.state.update { state in
+            defer { state.nextID += 1 }
+            if deadline > state.now { state.sleepers[state.nextID] = deadline }
+            return state.nextID
+        }
+        defer { self.state.update { _ = $0.sleepers.removeValue(forKey: id) } }
+        try await self.state.wait { $0.now >= deadline }
+    }
+
+    /// Turns the clock forward and wakes whoever slept until then.
+    public func advance(by duration: Duration) {
+        let target = self.now.advanced(by: duration)
+        while true {
+            let isThere = self.state.update { state in
+                // From deadline to deadline, so that sleepers wake in the order of their deadlines.
+                state.now = max(state.now, min(target, state.sleepers.values.min() ?? target))
+                state.sleepers = state.sleepers.filter { $0.value > state.now }
+                return state.now >= target
+            }
+            if isThere { return }
+        }
+    }
+
+    /// Returns when at least `count` tasks sleep on the clock.
+    public func waitForSleepers(_ count: Int = 1) async throws {
+        try await self.state.wait { $0.sleepers.count >= count }
+    }
+
+    /// Waits for a sleeper and turns the clock to the earliest deadline; returns how far that was.
+    @discardableResult
+    public func advanceToNextSleeper() async throws -> Duration {
+        try await self.waitForSleepers()
+        let duration = self.state.update { state in
+            state.sleepers.values.min().map { state.now.duration(to: $0) } ?? .zero
+        }
+        self.advance(by: duration)
+        return duration
+    }
+}

@@ -1,0 +1,21 @@
+internal import HTTPTypes
+
+extension MockResponse {
+    /// The same response with its body coded and named in `Content-Encoding`; codings add up in the order of calls.
+    ///
+    /// - Throws: ``TestKitError`` when the body is a stream, which is not known beforehand.
+    public func encoded(_ coding: ContentCoding) throws -> MockResponse {
+        let bytes: [UInt8]
+        switch self.body.source {
+        case .none: bytes = []
+        case .bytes(let held): bytes = held
+        case .pattern(let count): bytes = BytePattern.bytes(count: count)
+        case .stream: throw TestKitError("a streamed body cannot be coded beforehand")
+        }
+        var response = self
+        response.body = .bytes(try coding.encode(bytes))
+        let codings = [self.fields[.contentEncoding], coding.name].compactMap { $0 }
+        response.fields[.contentEncoding] = codings.joined(separator: ", ")
+        return response
+    }
+}

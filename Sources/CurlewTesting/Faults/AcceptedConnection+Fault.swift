@@ -1,0 +1,44 @@
+internal import NIOCore
+
+extension AcceptedConnection {
+    /// Does to the whole connection what `effect` says; returns when that is done, for a stall when the peer is gone
+    /// or the task is cancelled.
+    func commit(_ effect: Fault.Effect) async {
+        switch effect.kind {
+        case .close: self.close()
+        case .reset, .resetStream: self.reset()
+        case .truncate: self.abort()
+        case .stall, .goAway: break
+        case .halfClose: self.closeOutput()
+        case .garbage(let bytes):
+            try? await self.writePlain(bytes)
+            self.close()
+        }
+        await self.closed()
+    }
+
+    /// Sends bytes beside the HTTP layer; with TLS, inside it.
+    func writePlain(_ bytes: [UInt8]) async throws {
+        let channel = self.channel
+        try await channel.eventLoop.flatSubmit {
+            let promise = channel.eventLoop.makePromise(of: Void.self)
+            do {
+                let pipeline = channel.pipeline.syncOperations
+                // Writes from a context pass the handlers between it and the socket: TLS, and not HTTP.
+                let name = self.tls?.version == nil ? WirePoint.socket : WirePoint.plain
+                let context = try pipeline.context(name: name)
+                context.writeAndFlush(NIOAny(ByteBuffer(bytes: bytes)), promise: promise)
+            } catch {
+                promise.fail(error)
+            }
+            return promise.futureResult
+        }.get()
+    }
+
+    /// Returns when the connection is closed or the task is cancelled.
+    func closed() async {
+        let isClosed = Watched(false)
+        self.channel.closeFuture.whenComplete { _ in isClosed.update { $0 = true } }
+        _ = try? await isClosed.wait { $0 }
+    }
+}

@@ -1,0 +1,60 @@
+// A server's end of HTTP/2, frame by frame. Over TLS the server must offer `h2` in ALPN.
+extension RawConnection {
+    /// What a client sends first (RFC 9113, section 3.4).
+    public static let http2Preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    /// Reads the client's preface.
+    ///
+    /// - Throws: ``TestKitError`` when something else comes.
+    public func readPreface() async throws {
+        let bytes = try await self.readExactly(Self.http2Preface.count)
+        guard bytes == Self.http2Preface else { throw TestKitError("no HTTP/2 preface") }
+    }
+
+    /// The next frame, whatever it is.
+    public func readFrame() async throws -> HTTP2WireFrame {
+        let head = try await self.readExactly(9)
+        let length = Int(UInt32(bigEndian: head[0..<3]))
+        return HTTP2WireFrame(
+            kind: .init(rawValue: head[3]),
+            flags: .init(rawValue: head[4]),
+            stream: UInt32(bigEndian: head[5..<9]) & 0x7fff_ffff,
+            payload: try await self.readExactly(length)
+        )
+    }
+
+    /// The next frame that satisfies `condition`; SETTINGS and PING are answered on the way, the others dropped.
+    public func readFrame(where condition: (HTTP2WireFrame) -> Bool) async throws -> HTTP2WireFrame {
+        while true {
+            let frame = try await self.readFrame()
+            if condition(frame) { return frame }
+            guard !frame.flags.contains(.acknowledgement) else { continue }
+            if frame.kind == .settings { try await self.write(.settingsAcknowledgement) }
+            if frame.kind == .ping { try await self.write(.ping(frame.payload, isAnswer: true)) }
+        }
+    }
+
+    /// Sends frames, together.
+    public func write(_ frames: HTTP2WireFrame...) async throws {
+        try await self.write(frames.flatMap(\.bytes))
+    }
+
+    /// Performs a server's opening: reads the preface and sends SETTINGS.
+    ///
+    /// The client's SETTINGS are acknowledged by the next ``readFrame(where:)``.
+    public func openHTTP2(settings: [(HTTP2WireFrame.Setting, UInt32)] = []) async throws {
+        try await self.readPreface()
+        try await self.write(.settings(settings))
+    }
+
+    /// The stream of the next request, known by its HEADERS; all else is answered or dropped on the way.
+    public func readRequestStream() async throws -> UInt32 {
+        try await self.readFrame { $0.kind == .headers }.stream
+    }
+
+    /// Performs a server's opening and waits for the first request; returns its stream.
+    public func acceptHTTP2Request(settings: [(HTTP2WireFrame.Setting, UInt32)] = []) async throws -> UInt32 {
+        try await self.openHTTP2(settings: settings)
+        return try await self.readRequestStream()
+    }
+}

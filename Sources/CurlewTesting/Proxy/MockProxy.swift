@@ -1,0 +1,141 @@
+/// A forward proxy for tests: HTTP with CONNECT and absolute-form targets (RFC 9110, section 9.3.6; RFC 9112,
+/// section 3.2.2), or SOCKS5 (RFC 1928), with or without a user and a password.
+///
+///     let proxy = try await MockProxy.start(.init(credentials: .init(user: "u", password: "p")))
+///     … a request through proxy.url …
+///     let asked = await proxy.takeRequest()
+///
+/// It reaches loopback servers by IP address, and `localhost` and every other name as 127.0.0.1, so that a test can
+/// see that a name was left to the proxy.
+public final class MockProxy: Sendable {
+    /// A user and a password.
+    public struct Credentials: Sendable, Hashable {
+        /// The user.
+        public var user: String
+        /// The password.
+        public var password: String
+
+        /// Makes credentials.
+        public init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+    }
+
+    /// What a proxy speaks.
+    public struct Kind: Sendable, Hashable {
+        let isSOCKS: Bool
+        /// HTTP/1.1: CONNECT and absolute form.
+        public static let http = Kind(isSOCKS: false)
+        /// SOCKS5 (RFC 1928), with user and password as in RFC 1929.
+        public static let socks5 = Kind(isSOCKS: true)
+    }
+
+    /// How a proxy behaves.
+    public struct Configuration: Sendable {
+        /// What it speaks; HTTP unless told otherwise.
+        public var kind: Kind
+        /// What it demands; nothing when `nil`. HTTP asks with 407 and Basic (RFC 7617).
+        public var credentials: Credentials?
+        /// Its own TLS, for clients that reach the proxy itself by HTTPS.
+        public var tls: ServerTLS?
+        /// The status that CONNECT is answered with instead of a tunnel, or the reply of SOCKS5; a tunnel when `nil`.
+        public var refusal: Int?
+
+        /// A configuration with the default that each property names.
+        public init(kind: Kind = .http, credentials: Credentials? = nil, tls: ServerTLS? = nil, refusal: Int? = nil) {
+            self.kind = kind
+            self.credentials = credentials
+            self.tls = tls
+            self.refusal = refusal
+        }
+    }
+
+    /// What a proxy was asked.
+    public struct Request: Sendable, Hashable {
+        /// `CONNECT`, another method, or `SOCKS5`.
+        public var method: String
+        /// Where to: `host:port` of a tunnel, or an absolute URL.
+        public var target: String
+        /// The head as it came, for HTTP.
+        public var head: String
+        /// The credentials that came with it.
+        public var credentials: Credentials?
+        /// Whether it was let through.
+        public var isAccepted: Bool
+        /// The number of its connection, from 0.
+        public var connectionIndex: Int
+    }
+
+    private let listener: Listener
+    private let core: ProxyCore
+
+    private init(listener: Listener, core: ProxyCore) {
+        self.listener = listener
+        self.core = core
+    }
+
+    deinit {
+        self.listener.stop()
+        self.core.requests.finish()
+    }
+
+    /// Starts a proxy on a free port of 127.0.0.1.
+    public static func start(_ configuration: Configuration = Configuration()) async throws -> MockProxy {
+        let core = ProxyCore(configuration: configuration)
+        let listener = try await Listener.start(
+            at: .ipv4,
+            tls: configuration.tls,
+            allowsHalfClosure: true,
+            faults: core.faults,
+            install: { try BytePort(installingOn: $0.channel) },
+            serve: { connection, port in
+                await core.serve(connection, RawConnection(connection: connection, port: port))
+            }
+        )
+        return MockProxy(listener: listener, core: core)
+    }
+
+    /// The port it listens on.
+    public var port: Int { self.listener.port }
+
+    /// Its address as clients take it: `http://127.0.0.1:3128` or `socks5h://127.0.0.1:1080`, without credentials.
+    public var url: String {
+        let scheme =
+            self.core.configuration.kind.isSOCKS ? "socks5h" : self.core.configuration.tls == nil ? "http" : "https"
+        return "\(scheme)://127.0.0.1:\(self.port)"
+    }
+
+    /// The next thing it was asked; waits for one. `nil` when the proxy has ended or the task is cancelled.
+    public func takeRequest() async -> Request? {
+        await self.core.requests.take()
+    }
+
+    /// What it is asked, oldest first.
+    public var requests: AsyncStream<Request> {
+        AsyncStream { [requests = self.core.requests] in await requests.take() }
+    }
+
+    /// What has been counted so far.
+    public var connectionCounts: ConnectionCounts { self.listener.counts }
+
+    /// Returns the counts as soon as they satisfy `condition`.
+    @discardableResult
+    public func waitForConnections(
+        until condition: @escaping @Sendable (ConnectionCounts) -> Bool
+    ) async throws -> ConnectionCounts {
+        try await self.listener.waitForConnections(until: condition)
+    }
+
+    /// Has a fault committed. Requests and tunnels are exchanges: the request's start is when it has been read, the
+    /// response's start when it is about to be answered, its end when the tunnel stands; the bodies do not count.
+    public func inject(_ fault: Fault, at target: Fault.Target = .next) {
+        self.core.faults.inject(fault, at: target)
+    }
+
+    /// Aborts the connections and returns when all is closed.
+    public func shutdown() async {
+        await self.listener.shutdown()
+        self.core.requests.finish()
+    }
+}

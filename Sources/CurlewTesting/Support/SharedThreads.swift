@@ -1,0 +1,9 @@
+internal import NIOPosix
+
+/// The threads that all servers of this module share and that live as long as the process.
+package enum SharedThreads {
+    /// Starts them if they do not run yet, so that no test is blamed for them.
+    package static func start() {
+        _ = MultiThreadedEventLoopGroup.singleton.next()
+    }
+}

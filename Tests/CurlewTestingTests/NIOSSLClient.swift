@@ -1,0 +1,10 @@
+import NIOSSL
+
+enum NIOSSLClient {
+    /// A client that takes any certificate.
+    static var untrusting: TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.certificateVerification = .none
+        return configuration
+    }
+}

@@ -1,0 +1,84 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("MockProxy", .noLeaks, .timeLimit(.minutes(1)))
+struct ProxyTests {
+    private let get = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    @Test("CONNECT makes a tunnel")
+    func connect() async throws {
+        let (server, proxy) = try await self.pair()
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send("CONNECT some.name:\(server.port) HTTP/1.1\r\nHost: some.name\r\n\r\n")
+        #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+        try await client.send(self.get)
+        #expect(String(decoding: try await client.receiveAll(), as: UTF8.self).hasSuffix("hello"))
+        let asked = try #require(await proxy.takeRequest())
+        #expect(asked.target == "some.name:\(server.port)")
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a request in absolute form is passed on in origin form")
+    func absoluteForm() async throws {
+        let (server, proxy) = try await self.pair()
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send("GET http://localhost:\(server.port)/p?q HTTP/1.1\r\nHost: x\r\nProxy-X: 1\r\n\r\n")
+        #expect(String(decoding: try await client.receiveAll(), as: UTF8.self).hasSuffix("hello"))
+        let request = try #require(await server.takeRequest())
+        #expect(request.target == "/p?q")
+        #expect(request.fields.contains(HTTPField.Name("Proxy-X")!) == false)
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("Basic credentials are demanded with 407")
+    func basic() async throws {
+        let (server, proxy) = try await self.pair(.init(credentials: .init(user: "Aladdin", password: "open sesame")))
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send("CONNECT localhost:\(server.port) HTTP/1.1\r\n\r\n")
+        #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 407"))
+        let authorization = "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+        try await client.send("CONNECT localhost:\(server.port) HTTP/1.1\r\n\(authorization)\r\n\r\n")
+        #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+        #expect(await proxy.takeRequest()?.isAccepted == false)
+        #expect(await proxy.takeRequest()?.credentials?.password == "open sesame")
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("SOCKS5 connects by name, with a user and a password")
+    func socks() async throws {
+        let (server, proxy) = try await self.pair(.init(kind: .socks5, credentials: .init(user: "u", password: "pw")))
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send([5, 2, 0, 2])
+        #expect(try await client.receive(count: 2) == [5, 2])
+        try await client.send([1, 1] + Array("u".utf8) + [2] + Array("pw".utf8))
+        #expect(try await client.receive(count: 2) == [1, 0])
+        let port = [UInt8(server.port >> 8), UInt8(server.port & 0xff)]
+        try await client.send([5, 1, 0, 3, 4] + Array("name".utf8) + port)
+        #expect(try await client.receive(count: 10)[1] == 0)
+        try await client.send(self.get)
+        #expect(String(decoding: try await client.receiveAll(), as: UTF8.self).hasSuffix("hello"))
+        #expect(await proxy.takeRequest()?.target == "name:\(server.port)")
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a fault meets a tunnel before it stands")
+    func fault() async throws {
+        let (server, proxy) = try await self.pair()
+        proxy.inject(Fault(.atResponseStart, .close))
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send("CONNECT localhost:\(server.port) HTTP/1.1\r\n\r\n")
+        #expect(try await client.receiveAll() == [])
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    private func pair(_ configuration: MockProxy.Configuration = .init()) async throws -> (MockServer, MockProxy) {
+        (try await MockServer.start { _ in MockResponse(body: "hello") }, try await MockProxy.start(configuration))
+    }
+}

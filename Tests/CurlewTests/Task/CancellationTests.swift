@@ -1,0 +1,162 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A task can be cancelled in every state, and its connection goes with it", .timeLimit(.minutes(2)))
+struct CancellationTests {
+    @Test("before it starts")
+    func suspended() async throws {
+        let session = try makeSession()
+        let task = try #require(session.session).dataTask(Request(.get, "http://127.0.0.1:1/"))
+        task.cancel()
+        task.cancel()
+        task.resume()
+        let error = await curlewError { _ = try await task.response() }
+        #expect(error?.code == .cancelled)
+        #expect(await task.state == .cancelled)
+    }
+
+    @Test("while it waits in the session's queue, which it leaves")
+    func queued() async throws {
+        let server = try await RawServer.start { connection in try await connection.closed }
+        let session = try makeSession { $0.tasksInFlight = 1 }
+        let actor = try #require(session.session)
+        let tasks = try (0..<3).map { _ in try actor.dataTask(Request(.get, server.url())) }
+        tasks.forEach { $0.resume() }
+        try await server.waitForAccepted(1)
+        tasks[1].cancel()
+        #expect(await curlewError { _ = try await tasks[1].response() }?.code == .cancelled)
+        #expect(await actor.tasks().map(\.id) == [tasks[0].id, tasks[2].id])
+        tasks[0].cancel()
+        try await server.waitForAccepted(2)
+        tasks[2].cancel()
+        #expect(await curlewError { _ = try await tasks[2].response() }?.code == .cancelled)
+        try await session.expectUsable()
+    }
+
+    @Test("while it connects")
+    func connecting() async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession()
+        let task = try #require(session.session).dataTask(Request(.get, stalled.url()))
+        task.resume()
+        #expect(await task.state == .running)
+        task.cancel()
+        #expect(await curlewError { _ = try await task.response() }?.code == .cancelled)
+        #expect(await session.session?.connectionCount() == 0)
+    }
+
+    @Test("while it sends")
+    func sending() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            _ = try await connection.drain()
+        }
+        let session = try makeSession()
+        let body = RequestBody.stream { BytePattern.endless }
+        let call = Task { try await session.put(server.url(), body: body) }
+        try await server.waitForAccepted(1)
+        call.cancel()
+        #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test("while it waits for the answer, by cancelling the Swift task that awaits it")
+    func waiting() async throws {
+        let server = try await RawServer.start { connection in try await connection.closed }
+        let session = try makeSession()
+        let call = Task { try await session.get(server.url()) }
+        try await server.waitForAccepted(1)
+        call.cancel()
+        #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
+        try await server.waitForConnections { $0.open == 0 }
+        #expect(await session.session?.tasks().isEmpty == true)
+    }
+
+    @Test("while the body is read, by cancelling the Swift task that reads it")
+    func receiving() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello")
+            try await connection.closed
+        }
+        let session = try makeSession()
+        let (started, signal) = AsyncStream.makeStream(of: Void.self)
+        let call = Task {
+            for try await _ in try await session.get(server.url()).body { signal.yield() }
+        }
+        for await _ in started { break }
+        call.cancel()
+        #expect(await curlewError { try await call.value }?.code == .cancelled)
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test("while its reader holds it back")
+    func paused() async throws {
+        let server = try await endlessServer()
+        let session = try makeSession { $0.bodyBufferSize = .kibibytes(64) }
+        let response = try await session.get(server.url())
+        response.task?.cancel()
+        let error = await curlewError { for try await _ in response.body {} }
+        #expect(error?.code == .cancelled)
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test("after it was done, which changes nothing")
+    func done() async throws {
+        let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        let response = try await makeSession().get(server.url())
+        #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+        let task = try #require(response.task)
+        task.cancel()
+        task.suspend()
+        task.resume()
+        #expect(await task.state == .completed)
+    }
+
+    @Test("a body that nobody reads, or reads in part, frees its connection when it is dropped", arguments: [false, true])
+    func dropped(readsPart: Bool) async throws {
+        let server = try await endlessServer()
+        let session = try makeSession()
+        func use() async throws {
+            let response = try await session.get(server.url())
+            if readsPart { for try await _ in response.body { break } }
+        }
+        try await use()
+        try await server.waitForConnections { $0.open == 0 }
+        try await session.expectUsable()
+    }
+
+    @Test("a reader that stops for good is ended by the total limit, in bounded memory")
+    func stoppedReader() async throws {
+        let server = try await endlessServer()
+        let session = try makeSession {
+            $0.timeouts.total = .milliseconds(400)
+            $0.bodyBufferSize = .kibibytes(128)
+        }
+        let response = try await session.get(server.url())
+        try await server.waitForConnections { $0.open == 0 }
+        var read = 0
+        let error = await curlewError { for try await chunk in response.body { read += chunk.count } }
+        #expect(error?.code == .totalTimeout)
+        #expect(read <= 256 << 10)
+    }
+}
+
+/// Sends a body without end as fast as it is taken.
+func endlessServer() async throws -> RawServer {
+    try await RawServer.start { connection in
+        _ = try await connection.readHead()
+        try await connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        let chunk = "10000\r\n" + String(repeating: "x", count: 65_536) + "\r\n"
+        while true { try await connection.write(chunk) }
+    }
+}
+
+extension BytePattern {
+    /// Chunks without end.
+    static var endless: AsyncThrowingStream<[UInt8], any Error> {
+        AsyncThrowingStream { BytePattern.bytes(count: 65_536) }
+    }
+}

@@ -1,0 +1,196 @@
+import Curlew
+import CurlewTesting
+import Glibc
+import HTTPTypes
+import Testing
+
+@Suite("Bodies are sent as they promised, and never differently", .timeLimit(.minutes(2)))
+struct UploadTests {
+    /// A server that takes any upload and answers with its length.
+    private func counter(_ configuration: MockServer.Configuration = .init()) async throws -> MockServer {
+        try await MockServer.start(configuration) { request in
+            var count = 0
+            for try await chunk in request.body { count += chunk.count }
+            return MockResponse(body: .string("\(count)"))
+        }
+    }
+
+    private func chunks(_ count: Int, of size: Int = 1000) -> AsyncStream<[UInt8]> {
+        AsyncStream { continuation in
+            for index in 0..<count { continuation.yield(Array(repeating: UInt8(index % 256), count: size)) }
+            continuation.finish()
+        }
+    }
+
+    @Test("Content-Length is sent whenever the length is known, chunks only when it is not")
+    func framing() async throws {
+        let server = try await counter()
+        let session = try makeSession()
+        let file = try TemporaryFile(bytes: 5000)
+        let bodies: [(RequestBody, String?, String)] = [
+            (.none, nil, "0"), (.bytes([]), "0", "0"), (.bytes([1, 2, 3]), "3", "3"),
+            (.bytes(Array(repeating: 1, count: 300_000)), "300000", "300000"), (.string("h\u{e9}"), "3", "3"),
+            (.file(file.path), "5000", "5000"), (.file(file.path, offset: 1000), "4000", "4000"),
+            (.file(file.path, offset: 1000, length: 500), "500", "500"), (.once(length: 3000, chunks(3)), "3000", "3000"),
+            (.once(chunks(3)), nil, "3000"), (.stream(length: 2000) { [self] in chunks(2) }, "2000", "2000"),
+            (.stream { [self] in chunks(0) }, nil, "0"),
+        ]
+        for (body, length, answer) in bodies {
+            let response = try await session.put(server.url(), body: body)
+            #expect(try await response.body.collect(upTo: 100) == Array(answer.utf8))
+            let recorded = try #require(await server.takeRequest())
+            #expect(recorded.fields[.contentLength] == length)
+            let isChunked = length == nil && !body.isNone
+            #expect(recorded.fields[.transferEncoding] == (isChunked ? "chunked" : nil))
+            #expect(recorded.fields[.expect] == nil)
+            #expect(recorded.fields[.contentType] == nil)
+        }
+        await server.shutdown()
+    }
+
+    @Test("a stream that yields more than it promised fails before the first byte too many")
+    func tooLong() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            received.yield(try await connection.drain())
+        }
+        let session = try makeSession()
+        let error = await curlewError {
+            _ = try await session.put(server.url(), body: .once(length: 2500, chunks(3)))
+        }
+        #expect(error?.code == .bodyLengthMismatch)
+        for await count in counts {
+            #expect(count <= 2500)
+            break
+        }
+    }
+
+    private let counts: AsyncStream<Int>
+    private let received: AsyncStream<Int>.Continuation
+
+    init() { (counts, received) = AsyncStream.makeStream(of: Int.self) }
+
+    @Test("a stream that yields less than it promised fails")
+    func tooShort() async throws {
+        let server = try await counter()
+        let session = try makeSession()
+        let error = await curlewError {
+            _ = try await session.put(server.url(), body: .once(length: 5000, chunks(3)))
+        }
+        #expect(error?.code == .bodyLengthMismatch)
+        try await session.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("a stream that throws fails the request, with its error beneath")
+    func failing() async throws {
+        struct Broken: Error {}
+        let server = try await counter()
+        let session = try makeSession()
+        let stream = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            continuation.yield([1])
+            continuation.finish(throwing: Broken())
+        }
+        let error = await curlewError { _ = try await session.put(server.url(), body: .once(stream)) }
+        #expect(error?.code == .bodyFailed)
+        #expect(error?.underlying is Broken)
+        try await session.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("a file that is not there, is a folder, or is too short for its range is an error before anything is sent")
+    func badFiles() async throws {
+        let session = try makeSession()
+        let file = try TemporaryFile(bytes: 10)
+        let bodies: [(RequestBody, ErrorCode)] = [
+            (.file("/nowhere/at/all"), .bodyFailed), (.file("/tmp"), .bodyFailed),
+            (.file(file.path, offset: 11), .bodyLengthMismatch),
+            (.file(file.path, offset: 0, length: 11), .bodyLengthMismatch),
+        ]
+        for (body, code) in bodies {
+            let error = await curlewError { _ = try await session.put("http://127.0.0.1:1/", body: body) }
+            #expect(error?.code == code)
+            #expect(error?.stage == .preparing)
+        }
+    }
+
+    @Test("a one-shot body is not sent a second time")
+    func oneShot() async throws {
+        let server = try await counter()
+        let session = try makeSession()
+        let body = RequestBody.once(length: 1000, chunks(1))
+        #expect(!body.isReplayable)
+        _ = try await session.put(server.url(), body: body)
+        let error = await curlewError { _ = try await session.put(server.url(), body: body) }
+        #expect(error?.code == .bodyNotReplayable)
+        await server.shutdown()
+    }
+
+    @Test("trailers follow a chunked body over HTTP/1.1")
+    func trailers() async throws {
+        let server = try await counter()
+        let session = try makeSession()
+        var request = try Request(.put, server.url(), body: .bytes([1, 2, 3]))
+        request.trailers[HTTPField.Name("X-Sum")!] = "6"
+        _ = try await session.send(request)
+        let recorded = try #require(await server.takeRequest())
+        #expect(recorded.trailers[HTTPField.Name("X-Sum")!] == "6")
+        #expect(recorded.fields[.trailer] == "X-Sum")
+        await server.shutdown()
+    }
+
+    @Test("both directions flow at once", arguments: [false, true])
+    func echo(http2: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        if http2 { configuration.tls = ServerTLS([certificate]) }
+        let server = try await MockServer.start(configuration) { request in
+            MockResponse(body: .stream { writer in
+                for try await chunk in request.body { try await writer.write(chunk) }
+            })
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        // Each chunk is sent only after the one before it has come back.
+        let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        feed.yield([0])
+        let response = try await session.post(server.url(), body: .once(stream))
+        #expect(response.version == (http2 ? .http2 : .http11))
+        var next: UInt8 = 0
+        for try await chunk in response.body {
+            for byte in chunk {
+                #expect(byte == next)
+                next += 1
+                if next < 50 { feed.yield([next]) } else { feed.finish() }
+            }
+        }
+        #expect(next == 50)
+        await server.shutdown()
+    }
+
+    @Test("a 64 MiB upload from a file arrives whole, and from a stream too")
+    func large() async throws {
+        let server = try await counter()
+        let session = try makeSession()
+        let file = try TemporaryFile(bytes: 64 << 20)
+        let first = try await session.put(server.url(), body: .file(file.path))
+        #expect(try await first.body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
+        let second = try await session.put(server.url(), body: .once(chunks(64, of: 1 << 20)))
+        #expect(try await second.body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
+        await server.shutdown()
+    }
+}
+
+/// A file of zeros that goes with its owner.
+final class TemporaryFile: Sendable {
+    let path: String
+
+    init(bytes: Int) throws {
+        var template = Array("/tmp/curlew-test-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        guard descriptor >= 0, ftruncate(descriptor, off_t(bytes)) == 0 else { throw CurlewError(.bodyFailed, "no temporary file") }
+        close(descriptor)
+    }
+
+    deinit { unlink(path) }
+}

@@ -1,0 +1,85 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("Expect: 100-continue", .timeLimit(.minutes(2)))
+struct ExpectationTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private var options: RequestOptions {
+        var options = RequestOptions()
+        options.expectContinue = .seconds(20)
+        return options
+    }
+
+    @Test("the body waits for leave")
+    func waits() async throws {
+        let server = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            #expect(head.lowercased().contains("expect: 100-continue\r\n"))
+            try await connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            #expect(try await connection.readExactly(5) == Array("hello".utf8))
+            try await connection.write(Self.ok)
+        }
+        let session = try makeSession()
+        let response = try await session.post(server.url(), body: .string("hello"), options: options)
+        #expect(response.status == .ok)
+    }
+
+    @Test("after the bounded wait the body is sent without leave")
+    func bounded() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            #expect(try await connection.readExactly(5) == Array("hello".utf8))
+            try await connection.write(Self.ok)
+        }
+        var options = options
+        options.expectContinue = .milliseconds(50)
+        let response = try await makeSession().post(server.url(), body: .string("hello"), options: options)
+        #expect(response.status == .ok)
+    }
+
+    @Test("a 417 is answered once, with the body and without the expectation")
+    func refused() async throws {
+        let server = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            guard connection.index > 0 else {
+                return try await connection.write("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n")
+            }
+            #expect(!head.lowercased().contains("expect"))
+            #expect(try await connection.readExactly(5) == Array("hello".utf8))
+            try await connection.write("HTTP/1.1 417 Again\r\nContent-Length: 0\r\n\r\n")
+        }
+        let body = RequestBody.once(length: 5, AsyncStream<[UInt8]> { $0.yield(Array("hello".utf8)); $0.finish() })
+        let session = try makeSession()
+        let response = try await session.post(server.url(), body: body, fields: [.expect: "100-continue"])
+        #expect(response.status.code == 417)
+        #expect(server.accepted == 2)
+    }
+
+    @Test("a final answer in place of leave is the answer, and its connection serves no other request")
+    func finalAnswer() async throws {
+        let server = try await RawServer.start { connection in
+            while true {
+                _ = try await connection.readHead()
+                try await connection.write(Self.ok)
+            }
+        }
+        let session = try makeSession()
+        let first = try await session.post(server.url(), body: .string("hello"), options: options)
+        #expect(try await first.body.collect(upTo: 10) == Array("ok".utf8))
+        let second = try await session.get(server.url())
+        #expect(try await second.body.collect(upTo: 10) == Array("ok".utf8))
+        #expect(server.accepted == 2)
+    }
+
+    @Test("another expectation is refused before anything is sent")
+    func unknown() async throws {
+        let error = await curlewError {
+            _ = try await makeSession().post(
+                "http://127.0.0.1:1/", body: .string("x"), fields: [.expect: "200-ok"])
+        }
+        #expect(error?.code == .invalidRequest)
+    }
+}

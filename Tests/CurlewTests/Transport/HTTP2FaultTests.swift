@@ -1,0 +1,287 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("HTTP/2 gone wrong", .timeLimit(.minutes(2)))
+struct HTTP2FaultTests {
+    /// What a server does with the first request of a connection.
+    typealias Script = @Sendable (RawConnection, UInt32) async throws -> Void
+
+    private func run(
+        idle: Duration = .seconds(10),
+        over method: HTTPRequest.Method = .get,
+        body: RequestBody = .none,
+        _ script: @escaping Script
+    ) async throws -> Result<[UInt8], CurlewError> {
+        let server = try await RawServer.start { connection in
+            let stream = try await connection.acceptHTTP2Request()
+            try await script(connection, stream)
+        }
+        let session = try makeSession {
+            $0.protocolChoice = .http2PriorKnowledge
+        }
+        var options = RequestOptions()
+        options.idleTimeout = idle
+        let result: Result<[UInt8], CurlewError>
+        do {
+            let response = try await session.send(method, server.url(), body: body, options: options)
+            result = .success(try await response.body.collect(upTo: .mebibytes(16)))
+        } catch let error as CurlewError {
+            result = .failure(error)
+        }
+        options = RequestOptions()
+        options.protocolChoice = .http11
+        let other = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        #expect(try await session.fetch(other.url(), options: options) == Array("ok".utf8))
+        await server.shutdown()
+        return result
+    }
+
+    private func expectFailure(
+        _ result: Result<[UInt8], CurlewError>,
+        _ codes: ErrorCode...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        guard case .failure(let error) = result, codes.contains(error.code) else {
+            Issue.record("got \(result)", sourceLocation: sourceLocation)
+            return
+        }
+    }
+
+    @Test("GOAWAY before, inside and after the head")
+    func goAway() async throws {
+        expectFailure(
+            try await run { connection, _ in
+                try await connection.write(.goAway(lastStream: 0, .internalError))
+            },
+            .http2Failed,
+            .connectionLost,
+            .responseTruncated
+        )
+        expectFailure(
+            try await run { connection, stream in
+                try await connection.write(
+                    .response(stream: stream, status: 200, fields: [("content-length", "10")]),
+                    .data(stream: stream, Array("hello".utf8)),
+                    .goAway(lastStream: stream, .internalError)
+                )
+            },
+            .http2Failed,
+            .connectionLost,
+            .responseTruncated
+        )
+        let whole = try await run { connection, stream in
+            try await connection.write(
+                .goAway(lastStream: stream, .noError),
+                .response(stream: stream, status: 200),
+                .data(stream: stream, Array("hello".utf8), endStream: true)
+            )
+        }
+        #expect(try whole.get() == Array("hello".utf8))
+    }
+
+    @Test("a connection that ends after a head without a length is no success", arguments: [false, true])
+    func endAfterHead(resets: Bool) async throws {
+        expectFailure(
+            try await run { connection, stream in
+                try await connection.write(
+                    .response(stream: stream, status: 200),
+                    .data(stream: stream, Array("hello".utf8))
+                )
+                try await connection.flush()
+                if resets { await connection.reset() }
+            },
+            .connectionLost,
+            .responseTruncated,
+            .http2Failed
+        )
+    }
+
+    @Test("a connection error after a head without a length is no success")
+    func errorAfterHead() async throws {
+        expectFailure(
+            try await run(idle: .milliseconds(500)) { connection, stream in
+                // A DATA frame on stream 0 is a connection error (RFC 9113 §6.1).
+                try await connection.write(
+                    .response(stream: stream, status: 200),
+                    .data(stream: 0, Array("x".utf8))
+                )
+                try await connection.closed
+            },
+            .connectionLost,
+            .responseTruncated,
+            .http2Failed,
+            .idleTimeout
+        )
+    }
+
+    @Test("RST_STREAM before and after the head, with and without an error code", arguments: [8, 2, 0] as [UInt32])
+    func resetStream(_ code: UInt32) async throws {
+        let code = HTTP2WireFrame.ErrorCode(rawValue: code)
+        expectFailure(
+            try await run { connection, stream in
+                try await connection.write(.resetStream(stream, code))
+                try await connection.closed
+            },
+            .http2Failed,
+            .connectionLost
+        )
+        expectFailure(
+            try await run { connection, stream in
+                try await connection.write(
+                    .response(stream: stream, status: 200, fields: [("content-length", "10")]),
+                    .data(stream: stream, Array("hello".utf8)),
+                    .resetStream(stream, code)
+                )
+                try await connection.closed
+            },
+            .http2Failed,
+            .responseTruncated,
+            .connectionLost
+        )
+    }
+
+    @Test("RST_STREAM with NO_ERROR before the end of a body without a length is no success")
+    func resetWithoutError() async throws {
+        expectFailure(
+            try await run { connection, stream in
+                try await connection.write(
+                    .response(stream: stream, status: 200),
+                    .data(stream: stream, Array("hello".utf8)),
+                    .resetStream(stream, .noError)
+                )
+                try await connection.closed
+            },
+            .http2Failed,
+            .responseTruncated,
+            .connectionLost
+        )
+    }
+
+    @Test("a refused stream is asked again on another connection")
+    func refused() async throws {
+        let result = try await run { connection, stream in
+            if connection.index == 0 {
+                try await connection.write(.resetStream(stream, .refusedStream))
+            } else {
+                try await connection.write(
+                    .response(stream: stream, status: 200),
+                    .data(stream: stream, Array("again".utf8), endStream: true)
+                )
+            }
+            try await connection.closed
+        }
+        #expect(try result.get() == Array("again".utf8))
+    }
+
+    @Test("settings that change under way are followed")
+    func settings() async throws {
+        let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 200_000))) {
+            connection,
+            stream in
+            try await connection.write(.settings([(.initialWindowSize, 10), (.maxFrameSize, 16_384)]))
+            try await connection.write(.settings([(.initialWindowSize, 1 << 20)]))
+            var count = 0
+            while count < 200_000 {
+                let frame = try await connection.readFrame { $0.kind == .data }
+                count += frame.payload.count
+                try await connection.write(.windowUpdate(increment: UInt32(max(1, frame.payload.count))))
+            }
+            try await connection.write(
+                .response(stream: stream, status: 200),
+                .data(stream: stream, Array("\(count)".utf8), endStream: true)
+            )
+            try await connection.closed
+        }
+        #expect(try result.get() == Array("200000".utf8))
+    }
+
+    @Test("a stall is an idle timeout before the head, after it and in the body", arguments: [0, 1, 2])
+    func stall(_ place: Int) async throws {
+        expectFailure(
+            try await run(idle: .milliseconds(150)) { connection, stream in
+                if place > 0 { try await connection.write(.response(stream: stream, status: 200)) }
+                if place > 1 { try await connection.write(.data(stream: stream, [1])) }
+                try await connection.closed
+            },
+            .idleTimeout
+        )
+    }
+
+    @Test("pings keep a connection, not a stream, alive")
+    func pings() async throws {
+        expectFailure(
+            try await run(idle: .milliseconds(200)) { connection, _ in
+                while true {
+                    try await connection.write(.ping())
+                    try await ContinuousClock().sleep(for: .milliseconds(20))
+                }
+            },
+            .idleTimeout
+        )
+    }
+
+    @Test("10,000 fields end in an error")
+    func manyFields() async throws {
+        expectFailure(
+            try await run(idle: .milliseconds(400)) { connection, stream in
+                let fields = (0..<10_000).map { ("f\($0)", "v") }
+                let whole = HTTP2WireFrame.response(stream: stream, status: 200, fields: fields)
+                var rest = whole.payload[...]
+                var first = whole
+                first.payload = Array(rest.prefix(16_000))
+                first.flags = []
+                rest = rest.dropFirst(16_000)
+                try await connection.write(first)
+                while !rest.isEmpty {
+                    let part = HTTP2WireFrame(
+                        kind: .continuation,
+                        flags: rest.count <= 16_000 ? .endHeaders : [],
+                        stream: stream,
+                        payload: Array(rest.prefix(16_000))
+                    )
+                    rest = rest.dropFirst(16_000)
+                    try await connection.write(part)
+                }
+                try await connection.closed
+            },
+            .responseHeadTooLarge,
+            .http2Failed,
+            .idleTimeout,
+            .connectionLost,
+            .invalidResponse
+        )
+    }
+
+    @Test("a peer that speaks something else is an error")
+    func garbage() async throws {
+        let server = try await RawServer.start { connection in
+            try await connection.readPreface()
+            try await connection.write("HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n")
+        }
+        let session = try makeSession { $0.protocolChoice = .http2PriorKnowledge }
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect(
+            [.http2Failed, .connectionLost, .invalidResponse].contains(error?.code),
+            "\(String(describing: error))"
+        )
+    }
+
+    @Test("the whole answer before the end of an upload is the answer, also when a reset follows it")
+    func earlyAnswer() async throws {
+        let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) { connection, stream in
+            try await connection.write(
+                .response(stream: stream, status: 413, fields: [("content-length", "5")]),
+                .data(stream: stream, Array("large".utf8), endStream: true)
+            )
+            // In one reading with the answer libcurl 7.88 would make the answer disappear. Its answer to a ping tells
+            // that it has read.
+            try await connection.write(.ping())
+            _ = try await connection.readFrame { $0.kind == .ping && $0.flags.contains(.acknowledgement) }
+            try await connection.write(.resetStream(stream, .noError))
+            try await connection.closed
+        }
+        #expect(try result.get() == Array("large".utf8))
+    }
+}

@@ -1,0 +1,125 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("HTTP/2", .timeLimit(.minutes(2)))
+struct HTTP2Tests {
+    private func tlsServer(_ handler: @escaping MockServer.Handler) async throws -> (MockServer, HTTPSession) {
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        configuration.tls = ServerTLS([certificate])
+        let server = try await MockServer.start(configuration, handler: handler)
+        return (server, try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) })
+    }
+
+    @Test("is agreed on by ALPN; a hundred requests wait for and share one connection")
+    func multiplexed() async throws {
+        let (server, session) = try await tlsServer { request in MockResponse(body: .string(request.target)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<100 {
+                group.addTask {
+                    let response = try await session.get(server.url("/\(index)"))
+                    #expect(response.version == .http2)
+                    #expect(try await response.body.collect(upTo: 100) == Array("/\(index)".utf8))
+                    #expect(await response.task?.metrics.last?.tlsVersion == .tls13)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(server.connectionCounts.accepted == 1)
+        for _ in 0..<20 { _ = try await session.fetch(server.url()) }
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("a session can keep to HTTP/1.1 over TLS")
+    func http11() async throws {
+        let (server, session) = try await tlsServer { _ in MockResponse(body: "ok") }
+        var options = RequestOptions()
+        options.protocolChoice = .http11
+        #expect(try await session.get(server.url(), options: options).version == .http11)
+        await server.shutdown()
+    }
+
+    @Test("prior knowledge works without TLS, at once and in a row")
+    func priorKnowledge() async throws {
+        let server = try await MockServer.start { request in MockResponse(body: .string(request.target)) }
+        let session = try makeSession { $0.protocolChoice = .http2PriorKnowledge }
+        for index in 0..<3 {
+            let response = try await session.get(server.url("/\(index)"))
+            #expect(response.version == .http2)
+            #expect(try await response.body.collect(upTo: 100) == Array("/\(index)".utf8))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<50 {
+                group.addTask {
+                    let body = try await session.fetch(server.url("/\(index)"))
+                    #expect(body == Array("/\(index)".utf8))
+                }
+            }
+            try await group.waitForAll()
+        }
+        await server.shutdown()
+    }
+
+    @Test("a stream that is held back by its reader holds back no other, nor fills memory")
+    func heldBack() async throws {
+        let (server, session) = try await tlsServer { request in
+            request.path == "/big" ? MockResponse(body: .pattern(count: 64 << 20)) : MockResponse(body: "small")
+        }
+        let big = try await session.get(server.url("/big"))
+        for _ in 0..<20 { #expect(try await session.fetch(server.url("/small")) == Array("small".utf8)) }
+        var count = 0
+        for try await chunk in big.body {
+            #expect(BytePattern.matches(chunk.prefix(16), at: count))
+            count += chunk.count
+        }
+        #expect(count == 64 << 20)
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("dropping one body resets its stream and leaves the connection to the others")
+    func droppedStream() async throws {
+        let (server, session) = try await tlsServer { request in
+            request.path == "/big" ? MockResponse(body: .pattern(count: 1 << 30)) : MockResponse(body: "small")
+        }
+        func use() async throws {
+            for try await _ in try await session.get(server.url("/big")).body { break }
+        }
+        for _ in 0..<3 { try await use() }
+        #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("trailers and interim responses arrive")
+    func trailers() async throws {
+        let name = HTTPField.Name("x-sum")!
+        let (server, session) = try await tlsServer { _ in
+            // Without Content-Length: libcurl stops reading a stream once it has the promised bytes.
+            var response = MockResponse(body: .stream { try await $0.write("body") })
+            response.trailers = [name: "7"]
+            response.interim = [.init(status: HTTPResponse.Status(code: 103), fields: [name: "early"])]
+            return response
+        }
+        let response = try await session.get(server.url())
+        #expect(response.interim.map(\.status.code) == [103])
+        #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+        #expect(response.body.trailers[name] == "7")
+        await server.shutdown()
+    }
+
+    @Test("an upload of 8 MiB arrives whole")
+    func upload() async throws {
+        let (server, session) = try await tlsServer { request in
+            var count = 0
+            for try await chunk in request.body { count += chunk.count }
+            return MockResponse(body: .string("\(count)"))
+        }
+        let response = try await session.put(server.url(), body: .bytes(Array(repeating: 1, count: 8 << 20)))
+        #expect(try await response.body.collect(upTo: 100) == Array("\(8 << 20)".utf8))
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,94 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A request is checked before it leaves", .timeLimit(.minutes(1)))
+struct RequestCheckTests {
+    @Test(
+        "a URL that cannot be read is an error",
+        arguments: [
+            "", "no url", "/path", "//host/path", "http:", "http://", "http:///path", "http://:80/", "http://ho st/",
+            "http://host:port/", "http://host:99999/", "http://host:-1/", "http://[::1/", "http://[]/", "http://ho\u{0}st/",
+            "http://host/pa\rth", "http://host/pa\nth", "http://host/pa\u{0}th", "http://host/\u{7F}", "http://host\\@evil/",
+            "http://host%2Fevil/", "http://[::1]x/", "http://us\rer@host/", "http://user%0D%0A@host/",
+        ])
+    func badURL(_ url: String) async throws {
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.get(url) }
+        #expect(error?.code == .invalidURL, "\(String(describing: error))")
+    }
+
+    @Test("only http and https are taken", arguments: ["file:///etc/passwd", "ftp://host/", "gopher://h/", "javascript:x", "HTTPX://h/"])
+    func badScheme(_ url: String) async throws {
+        let session = try makeSession()
+        #expect(await curlewError { _ = try await session.get(url) }?.code == .unsupportedScheme)
+    }
+
+    @Test("CR, LF and NUL never leave in a field, a method or a path")
+    func injection() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let session = try makeSession()
+        #expect(HTTPRequest.Method("GE\rT") == nil)
+        #expect(HTTPField.Name("Na\nme") == nil)
+        let name = HTTPField.Name("X-Name")!
+        _ = try await session.get(server.url("/"), fields: [name: "a\r\nInjected: 1"])
+        let recorded = try #require(await server.takeRequest())
+        #expect(recorded.fields[HTTPField.Name("Injected")!] == nil)
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: name, lenientValue: [0x61, 0x01, 0x62]))
+        let error = await curlewError { _ = try await session.get(server.url("/"), fields: fields) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.description.contains("\u{1}") == false)
+        await server.shutdown()
+    }
+
+    @Test("fields that are the transport's to set are refused, a Content-Length that agrees is sent once")
+    func framingFields() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let session = try makeSession()
+        let bad: [HTTPFields] = [
+            [.transferEncoding: "chunked"], [.contentLength: "4"], [.contentLength: "x"], [.contentLength: "3, 3"],
+            [.upgrade: "h2c"], [.trailer: "X"], [HTTPField.Name("Host")!: "a b"], [HTTPField.Name("Host")!: ""],
+        ]
+        for fields in bad {
+            let error = await curlewError {
+                _ = try await session.post(server.url(), body: .bytes([1, 2, 3]), fields: fields)
+            }
+            #expect(error?.code == .invalidRequest, "\(fields)")
+        }
+        _ = try await session.post(server.url(), body: .bytes([1, 2, 3]), fields: [.contentLength: "3"])
+        let recorded = try #require(await server.takeRequest())
+        #expect(recorded.fields[values: .contentLength] == ["3"])
+        await server.shutdown()
+    }
+
+    @Test("fields arrive in order and in their case, empty ones too; user information becomes Basic and is in no error")
+    func fields() async throws {
+        let server = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(head.utf8.count)\r\n\r\n\(head)")
+        }
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: HTTPField.Name("x-Second")!, value: "2"))
+        fields.append(HTTPField(name: HTTPField.Name("X-First")!, value: ""))
+        fields.append(HTTPField(name: HTTPField.Name("x-Second")!, value: "again"))
+        let url = "http://user:s%40cret@127.0.0.1:\(server.port)/a b/\u{e9}?q=<>#part"
+        let body = try await makeSession().get(url, fields: fields).body.collect(upTo: 10_000)
+        let head = String(decoding: body, as: UTF8.self)
+        #expect(head.hasPrefix("GET /a%20b/%C3%A9?q=%3C%3E HTTP/1.1\r\n"))
+        #expect(head.contains("x-Second: 2\r\nX-First:\r\nx-Second: again\r\nAuthorization: Basic dXNlcjpzQGNyZXQ=\r\n"))
+        #expect(head.contains("\r\nHost: 127.0.0.1:\(server.port)\r\n"))
+        #expect(try URI(url).description.contains("cret") == false)
+        let error = await curlewError { _ = try await makeSession().get("http://user:secret@/") }
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test("a path stays as it was written, and a fragment is never sent", arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d"])
+    func path(_ path: String) async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        _ = try await makeSession().send(Request(.get, server.url(path) + "#fragment"))
+        #expect(try #require(await server.takeRequest()).target == path)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,136 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A kept connection is used again only when it is in step", .timeLimit(.minutes(2)))
+struct ReuseTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test("requests in a row share a connection, and the metrics say so")
+    func keepAlive() async throws {
+        let server = try await RawServer.start { connection in
+            while true {
+                _ = try await connection.readHead()
+                try await connection.write(Self.ok)
+            }
+        }
+        let session = try makeSession()
+        for index in 0..<5 {
+            let response = try await session.get(server.url())
+            _ = try await response.body.collect(upTo: 10)
+            let metrics = await response.task?.metrics
+            #expect(metrics?.last?.isReused == (index > 0))
+            #expect(metrics?.last?.version == .http11)
+            #expect(metrics?.last?.remoteAddress == "127.0.0.1")
+        }
+        #expect(server.accepted == 1)
+        #expect(await session.session?.connectionCount() == 1)
+        await session.session?.closeIdleConnections()
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test(
+        "what waits on an idle connection never becomes the next answer",
+        arguments: ["HTTP/1.1 666 Evil\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", "x"])
+    func strayAnswer(_ stray: String) async throws {
+        let (strayed, signal) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(Self.ok)
+            if connection.index == 0 {
+                // The client has read its answer when it asks for this one.
+                for await _ in strayed { break }
+                try await connection.write(stray)
+                try await connection.flush()
+                signalWritten.yield()
+                try await connection.closed
+            }
+        }
+        let session = try makeSession()
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        signal.yield()
+        for await _ in written { break }
+        // A one-shot body survives as well: nothing of it had left.
+        let body = RequestBody.once(AsyncStream<[UInt8]> { $0.yield([1, 2, 3]); $0.finish() })
+        let response = try await session.post(server.url(), body: body)
+        #expect(response.status == .ok)
+        #expect(await response.task?.metrics.attempts.count == 2)
+        #expect(server.accepted == 2)
+    }
+
+    private let written: AsyncStream<Void>
+    private let signalWritten: AsyncStream<Void>.Continuation
+
+    init() { (written, signalWritten) = AsyncStream.makeStream(of: Void.self) }
+
+    /// Serves the first request of a connection and ends it with the second one's head unanswered.
+    private func dyingServer() async throws -> RawServer {
+        try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(Self.ok)
+            _ = try await connection.readHead()
+            if connection.index > 0 { try await connection.write(Self.ok) }
+        }
+    }
+
+    @Test("an idempotent request that died on a kept connection is sent once more", arguments: ["GET", "PUT", "DELETE"])
+    func idempotent(_ method: String) async throws {
+        let server = try await dyingServer()
+        let session = try makeSession()
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        let body: RequestBody = method == "PUT" ? .bytes([1, 2, 3]) : .none
+        let response = try await session.send(HTTPRequest.Method(method)!, server.url(), body: body)
+        #expect(response.status == .ok)
+        #expect(server.accepted == 2)
+        #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+        #expect(await response.task?.metrics.attempts.count == 2)
+    }
+
+    @Test("a POST or PATCH is not", arguments: ["POST", "PATCH"])
+    func notIdempotent(_ method: String) async throws {
+        let server = try await dyingServer()
+        let session = try makeSession()
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        let error = await curlewError {
+            _ = try await session.send(HTTPRequest.Method(method)!, server.url(), body: .bytes([1, 2, 3]))
+        }
+        #expect(error?.code == .connectionLost)
+        try await session.expectUsable()
+    }
+
+    @Test("a PUT whose body cannot be read again is not")
+    func oneShot() async throws {
+        let server = try await dyingServer()
+        let session = try makeSession()
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        let body = RequestBody.once(length: 3, AsyncStream<[UInt8]> { $0.yield([1, 2, 3]); $0.finish() })
+        let error = await curlewError { _ = try await session.put(server.url(), body: body) }
+        #expect(error?.code == .connectionLost || error?.code == .bodyNotReplayable)
+    }
+
+    @Test("connections that were idle for their lifetime are closed")
+    func idleLifetime() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(Self.ok)
+            try await connection.closed
+        }
+        let session = try makeSession { $0.connections.idleLifetime = .milliseconds(50) }
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        try await server.waitForConnections { $0.open == 0 && $0.accepted == 1 }
+        try await session.expectUsable()
+    }
+
+    @Test("no more connections are made to a host than allowed, and what waits is served in turn")
+    func perHost() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let session = try makeSession { $0.connections.perHost = 2 }
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<40 { group.addTask { try await session.fetch(server.url()) } }
+            for try await body in group { #expect(body == Array("ok".utf8)) }
+        }
+        #expect(server.connectionCounts.accepted <= 2)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,128 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("Every wait has its bound and its own error", .timeLimit(.minutes(2)))
+struct TimeoutTests {
+    /// Answers so much of an exchange, then stalls for ever.
+    private func stalling(after answer: String, readingHead: Bool = true) async throws -> RawServer {
+        try await RawServer.start { connection in
+            if readingHead { _ = try await connection.readHead() }
+            try await connection.write(answer)
+            try await connection.closed
+        }
+    }
+
+    @Test(
+        "a stall at any place of the answer is an idle timeout",
+        arguments: [
+            "", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 103 Early\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhell",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhell", "HTTP/1.1 200 OK\r\n\r\nhell",
+        ])
+    func idle(_ answer: String) async throws {
+        let server = try await stalling(after: answer)
+        let session = try makeSession { $0.timeouts.idle = .milliseconds(150) }
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect(error?.code == .idleTimeout)
+        try await server.waitForConnections { $0.open == 0 }
+        try await session.expectUsable()
+    }
+
+    @Test("bytes that drip keep a transfer alive, head and body alike")
+    func dripping() async throws {
+        let clock = ContinuousClock()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            for byte in "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nslow".utf8 {
+                try await connection.write([byte])
+                try await clock.sleep(for: .milliseconds(60))
+            }
+        }
+        // Forty-three bytes at 60 ms take 2.6 s: longer than the limit, though no pause comes near it.
+        let session = try makeSession { $0.timeouts.idle = .seconds(2) }
+        #expect(try await session.fetch(server.url()) == Array("slow".utf8))
+    }
+
+    @Test("the total runs from the start to the last byte, bytes or none", arguments: [true, false])
+    func total(drips: Bool) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while drips {
+                try await connection.write("x")
+                try await ContinuousClock().sleep(for: .milliseconds(10))
+            }
+            try await connection.closed
+        }
+        let session = try makeSession { $0.timeouts.total = .milliseconds(200) }
+        let error = await curlewError { _ = try await session.fetch(server.url()) }
+        #expect(error?.code == .totalTimeout)
+        try await session.expectUsable()
+    }
+
+    @Test("a host that does not answer is a connect timeout")
+    func connect() async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession { $0.timeouts.connect = .milliseconds(150) }
+        let error = await curlewError { _ = try await session.fetch(stalled.url()) }
+        #expect(error?.code == .connectTimeout)
+        #expect(error?.stage == .connecting)
+        try await session.expectUsable()
+    }
+
+    @Test("a TLS handshake that stalls is a connect timeout")
+    func handshake() async throws {
+        let server = try await RawServer.start { connection in try await connection.closed }
+        let session = try makeSession { $0.timeouts.connect = .milliseconds(150) }
+        let error = await curlewError { _ = try await session.fetch("https://127.0.0.1:\(server.port)/") }
+        #expect(error?.code == .connectTimeout)
+        try await session.expectUsable()
+    }
+
+    @Test("a request's own limits go before the session's")
+    func perRequest() async throws {
+        let server = try await stalling(after: "")
+        let session = try makeSession { $0.timeouts.idle = .seconds(30) }
+        var options = RequestOptions()
+        options.idleTimeout = .milliseconds(100)
+        let error = await curlewError { _ = try await session.fetch(server.url(), options: options) }
+        #expect(error?.code == .idleTimeout)
+        options = RequestOptions()
+        options.totalTimeout = .milliseconds(100)
+        let other = await curlewError { _ = try await session.fetch(server.url(), options: options) }
+        #expect(other?.code == .totalTimeout)
+    }
+
+    @Test("the total runs while a request waits for a connection, the connect limit does not")
+    func waitingForConnection() async throws {
+        let server = try await stalling(after: "")
+        let session = try makeSession {
+            $0.connections.perHost = 1
+            $0.timeouts.connect = .milliseconds(100)
+        }
+        async let first = session.fetch(server.url())
+        try await server.waitForAccepted(1)
+        var options = RequestOptions()
+        options.totalTimeout = .milliseconds(400)
+        let error = await curlewError { _ = try await session.fetch(server.url(), options: options) }
+        #expect(error?.code == .totalTimeout)
+        await session.session?.invalidate(cancelling: true)
+        _ = try? await first
+    }
+
+    @Test("an upload that the server does not take is an idle timeout")
+    func stalledUpload() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.closed
+        }
+        let session = try makeSession { $0.timeouts.idle = .milliseconds(300) }
+        let error = await curlewError {
+            _ = try await session.put(server.url(), body: .bytes(Array(repeating: 7, count: 64 << 20)))
+        }
+        #expect(error?.code == .idleTimeout)
+        try await session.expectUsable()
+    }
+}
