@@ -12,7 +12,6 @@ PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev l
 
 # A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
 export CURLEW_WARNINGS_AS_ERRORS = 1
-export URL
 
 TEST = $(SWIFT) test --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks)
