@@ -2,12 +2,17 @@
 
 import PackageDescription
 
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
+
+// The Makefile sets it for our own builds; whoever depends on Curlew does not trip over a warning of a newer compiler.
+if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
+    settings.append(.treatAllWarnings(as: .error))
+}
 
 let package = Package(
     name: "curlew",
@@ -21,7 +26,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
         .systemLibrary(

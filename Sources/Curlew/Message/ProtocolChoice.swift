@@ -8,7 +8,6 @@ public struct ProtocolChoice: Sendable, Hashable, Codable {
     public static let negotiated = ProtocolChoice(kind: .negotiated)
     /// HTTP/1.1 alone.
     public static let http11 = ProtocolChoice(kind: .http11)
-    /// HTTP/2 from the first byte, also without TLS (RFC 9113 §3.3). With libcurl before 8.0 such a cleartext connection
-    /// serves the requests that are in flight together, and is not reused afterwards.
+    /// HTTP/2 from the first byte, also without TLS (RFC 9113 §3.3).
     public static let http2PriorKnowledge = ProtocolChoice(kind: .http2PriorKnowledge)
 }

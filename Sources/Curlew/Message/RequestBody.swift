@@ -46,7 +46,9 @@ public struct RequestBody: Sendable {
     }
 
     /// A stream made anew by `make` for each sending, so that it can be replayed.
-    /// - Parameter length: The number of bytes that every stream will yield; nil sends the body chunked.
+    /// - Parameters:
+    ///   - length: The number of bytes that every stream will yield; nil sends the body chunked.
+    ///   - make: Makes a stream, each time from the body's first byte on.
     public static func stream<S: AsyncSequence & Sendable>(
         length: Int64? = nil,
         _ make: @escaping @Sendable () async throws -> S
@@ -63,7 +65,9 @@ public struct RequestBody: Sendable {
     }
 
     /// A stream that cannot be replayed. Sending it a second time is ``ErrorCode/bodyNotReplayable``.
-    /// - Parameter length: The number of bytes that it will yield; nil sends the body chunked.
+    /// - Parameters:
+    ///   - length: The number of bytes that it will yield; nil sends the body chunked.
+    ///   - stream: The chunks.
     public static func once<S: AsyncSequence & Sendable>(
         length: Int64? = nil,
         _ stream: S

@@ -1,0 +1,61 @@
+# The habits of this project. `make help` lists them.
+
+SWIFT ?= swift
+# What `swift test` is to run: a regular expression over suites and tests. All of them by default.
+FILTER ?=
+# What the demo fetches instead of its embedded server.
+URL ?=
+# Arguments for every `swift build`, `swift run` and `swift test`, such as `--jobs 2`.
+SWIFTFLAGS ?=
+
+PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev
+
+# A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
+export CURLEW_WARNINGS_AS_ERRORS = 1
+
+TEST = $(SWIFT) test --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
+SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks)
+# Build folders of the nested packages hold the sources of others.
+SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-thread test-address lint format docs bench clean
+
+help: ## Lists the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+setup: ## Installs the missing Debian packages
+	@.ci/setup $(PACKAGES)
+
+demo: setup ## Real HTTP over real sockets; URL=https://… fetches that instead
+	$(SWIFT) run -c release $(SWIFTFLAGS) --package-path Examples curlew $${URL:+"$$URL"}
+
+test: setup ## Runs the tests; FILTER=… chooses
+	$(TEST)
+
+test-thread: setup ## Runs the tests under ThreadSanitizer
+	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:second_deadlock_stack=1}" \
+	    $(TEST) --sanitize=thread --scratch-path .build-thread
+
+# LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
+test-address: setup ## Runs the tests under AddressSanitizer
+	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=0}" $(TEST) --sanitize=address --scratch-path .build-address
+
+lint: ## Checks the style of every Swift file
+	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format lint --strict --parallel
+
+format: ## Puts every Swift file into that style
+	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format --in-place --parallel
+
+docs: setup ## Builds the documentation into .build/docs; a warning is an error
+	@.ci/docs
+
+-include Benchmarks/bench.mk
+
+ifeq ($(wildcard Benchmarks/bench.mk),)
+bench: ## Runs the benchmarks
+	@echo "There are no benchmarks here yet." >&2; exit 1
+endif
+
+clean: ## Removes everything that was built
+	rm -rf .build .build-thread .build-address Examples/.build Benchmarks/.build

@@ -1,0 +1,51 @@
+import Testing
+
+@Suite("The code in the documentation")
+struct DocumentationTests {
+    /// Its lines without indentation and without the empty ones.
+    private func lines(_ text: some StringProtocol) -> [String] {
+        text.split(separator: "\n").map { line in
+            let start = line.firstIndex { $0 != " " } ?? line.endIndex
+            return String(line[start...])
+        }.filter { !$0.isEmpty }
+    }
+
+    /// The blocks of Swift code in a text.
+    private func blocks(in text: String) -> [[String]] {
+        var blocks: [[String]] = []
+        var block: [String]?
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line == "```swift" {
+                block = []
+            } else if line == "```" {
+                if let block { blocks.append(block) }
+                block = nil
+            } else {
+                block?.append(String(line))
+            }
+        }
+        return blocks.map { lines($0.joined(separator: "\n")) }
+    }
+
+    private func expectBlocks(of document: String, in snippets: String) throws {
+        let compiled = "\n" + lines(try Repository.text(of: snippets)).joined(separator: "\n") + "\n"
+        let found = blocks(in: try Repository.text(of: document))
+        #expect(!found.isEmpty)
+        for block in found {
+            let code = block.joined(separator: "\n")
+            let isCompiled = compiled.contains("\n" + code + "\n")
+            #expect(isCompiled, "\(document) has code that \(snippets) has not:\n\(code)")
+        }
+    }
+
+    @Test("the README shows code that compiles")
+    func readme() throws {
+        try expectBlocks(of: "README.md", in: "Tests/CurlewTests/Support/ReadmeSnippets.swift")
+    }
+
+    @Test("the articles show code that compiles", arguments: ["GettingStarted", "Architecture", "Bounds"])
+    func articles(_ name: String) throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ArticleSnippets.swift")
+    }
+}
