@@ -29,7 +29,8 @@ enum Report {
         var cells: [String] {
             [
                 title, status, Units.bytes(bytes), "\(Units.tenth(milliseconds)) ms",
-                "\(Units.tenth(Double(bytes) / 1_048_576 / max(milliseconds / 1000, 0.000_001))) MiB/s", version, isReused,
+                "\(Units.tenth(Double(bytes) / 1_048_576 / max(milliseconds / 1000, 0.000_001))) MiB/s", version,
+                isReused,
             ]
         }
     }

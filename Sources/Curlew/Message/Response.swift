@@ -32,7 +32,8 @@ public struct Response: Sendable {
     }
 
     init(
-        head: HTTPResponse, body: ResponseBody, version: HTTPVersion, uri: URI, interim: [HTTPResponse], task: TaskActor?
+        head: HTTPResponse, body: ResponseBody, version: HTTPVersion, uri: URI, interim: [HTTPResponse],
+        task: TaskActor?
     ) {
         self.head = head
         self.body = body

@@ -30,7 +30,8 @@ enum URIParser {
         return isScheme ? colon : nil
     }
 
-    private static func assemble(isSecure: Bool, authority: ArraySlice<UInt8>, target: ArraySlice<UInt8>) throws -> URI {
+    private static func assemble(isSecure: Bool, authority: ArraySlice<UInt8>, target: ArraySlice<UInt8>) throws -> URI
+    {
         var layout = URI.Layout()
         layout.isSecure = isSecure
         var hostAndPort = authority
@@ -54,7 +55,8 @@ enum URIParser {
         return URI(text: String(decoding: text, as: UTF8.self), layout: layout, userInformation: userInformation)
     }
 
-    private static func appendHost(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8], layout: inout URI.Layout) throws {
+    private static func appendHost(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8], layout: inout URI.Layout) throws
+    {
         var hostEnd = bytes.endIndex
         if bytes.first == .openBracket {
             guard let close = bytes.firstIndex(of: .closeBracket) else {
@@ -71,7 +73,8 @@ enum URIParser {
         let isBracketed = host.first == .openBracket
         let isValid = host.allSatisfy { isBracketed ? isAddressByte($0) : isHostByte($0) }
         guard isValid, !isBracketed || host.count > 3 else {
-            throw CurlewError(.invalidURL, "the host \"\(printable(String(decoding: host, as: UTF8.self)))\" is not valid")
+            throw CurlewError(
+                .invalidURL, "the host \"\(printable(String(decoding: host, as: UTF8.self)))\" is not valid")
         }
         let start = text.count
         text.append(contentsOf: host)
@@ -138,8 +141,11 @@ enum URIParser {
 
     /// Text fit for an error: no control characters, no password, at most 100 characters.
     static func printable(_ string: String) -> String {
-        let visible = String(String.UnicodeScalarView(string.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
-        guard let at = visible.lastIndex(of: "@"), let slashes = visible.range(of: "//"), slashes.upperBound <= at else {
+        let visible = String(
+            String.UnicodeScalarView(
+                string.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
+        guard let at = visible.lastIndex(of: "@"), let slashes = visible.range(of: "//"), slashes.upperBound <= at
+        else {
             return String(visible.prefix(100))
         }
         return String((visible[..<slashes.upperBound] + "…" + visible[at...]).prefix(100))

@@ -1,3 +1,6 @@
+/// The rest of a chain, as a link calls it: on the executor that the link runs on.
+public typealias Next<Input, Output> = nonisolated(nonsending) (Input) async throws -> Output
+
 /// One link of a chain: it sees what goes in, may change it, call the rest of the chain, and see what comes back.
 ///
 /// A link may answer without calling `next`, call it more than once, or wrap the body that comes back. Most keep the
@@ -5,7 +8,7 @@
 ///
 /// ```swift
 /// struct RequestID: Middleware {
-///     func intercept(_ request: Request, next: (Request) async throws -> Response) async throws -> Response {
+///     func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
 ///         var request = request
 ///         request.fields[.init("X-Request-ID")!] = UUID().uuidString
 ///         return try await next(request)
@@ -21,7 +24,7 @@ public protocol Middleware<Input, Output>: Sendable {
     associatedtype NextOutput: Sendable = Output
 
     /// Handles one call. It runs on the caller's executor, never on the event loop unless the caller does.
-    func intercept(_ input: Input, next: (NextInput) async throws -> NextOutput) async throws -> Output
+    func intercept(_ input: Input, next: Next<NextInput, NextOutput>) async throws -> Output
 }
 
 /// Two links, the first around the second.
@@ -31,7 +34,7 @@ where Outer.NextInput == Inner.Input, Outer.NextOutput == Inner.Output {
     let inner: Inner
 
     public func intercept(
-        _ input: Outer.Input, next: (Inner.NextInput) async throws -> Inner.NextOutput
+        _ input: Outer.Input, next: Next<Inner.NextInput, Inner.NextOutput>
     ) async throws -> Outer.Output {
         try await outer.intercept(input) { try await inner.intercept($0, next: next) }
     }
@@ -47,7 +50,7 @@ where
     case second(Second)
 
     public func intercept(
-        _ input: First.Input, next: (First.NextInput) async throws -> First.NextOutput
+        _ input: First.Input, next: Next<First.NextInput, First.NextOutput>
     ) async throws -> First.Output {
         switch self {
         case .first(let link): try await link.intercept(input, next: next)
@@ -62,7 +65,7 @@ where Link.NextInput == Link.Input, Link.NextOutput == Link.Output {
     let link: Link?
 
     public func intercept(
-        _ input: Link.Input, next: (Link.Input) async throws -> Link.Output
+        _ input: Link.Input, next: Next<Link.Input, Link.Output>
     ) async throws -> Link.Output {
         guard let link else { return try await next(input) }
         return try await link.intercept(input, next: next)
@@ -73,7 +76,7 @@ where Link.NextInput == Link.Input, Link.NextOutput == Link.Output {
 public struct PassThrough<Input: Sendable, Output: Sendable>: Middleware {
     public init() {}
 
-    public func intercept(_ input: Input, next: (Input) async throws -> Output) async throws -> Output {
+    public func intercept(_ input: Input, next: Next<Input, Output>) async throws -> Output {
         try await next(input)
     }
 }

@@ -4,7 +4,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     public var perHost: Int
     /// Connections in all. 0, the default, is no limit.
     public var total: Int
-    /// Connections kept open without a request. 64 by default.
+    /// Connections kept open without a request. 64 by default, 1 at least.
     public var idle: Int
     /// How long a connection is kept without a request; whole seconds are used, rounded up. 60 seconds by default.
     public var idleLifetime: Duration
@@ -20,7 +20,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     ) {
         self.perHost = max(0, perHost)
         self.total = max(0, total)
-        self.idle = max(0, idle)
+        self.idle = max(1, idle)
         self.idleLifetime = idleLifetime
         self.streamsPerConnection = max(1, streamsPerConnection)
     }

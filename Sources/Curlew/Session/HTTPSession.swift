@@ -9,7 +9,7 @@ public import HTTPTypes
 /// let user = try await api.get("users/7", as: User.self)
 /// ```
 public struct HTTPSession: Sendable {
-    typealias Call = @Sendable (Request, (Request) async throws -> Response) async throws -> Response
+    typealias Call = @Sendable (Request, Next<Request, Response>) async throws -> Response
 
     /// What relative references are read against; its path ends in a slash.
     public let baseURL: URI?

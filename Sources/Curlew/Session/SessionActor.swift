@@ -7,7 +7,7 @@ public actor SessionActor {
     public nonisolated let configuration: SessionConfiguration
     private nonisolated let shards: [SessionShard]
     private nonisolated let connectionDefaults: ConnectionOptions
-    nonisolated let events: EventBroadcaster
+    nonisolated let broadcaster: EventBroadcaster
     private static let lastIdentifier = Guarded<UInt64>(0)
 
     /// - Parameters:
@@ -18,13 +18,13 @@ public actor SessionActor {
     public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [EventLoop] = []) throws {
         self.configuration = configuration
         connectionDefaults = try ConnectionOptions(configuration)
-        events = EventBroadcaster(bufferSize: configuration.eventBufferSize)
+        broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
         shards = try loops.map { try SessionShard(loop: $0, configuration: configuration) }
     }
 
     deinit {
-        events.finish()
+        broadcaster.finish()
         for shard in shards {
             shard.loop.core.execute { shard.assumeIsolated { $0.close() } }
         }
@@ -69,7 +69,7 @@ public actor SessionActor {
     }
 
     /// What happens in the session from now on.
-    public nonisolated var eventSequence: EventSequence { EventSequence(broadcaster: events) }
+    public nonisolated var events: EventSequence { EventSequence(broadcaster: broadcaster) }
 
     /// How many connections are open, idle ones included.
     public nonisolated func connectionCount() async -> Int {
@@ -88,7 +88,7 @@ public actor SessionActor {
     /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on.
     public nonisolated func invalidate(cancelling: Bool) async {
         for shard in shards { await shard.invalidate(cancelling: cancelling) }
-        events.publish(SessionEvent(kind: .invalidated, task: nil, error: nil, metrics: nil))
+        broadcaster.publish(SessionEvent(kind: .invalidated, task: nil, error: nil, metrics: nil))
     }
 
     /// Takes no more tasks, waits for those under way, and closes every connection.
@@ -105,7 +105,7 @@ public actor SessionActor {
         for shard in shards { await shard.whenEmpty() }
         limit?.cancel()
         for shard in shards { await shard.close() }
-        events.finish()
+        broadcaster.finish()
     }
 }
 

@@ -136,7 +136,8 @@ public actor TaskActor {
         } else if let end {
             continuation.resume(throwing: end)
         } else if head != nil {
-            continuation.resume(throwing: CurlewError(.responseAlreadyTaken, "the response was given to another caller"))
+            continuation.resume(
+                throwing: CurlewError(.responseAlreadyTaken, "the response was given to another caller"))
         } else if firstWaiter == nil {
             firstWaiter = continuation
         } else {
@@ -218,8 +219,8 @@ public actor TaskActor {
     }
 
     private func publish(_ kind: SessionEvent.Kind) {
-        guard let session, session.events.hasListeners else { return }
-        session.events.publish(
+        guard let session, session.broadcaster.hasListeners else { return }
+        session.broadcaster.publish(
             SessionEvent(kind: kind, task: self, error: end, metrics: kind == .completed ? metrics : nil))
     }
 }

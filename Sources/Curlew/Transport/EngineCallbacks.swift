@@ -38,7 +38,8 @@ enum EngineCallbacks {
     }
 
     /// libcurl wants to read the body again when it repeats a request by itself.
-    static let seek: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = { context, offset, origin in
+    static let seek: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = {
+        context, offset, origin in
         let isStart = offset == 0 && origin == SEEK_SET
         return isStart && transfer(context)?.rewindBody() == true ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     }
@@ -84,14 +85,15 @@ enum EngineCallbacks {
     }
 
     static let openSocket:
-        @convention(c) (UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t = {
-            context, _, address in
-            guard let context, let address else { return -1 }
-            let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-            let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
-            if descriptor >= 0 { multi(context).opened(descriptor) }
-            return descriptor
-        }
+        @convention(c) (UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t =
+            {
+                context, _, address in
+                guard let context, let address else { return -1 }
+                let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+                let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
+                if descriptor >= 0 { multi(context).opened(descriptor) }
+                return descriptor
+            }
 
     static let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = { context, descriptor in
         if let context { multi(context).closing(descriptor) }

@@ -41,5 +41,4 @@ final class FieldList: @unchecked Sendable {
         if let last { last.pointee.next = node } else { head = node }
         last = node
     }
-
 }

@@ -142,7 +142,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         try check(curlew_multi_set_long(made, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)))
         try check(curlew_multi_set_long(made, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost))
         try check(curlew_multi_set_long(made, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAXCONNECTS, max(1, limits.idle)))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAXCONNECTS, limits.idle))
         try check(curlew_multi_set_long(made, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection))
         return made
     }

@@ -119,7 +119,8 @@ extension Transfer {
 
     private func verdictOnSuccess() -> CurlewError? {
         guard parser.isComplete else {
-            let message = parser.hasBegun ? "the connection ended inside the head" : "the connection ended without an answer"
+            let message =
+                parser.hasBegun ? "the connection ended inside the head" : "the connection ended without an answer"
             return CurlewError(.connectionLost, message)
         }
         return nil
@@ -131,7 +132,7 @@ extension Transfer {
         case CURLE_COULDNT_CONNECT:
             return easy.long(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) ? .connectionRefused : .connectionFailed
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
-        case CURLE_OUT_OF_MEMORY where stage == .exchanging && parser.hasBegun, CURLE_TOO_LARGE_CODE:
+        case CURLE_OUT_OF_MEMORY where stage == .exchanging && parser.hasBegun, Self.tooLarge:
             return .responseHeadTooLarge
         case CURLE_RECV_ERROR where head == nil && easy.errorText.contains("Too large response headers"):
             return .responseHeadTooLarge
@@ -158,5 +159,6 @@ extension Transfer {
         }
     }
 
-    private var CURLE_TOO_LARGE_CODE: CURLcode { CURLcode(rawValue: 100) }
+    /// `CURLE_TOO_LARGE`, which 7.88's header does not know yet.
+    private static let tooLarge = CURLcode(rawValue: 100)
 }

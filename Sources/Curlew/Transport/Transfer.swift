@@ -134,7 +134,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func configure(_ easy: EasyHandle) throws {
         self.easy = easy
         do {
-            if Self.mustJoinHTTP2 { attempt.joinsHTTP2 = attempt.joinsHTTP2 || multi.joinable.contains(request.uri.authority) }
+            if Self.mustJoinHTTP2 {
+                attempt.joinsHTTP2 = attempt.joinsHTTP2 || multi.joinable.contains(request.uri.authority)
+            }
             try easy.prepare(request, attempt)
         } catch {
             self.easy = nil

@@ -57,7 +57,8 @@ struct ResponseWriter: Sendable {
                 try await self.port.write(.body(.byteBuffer(piece)), size: piece.readableBytes)
             }
             let sent = meter.update {
-                $0 += piece.readableBytes; return $0
+                $0 += piece.readableBytes
+                return $0
             }
             if room == piece.readableBytes { try await self.gate.passResponseBody(sent) }
         }

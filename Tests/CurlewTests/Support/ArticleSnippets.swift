@@ -74,7 +74,7 @@ enum ArticleSnippets {
     }
 
     private func listen(_ session: SessionActor) async {
-        for await event in session.eventSequence where event.kind == .completed {
+        for await event in session.events where event.kind == .completed {
             print(event.task?.tag ?? "", event.metrics?.last?.total ?? .zero, event.error?.code ?? "no error")
         }
     }
@@ -100,7 +100,7 @@ enum ArticleSnippets {
         public init(to second: URI) { self.second = second }
 
         public func intercept(
-            _ request: Request, next: nonisolated(nonsending) (Request) async throws -> Response
+            _ request: Request, next: Next<Request, Response>
         ) async throws -> Response {
             do {
                 return try await next(request)

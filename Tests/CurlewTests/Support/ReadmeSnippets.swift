@@ -13,7 +13,7 @@ enum ReadmeSnippets {
         let token: String
 
         func intercept(
-            _ request: Request, next: nonisolated(nonsending) (Request) async throws -> Response
+            _ request: Request, next: Next<Request, Response>
         ) async throws -> Response {
             var request = request
             request.fields[.authorization] = "Bearer \(token)"

@@ -115,7 +115,8 @@ struct CancellationTests {
         #expect(await task.state == .completed)
     }
 
-    @Test("a body that nobody reads, or reads in part, frees its connection when it is dropped", arguments: [false, true])
+    @Test(
+        "a body that nobody reads, or reads in part, frees its connection when it is dropped", arguments: [false, true])
     func dropped(readsPart: Bool) async throws {
         let server = try await endlessServer()
         let session = try makeSession()

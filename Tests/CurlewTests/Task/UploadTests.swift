@@ -31,7 +31,8 @@ struct UploadTests {
             (.none, nil, "0"), (.bytes([]), "0", "0"), (.bytes([1, 2, 3]), "3", "3"),
             (.bytes(Array(repeating: 1, count: 300_000)), "300000", "300000"), (.string("h\u{e9}"), "3", "3"),
             (.file(file.path), "5000", "5000"), (.file(file.path, offset: 1000), "4000", "4000"),
-            (.file(file.path, offset: 1000, length: 500), "500", "500"), (.once(length: 3000, chunks(3)), "3000", "3000"),
+            (.file(file.path, offset: 1000, length: 500), "500", "500"),
+            (.once(length: 3000, chunks(3)), "3000", "3000"),
             (.once(chunks(3)), nil, "3000"), (.stream(length: 2000) { [self] in chunks(2) }, "2000", "2000"),
             (.stream { [self] in chunks(0) }, nil, "0"),
         ]
@@ -145,9 +146,10 @@ struct UploadTests {
         var configuration = MockServer.Configuration()
         if http2 { configuration.tls = ServerTLS([certificate]) }
         let server = try await MockServer.start(configuration) { request in
-            MockResponse(body: .stream { writer in
-                for try await chunk in request.body { try await writer.write(chunk) }
-            })
+            MockResponse(
+                body: .stream { writer in
+                    for try await chunk in request.body { try await writer.write(chunk) }
+                })
         }
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
         // Each chunk is sent only after the one before it has come back.
@@ -188,7 +190,9 @@ final class TemporaryFile: Sendable {
         var template = Array("/tmp/curlew-test-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        guard descriptor >= 0, ftruncate(descriptor, off_t(bytes)) == 0 else { throw CurlewError(.bodyFailed, "no temporary file") }
+        guard descriptor >= 0, ftruncate(descriptor, off_t(bytes)) == 0 else {
+            throw CurlewError(.bodyFailed, "no temporary file")
+        }
         close(descriptor)
     }
 

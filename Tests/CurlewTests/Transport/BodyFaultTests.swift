@@ -10,7 +10,8 @@ struct BodyFaultTests {
     @Test(
         "a broken chunked coding is refused",
         arguments: [
-            "5zz\r\nhello\r\n0\r\n\r\n", "zz\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n",
+            "5zz\r\nhello\r\n0\r\n\r\n", "zz\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
+            "0x5\r\nhello\r\n0\r\n\r\n",
             "5\r\nhelloworld\r\n0\r\n\r\n", "\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n",
             "10000000000000000\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0zz\r\n\r\n",
         ])
@@ -19,7 +20,8 @@ struct BodyFaultTests {
         let session = try makeSession()
         let error = await curlewError { _ = try await session.fetch(server.url()) }
         #expect(
-            [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code), "\(String(describing: error))")
+            [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code),
+            "\(String(describing: error))")
         try await session.expectUsable()
     }
 
@@ -87,7 +89,9 @@ struct BodyFaultTests {
         #expect(try await makeSession().fetch(server.url()) == Array("until the end".utf8))
     }
 
-    @Test("204, 304 and HEAD have no body whatever Content-Length says", arguments: [("GET", 204), ("GET", 304), ("HEAD", 200)])
+    @Test(
+        "204, 304 and HEAD have no body whatever Content-Length says",
+        arguments: [("GET", 204), ("GET", 304), ("HEAD", 200)])
     func bodiless(method: String, status: Int) async throws {
         let server = try await RawServer.start { connection in
             for _ in 0..<2 {

@@ -51,7 +51,12 @@ struct ExpectationTests {
             #expect(try await connection.readExactly(5) == Array("hello".utf8))
             try await connection.write("HTTP/1.1 417 Again\r\nContent-Length: 0\r\n\r\n")
         }
-        let body = RequestBody.once(length: 5, AsyncStream<[UInt8]> { $0.yield(Array("hello".utf8)); $0.finish() })
+        let body = RequestBody.once(
+            length: 5,
+            AsyncStream<[UInt8]> {
+                $0.yield(Array("hello".utf8))
+                $0.finish()
+            })
         let session = try makeSession()
         let response = try await session.post(server.url(), body: body, fields: [.expect: "100-continue"])
         #expect(response.status.code == 417)

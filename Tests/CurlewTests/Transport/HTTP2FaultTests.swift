@@ -270,7 +270,8 @@ struct HTTP2FaultTests {
 
     @Test("the whole answer before the end of an upload is the answer, also when a reset follows it")
     func earlyAnswer() async throws {
-        let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) { connection, stream in
+        let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {
+            connection, stream in
             try await connection.write(
                 .response(stream: stream, status: 413, fields: [("content-length", "5")]),
                 .data(stream: stream, Array("large".utf8), endStream: true)

@@ -10,7 +10,8 @@ struct HeadFaultTests {
         arguments: [
             "http/1.1 200 OK", "Http/1.1 200 OK", "HTTP/1.1 200OK", "HTTP/-1.1 200 OK", "HTTP/ 1.1 200 OK",
             "HTTP/1.1  200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc OK", "HTTP/1.1 099 OK",
-            "HTTP/1.1 600 OK", "HTTP/3.1 200 OK", "HTTP/2 200 OK", "ICY 200 OK", "SSH-2.0-OpenSSH_9.2", "\u{0}\u{1}\u{2}",
+            "HTTP/1.1 600 OK", "HTTP/3.1 200 OK", "HTTP/2 200 OK", "ICY 200 OK", "SSH-2.0-OpenSSH_9.2",
+            "\u{0}\u{1}\u{2}",
             "HTTP/1.1 200 O\rK", "HTTP/1.1",
         ])
     func badStatusLine(_ line: String) async throws {
@@ -34,7 +35,12 @@ struct HeadFaultTests {
         try await expect(.invalidResponse, for: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
     }
 
-    @Test("a head that ends early is no success", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n"])
+    @Test(
+        "a head that ends early is no success",
+        arguments: [
+            "", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n",
+        ])
     func cutShort(_ head: String) async throws {
         let server = try await rawAnswer(head)
         let session = try makeSession()
@@ -43,7 +49,9 @@ struct HeadFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("a reset inside the head is a lost connection", arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"])
+    @Test(
+        "a reset inside the head is a lost connection",
+        arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"])
     func resetInHead(_ head: String) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -93,7 +101,8 @@ struct HeadFaultTests {
     @Test("a folded value is joined, an equal second Content-Length taken, odd case and spaces around values too")
     func lenient() async throws {
         let server = try await rawAnswer(
-            "HTTP/1.1 200 \r\nx-fold: one\r\n  two\r\n\tthree\r\ncOnTeNt-LeNgTh: \t 2 \r\nContent-Length: 2\r\nE:\r\n\r\nok")
+            "HTTP/1.1 200 \r\nx-fold: one\r\n  two\r\n\tthree\r\ncOnTeNt-LeNgTh: \t 2 \r\nContent-Length: 2\r\nE:\r\n\r\nok"
+        )
         let response = try await makeSession().get(server.url())
         #expect(response.fields[HTTPField.Name("X-Fold")!] == "one two three")
         #expect(response.fields[HTTPField.Name("E")!] == "")

@@ -9,8 +9,10 @@ struct RequestCheckTests {
         "a URL that cannot be read is an error",
         arguments: [
             "", "no url", "/path", "//host/path", "http:", "http://", "http:///path", "http://:80/", "http://ho st/",
-            "http://host:port/", "http://host:99999/", "http://host:-1/", "http://[::1/", "http://[]/", "http://ho\u{0}st/",
-            "http://host/pa\rth", "http://host/pa\nth", "http://host/pa\u{0}th", "http://host/\u{7F}", "http://host\\@evil/",
+            "http://host:port/", "http://host:99999/", "http://host:-1/", "http://[::1/", "http://[]/",
+            "http://ho\u{0}st/",
+            "http://host/pa\rth", "http://host/pa\nth", "http://host/pa\u{0}th", "http://host/\u{7F}",
+            "http://host\\@evil/",
             "http://host%2Fevil/", "http://[::1]x/", "http://us\rer@host/", "http://user%0D%0A@host/",
         ])
     func badURL(_ url: String) async throws {
@@ -19,7 +21,9 @@ struct RequestCheckTests {
         #expect(error?.code == .invalidURL, "\(String(describing: error))")
     }
 
-    @Test("only http and https are taken", arguments: ["file:///etc/passwd", "ftp://host/", "gopher://h/", "javascript:x", "HTTPX://h/"])
+    @Test(
+        "only http and https are taken",
+        arguments: ["file:///etc/passwd", "ftp://host/", "gopher://h/", "javascript:x", "HTTPX://h/"])
     func badScheme(_ url: String) async throws {
         let session = try makeSession()
         #expect(await curlewError { _ = try await session.get(url) }?.code == .unsupportedScheme)
@@ -77,14 +81,17 @@ struct RequestCheckTests {
         let body = try await makeSession().get(url, fields: fields).body.collect(upTo: 10_000)
         let head = String(decoding: body, as: UTF8.self)
         #expect(head.hasPrefix("GET /a%20b/%C3%A9?q=%3C%3E HTTP/1.1\r\n"))
-        #expect(head.contains("x-Second: 2\r\nX-First:\r\nx-Second: again\r\nAuthorization: Basic dXNlcjpzQGNyZXQ=\r\n"))
+        #expect(
+            head.contains("x-Second: 2\r\nX-First:\r\nx-Second: again\r\nAuthorization: Basic dXNlcjpzQGNyZXQ=\r\n"))
         #expect(head.contains("\r\nHost: 127.0.0.1:\(server.port)\r\n"))
         #expect(try URI(url).description.contains("cret") == false)
         let error = await curlewError { _ = try await makeSession().get("http://user:secret@/") }
         #expect(error?.description.contains("secret") == false)
     }
 
-    @Test("a path stays as it was written, and a fragment is never sent", arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d"])
+    @Test(
+        "a path stays as it was written, and a fragment is never sent",
+        arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d"])
     func path(_ path: String) async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         _ = try await makeSession().send(Request(.get, server.url(path) + "#fragment"))

@@ -32,7 +32,9 @@ struct ReuseTests {
 
     @Test(
         "what waits on an idle connection never becomes the next answer",
-        arguments: ["HTTP/1.1 666 Evil\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", "x"])
+        arguments: [
+            "HTTP/1.1 666 Evil\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", "x",
+        ])
     func strayAnswer(_ stray: String) async throws {
         let (strayed, signal) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
@@ -52,7 +54,11 @@ struct ReuseTests {
         signal.yield()
         for await _ in written { break }
         // A one-shot body survives as well: nothing of it had left.
-        let body = RequestBody.once(AsyncStream<[UInt8]> { $0.yield([1, 2, 3]); $0.finish() })
+        let body = RequestBody.once(
+            AsyncStream<[UInt8]> {
+                $0.yield([1, 2, 3])
+                $0.finish()
+            })
         let response = try await session.post(server.url(), body: body)
         #expect(response.status == .ok)
         #expect(await response.task?.metrics.attempts.count == 2)
@@ -74,7 +80,8 @@ struct ReuseTests {
         }
     }
 
-    @Test("an idempotent request that died on a kept connection is sent once more", arguments: ["GET", "PUT", "DELETE"])
+    @Test(
+        "an idempotent request that died on a kept connection is sent once more", arguments: ["GET", "PUT", "DELETE"])
     func idempotent(_ method: String) async throws {
         let server = try await dyingServer()
         let session = try makeSession()
@@ -104,7 +111,12 @@ struct ReuseTests {
         let server = try await dyingServer()
         let session = try makeSession()
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
-        let body = RequestBody.once(length: 3, AsyncStream<[UInt8]> { $0.yield([1, 2, 3]); $0.finish() })
+        let body = RequestBody.once(
+            length: 3,
+            AsyncStream<[UInt8]> {
+                $0.yield([1, 2, 3])
+                $0.finish()
+            })
         let error = await curlewError { _ = try await session.put(server.url(), body: body) }
         #expect(error?.code == .connectionLost || error?.code == .bodyNotReplayable)
     }

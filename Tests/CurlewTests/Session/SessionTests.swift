@@ -1,0 +1,214 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A session and its tasks", .timeLimit(.minutes(2)))
+struct SessionTests {
+    private func stalledServer() async throws -> RawServer {
+        try await RawServer.start { connection in try await connection.closed }
+    }
+
+    private func okServer() async throws -> MockServer { try await MockServer.start { _ in MockResponse(body: "ok") } }
+
+    @Test("tasks in flight are bounded; the others wait in order")
+    func inFlight() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { request in
+            if request.path == "/0" { for await _ in gate { break } }
+            return MockResponse(body: "ok")
+        }
+        let session = try makeSession { $0.tasksInFlight = 1 }
+        let actor = try #require(session.session)
+        let tasks = try (0..<5).map { try actor.dataTask(Request(.get, server.url("/\($0)"))) }
+        tasks.forEach { $0.resume() }
+        #expect(await actor.tasks().map(\.id) == tasks.map(\.id))
+        open.yield()
+        for task in tasks { _ = try await task.response().body.collect(upTo: 10) }
+        for index in 0..<5 { #expect(await server.takeRequest()?.target == "/\(index)") }
+        #expect(await actor.tasks().isEmpty)
+        await server.shutdown()
+    }
+
+    @Test("a task that waits for its turn is ended by its total limit")
+    func queueTimeout() async throws {
+        let server = try await stalledServer()
+        let session = try makeSession { $0.tasksInFlight = 1 }
+        let first = Task { try await session.get(server.url()) }
+        try await server.waitForAccepted(1)
+        var options = RequestOptions()
+        options.totalTimeout = .milliseconds(100)
+        let error = await curlewError { _ = try await session.get(server.url(), options: options) }
+        #expect(error?.code == .totalTimeout)
+        #expect(error?.stage == .preparing)
+        first.cancel()
+        _ = await first.result
+    }
+
+    @Test("shutdown waits for what is under way, takes no more, and closes every connection")
+    func shutdown() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse(body: "ok")
+        }
+        let session = try makeSession()
+        let call = Task { try await session.fetch(server.url()) }
+        try await server.waitForRequests(1)
+        let end = Task { await session.shutdown() }
+        while await !refuses(session) { await Task.yield() }
+        open.yield()
+        #expect(try await call.value == Array("ok".utf8))
+        await end.value
+        try await server.waitForConnections(open: 0)
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    private func refuses(_ session: HTTPSession) async -> Bool {
+        do {
+            _ = try await session.get("http://127.0.0.1:1/")
+        } catch let error as CurlewError {
+            return error.code == .sessionInvalidated
+        } catch {}
+        return false
+    }
+
+    @Test("shutdown cancels what is left after its deadline")
+    func deadline() async throws {
+        let server = try await stalledServer()
+        let session = try makeSession()
+        let call = Task { try await session.get(server.url()) }
+        try await server.waitForAccepted(1)
+        await session.shutdown(deadline: .milliseconds(50))
+        #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test("invalidating ends what is under way, or lets it end")
+    func invalidate() async throws {
+        let server = try await stalledServer()
+        let session = try makeSession()
+        let call = Task { try await session.get(server.url()) }
+        try await server.waitForAccepted(1)
+        await session.session?.invalidate(cancelling: false)
+        #expect(await session.session?.tasks().count == 1)
+        await session.session?.invalidate(cancelling: true)
+        #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
+        #expect(await curlewError { _ = try await session.get(server.url()) }?.code == .sessionInvalidated)
+    }
+
+    @Test("a session that is dropped ends by itself, after its tasks")
+    func dropped() async throws {
+        let server = try await okServer()
+        func use() async throws -> Response {
+            let session = try makeSession()
+            _ = try await session.fetch(server.url())
+            return try await session.get(server.url())
+        }
+        weak let gone: SessionActor? = try await {
+            let response = try await use()
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+            return nil
+        }()
+        #expect(gone == nil)
+        try await server.waitForConnections(open: 0)
+        await server.shutdown()
+    }
+
+    @Test("a thousand sessions leave nothing behind")
+    func thousand() async throws {
+        let server = try await okServer()
+        let loop = try EventLoop(name: "curlew-thousand")
+        for _ in 0..<1000 {
+            let session = try HTTPSession(eventLoops: [loop])
+            _ = try await session.fetch(server.url())
+        }
+        try await server.waitForConnections(open: 0)
+        await server.shutdown()
+    }
+
+    @Test("sessions and loops may be torn down with transfers under way")
+    func tornDown() async throws {
+        let server = try await endlessServer()
+        for _ in 0..<20 {
+            let session = try makeSession()
+            let calls = (0..<5).map { _ in
+                Task { for try await _ in try await session.get(server.url()).body {} }
+            }
+            try await server.waitForConnections { $0.open > 0 }
+            await session.session?.invalidate(cancelling: true)
+            for call in calls { _ = await call.result }
+        }
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test("a session may spread over several loops")
+    func severalLoops() async throws {
+        let servers = [try await okServer(), try await okServer(), try await okServer()]
+        let loops = [try EventLoop(), try EventLoop()]
+        let session = try HTTPSession(eventLoops: loops)
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for index in 0..<60 { group.addTask { try await session.fetch(servers[index % 3].url()) } }
+            for try await body in group { #expect(body == Array("ok".utf8)) }
+        }
+        await session.shutdown()
+        for server in servers {
+            try await server.waitForConnections(open: 0)
+            await server.shutdown()
+        }
+    }
+
+    @Test("a caller may run on the loop")
+    func onLoop() async throws {
+        let server = try await okServer()
+        let session = try makeSession()
+        let actor = try #require(session.session)
+        let body = try await withTaskExecutorPreference(actor.eventLoop) { try await session.fetch(server.url()) }
+        #expect(body == Array("ok".utf8))
+        await server.shutdown()
+    }
+
+    @Test("events tell every listener what happened, in order, and end with the session")
+    func events() async throws {
+        let server = try await okServer()
+        let session = try makeSession()
+        let actor = try #require(session.session)
+        var first = actor.events.makeAsyncIterator()
+        var second = actor.events.makeAsyncIterator()
+        var options = RequestOptions()
+        options.tag = "mine"
+        let response = try await session.get(server.url(), options: options)
+        _ = try await response.body.collect(upTo: 10)
+        _ = await curlewError { _ = try await session.get("http://127.0.0.1:1/") }
+        await session.shutdown()
+        var kinds: [SessionEvent.Kind] = []
+        while let event = await first.next() {
+            kinds.append(event.kind)
+            #expect(await second.next()?.kind == event.kind)
+            if kinds == [.resumed, .completed] {
+                #expect(event.task?.tag == "mine")
+                #expect(event.error == nil)
+                #expect(event.metrics?.last?.receivedBodyBytes == 2)
+            }
+            if kinds.count == 4 { #expect(event.error?.code == .connectionRefused) }
+        }
+        #expect(kinds == [.resumed, .completed, .resumed, .completed, .invalidated])
+        #expect(await second.next() == nil)
+        var late = actor.events.makeAsyncIterator()
+        #expect(await late.next() == nil)
+        await server.shutdown()
+    }
+
+    @Test("a configuration can be compared, stored and read again")
+    func configuration() throws {
+        var configuration = SessionConfiguration()
+        configuration.timeouts.idle = .milliseconds(1500)
+        configuration.connections.perHost = 3
+        configuration.route.hosts = [Route.HostOverride(host: "a", port: 1, addresses: ["::1"])]
+        configuration.security = .anchors(pem: "x")
+        let copy = try decoded(configuration)
+        #expect(copy == configuration)
+        #expect(copy != SessionConfiguration())
+    }
+}

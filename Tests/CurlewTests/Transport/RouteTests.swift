@@ -1,0 +1,133 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("Where a connection goes", .timeLimit(.minutes(2)))
+struct RouteTests {
+    private func server(at address: ServerAddress) async throws -> MockServer {
+        var configuration = MockServer.Configuration()
+        configuration.address = address
+        return try await MockServer.start(configuration) { request in
+            MockResponse(body: .string(request.fields[HTTPField.Name("Host")!] ?? "-"))
+        }
+    }
+
+    @Test("IPv6 works as IPv4 does")
+    func ipv6() async throws {
+        let server = try await server(at: .ipv6)
+        let response = try await makeSession().get(server.url())
+        _ = try await response.body.collect(upTo: 100)
+        #expect(await response.task?.metrics.last?.remoteAddress == "::1")
+        await server.shutdown()
+    }
+
+    @Test("a host override is used for its request, and for no other")
+    func override() async throws {
+        let server = try await server(at: .ipv4)
+        let session = try makeSession()
+        var options = RequestOptions()
+        options.route = Route(hosts: [.init(host: "service.test", port: server.port, addresses: ["127.0.0.1"])])
+        let url = "http://service.test:\(server.port)/"
+        #expect(try await session.fetch(url, options: options) == Array("service.test:\(server.port)".utf8))
+        #expect(await curlewError { _ = try await session.fetch(url) }?.code == .hostNotFound)
+        await server.shutdown()
+    }
+
+    @Test(
+        "of two addresses the one that answers is used, whichever comes first",
+        arguments: [["::1", "127.0.0.1"], ["127.0.0.1", "::1"]])
+    func eyeballs(_ addresses: [String]) async throws {
+        let server = try await server(at: .ipv4)
+        let session = try makeSession {
+            $0.route.hosts = [.init(host: "both.test", port: server.port, addresses: addresses)]
+        }
+        #expect(try await session.get("http://both.test:\(server.port)/").status == .ok)
+        await server.shutdown()
+    }
+
+    @Test("an address that never answers gives way to the other family")
+    func unanswered() async throws {
+        let stalled = try StalledListener()
+        var configuration = MockServer.Configuration()
+        configuration.address = .ipv6
+        // The same port is free on the other family as a rule; where it is not, the redirection below does not need it.
+        let server = try await MockServer.start(configuration) { _ in MockResponse(body: "six") }
+        let session = try makeSession {
+            $0.route.redirections = [.init(host: "slow.test", port: 80, toHost: "127.0.0.1", toPort: stalled.port)]
+            $0.timeouts.connect = .milliseconds(200)
+        }
+        #expect(await curlewError { _ = try await session.fetch("http://slow.test/") }?.code == .connectTimeout)
+        #expect(try await session.fetch(server.url()) == Array("six".utf8))
+        await server.shutdown()
+    }
+
+    @Test("a redirection connects elsewhere and keeps the Host field")
+    func connectTo() async throws {
+        let server = try await server(at: .ipv4)
+        let session = try makeSession { $0.route.redirections = [.init(toHost: "127.0.0.1", toPort: server.port)] }
+        #expect(try await session.fetch("http://elsewhere.test/") == Array("elsewhere.test".utf8))
+        await server.shutdown()
+    }
+
+    @Test("a Unix socket carries requests, kept connections and stray bytes included")
+    func unixSocket() async throws {
+        let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
+        let server = try await server(at: .unixSocket(path: path))
+        let session = try makeSession { $0.route.unixSocket = path }
+        for _ in 0..<3 { #expect(try await session.fetch("http://localhost/") == Array("localhost".utf8)) }
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("a local interface can be chosen; one that is not there is an error")
+    func localInterface() async throws {
+        let server = try await server(at: .ipv4)
+        let session = try makeSession { $0.route.localInterface = "lo" }
+        #expect(try await session.get(server.url()).status == .ok)
+        let other = try makeSession { $0.route.localInterface = "nowhere0" }
+        #expect(await curlewError { _ = try await other.fetch(server.url()) }?.code == .connectionFailed)
+        await server.shutdown()
+    }
+
+    @Test("a host that does not exist and a port where nobody listens have their own errors")
+    func unreachable() async throws {
+        let session = try makeSession()
+        let refused = try RefusedPort.unused()
+        #expect(await curlewError { _ = try await session.fetch("http://name.invalid/") }?.code == .hostNotFound)
+        #expect(await curlewError { _ = try await session.fetch(refused.url()) }?.code == .connectionRefused)
+        var options = RequestOptions()
+        options.route = Route(hosts: [.init(host: "x", port: 1, addresses: [])])
+        #expect(
+            await curlewError { _ = try await session.fetch("http://x/", options: options) }?.code == .invalidRequest)
+        options.route = Route(redirections: [.init(toHost: "a b", toPort: 1)])
+        #expect(
+            await curlewError { _ = try await session.fetch("http://x/", options: options) }?.code == .invalidRequest)
+    }
+
+    @Test("a certificate that nobody vouches for is not trusted, nor one for another name")
+    func untrusted() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let other = try HeldCertificate.wrongName()
+        for (served, trusted) in [(certificate, nil), (other, other)] {
+            var configuration = MockServer.Configuration()
+            configuration.tls = ServerTLS([served])
+            let server = try await MockServer.start(configuration) { _ in MockResponse() }
+            let session = try makeSession {
+                if let trusted { $0.security = .anchors(pem: trusted.certificatePEM) }
+            }
+            let error = await curlewError { _ = try await session.fetch(server.url()) }
+            #expect(error?.code == .untrustedCertificate)
+            await server.shutdown()
+        }
+    }
+
+    @Test("plain text on a TLS port is a failed handshake")
+    func plainText() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let session = try makeSession()
+        let error = await curlewError { _ = try await session.fetch("https://127.0.0.1:\(server.port)/") }
+        #expect(error?.code == .tlsHandshakeFailed)
+        await server.shutdown()
+    }
+}
