@@ -50,14 +50,11 @@ actor SessionShard {
     }
 
     /// A task has ended, wherever it was.
-    func ended(_ task: TaskActor) {
+    func ended(_ task: TaskActor, hadBegun: Bool) {
         guard live.removeValue(forKey: task.id) != nil else { return }
-        if let place = places.removeValue(forKey: task.id) {
-            waiting[place] = nil
-        } else {
-            inFlight = max(0, inFlight - 1)
-        }
-        beginWaiting()
+        if hadBegun { inFlight -= 1 }
+        if let place = places.removeValue(forKey: task.id) { waiting[place] = nil }
+        if !waiting.isEmpty { beginWaiting() }
         if live.isEmpty {
             emptyWaiters.forEach { $0.resume() }
             emptyWaiters = []

@@ -204,6 +204,7 @@ public actor TaskActor {
         pump?.cancel()
         pump = nil
         attempts = transfer?.attempts ?? []
+        let hadBegun = transfer != nil
         transfer = nil
         if let end {
             channel.finish(.failure(end))
@@ -214,7 +215,7 @@ public actor TaskActor {
         latest.isFinished = true
         progressPublisher?.finish(latest)
         publish(.completed)
-        shard.assumeIsolated { $0.ended(self) }
+        shard.assumeIsolated { $0.ended(self, hadBegun: hadBegun) }
         session = nil
     }
 

@@ -48,13 +48,15 @@ struct SessionTests {
     @Test("shutdown waits for what is under way, takes no more, and closes every connection")
     func shutdown() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in
+            start.yield()
             for await _ in gate { break }
             return MockResponse(body: "ok")
         }
         let session = try makeSession()
         let call = Task { try await session.fetch(server.url()) }
-        try await server.waitForRequests(1)
+        for await _ in started { break }
         let end = Task { await session.shutdown() }
         while await !refuses(session) { await Task.yield() }
         open.yield()

@@ -1,0 +1,58 @@
+import Curlew
+import Testing
+
+@Suite("A URI")
+struct URITests {
+    @Test(
+        "relative references are resolved as RFC 3986 §5.4 lists them",
+        arguments: [
+            ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
+            ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
+            ("#s", "http://a/b/c/d;p?q#s"),
+            ("g#s", "http://a/b/c/g#s"), ("g?y#s", "http://a/b/c/g?y#s"), (";x", "http://a/b/c/;x"),
+            ("g;x", "http://a/b/c/g;x"),
+            ("", "http://a/b/c/d;p?q"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"), ("..", "http://a/b/"),
+            ("../", "http://a/b/"), ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../g", "http://a/g"),
+            ("../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"), ("g.", "http://a/b/c/g."),
+            (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("./../g", "http://a/b/g"),
+            ("./g/.", "http://a/b/c/g/"),
+            ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"), ("g;x=1/../y", "http://a/b/c/y"),
+            ("g?y/../x", "http://a/b/c/g?y/../x"), ("https://x/", "https://x/"), ("http:", nil), ("mailto:x", nil),
+        ] as [(String, String?)])
+    func resolution(_ reference: String, _ expected: String?) throws {
+        let base = try URI("http://a/b/c/d;p?q")
+        #expect((try? base.resolving(reference).description) == expected)
+    }
+
+    @Test(
+        "a base URL is read as AFNetworking reads it",
+        arguments: [
+            ("foo", "http://example.com/v1/foo"), ("foo?bar=baz", "http://example.com/v1/foo?bar=baz"),
+            ("/foo", "http://example.com/foo"), ("http://example2.com/", "http://example2.com/"),
+            ("", "http://example.com/v1/"), ("foo/", "http://example.com/v1/foo/"),
+        ])
+    func base(_ reference: String, _ expected: String) throws {
+        for base in ["http://example.com/v1/", "http://example.com/v1"] {
+            let session = try HTTPSession(baseURL: base)
+            #expect(try session.resolve(reference).description == expected)
+        }
+    }
+
+    @Test("its parts can be read")
+    func parts() throws {
+        let uri = try URI("HTTPS://user:pw@Example.com:8443/a/b?c=d#e")
+        #expect(uri.scheme == "https")
+        #expect(uri.host == "Example.com")
+        #expect(uri.port == 8443)
+        #expect(uri.authority == "Example.com:8443")
+        #expect(uri.path == "/a/b")
+        #expect(uri.query == "c=d")
+        #expect(uri.fragment == "e")
+        #expect(uri.origin == "https://example.com:8443")
+        #expect(uri.description == "https://Example.com:8443/a/b?c=d#e")
+        let bare = try URI("http://[::1]?q")
+        #expect(
+            bare.host == "[::1]" && bare.port == 80 && bare.path == "/" && bare.query == "q" && bare.fragment == nil)
+        #expect(try URI("http://h/?").query == "")
+    }
+}

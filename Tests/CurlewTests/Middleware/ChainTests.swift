@@ -1,0 +1,136 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A chain of links", .timeLimit(.minutes(1)))
+struct ChainTests {
+    /// Answers with what it was asked, without a network.
+    struct Stub: Transport {
+        func send(_ request: Request) async throws -> Response {
+            var fields = request.fields
+            fields[.location] = request.uri.description
+            return Response(.ok, fields: fields, body: .bytes(Array("stub".utf8)), uri: request.uri)
+        }
+    }
+
+    /// Adds its name on the way in and on the way out.
+    struct Mark: Middleware {
+        let name: String
+
+        static let field = HTTPField.Name("X-Mark")!
+
+        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            var request = request
+            request.fields[Self.field] = (request.fields[Self.field] ?? "") + "<\(name)"
+            var response = try await next(request)
+            response.fields[Self.field] = (response.fields[Self.field] ?? "") + ">\(name)"
+            return response
+        }
+    }
+
+    struct Cached: Middleware {
+        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            Response(.notModified, uri: request.uri)
+        }
+    }
+
+    struct Twice: Middleware {
+        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            _ = try await next(request)
+            return try await next(request)
+        }
+    }
+
+    /// Turns text into a request and the response into a number: the types change on the way.
+    struct LengthOf: Middleware {
+        func intercept(_ path: String, next: Next<Request, Response>) async throws -> Int {
+            let response = try await next(try Request(.get, "http://stub.test/\(path)"))
+            return try await response.body.collect(upTo: 1000).count
+        }
+    }
+
+    private func marks<Links: Middleware>(@MiddlewareBuilder _ links: () -> Links) async throws -> String?
+    where Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response {
+        let session = try HTTPSession(baseURL: "http://stub.test/", transport: Stub(), links)
+        return try await session.get("x").fields[Mark.field]
+    }
+
+    @Test("first written is outermost")
+    func order() async throws {
+        let seen = try await marks {
+            Mark(name: "a")
+            Mark(name: "b")
+            Mark(name: "c")
+        }
+        #expect(seen == "<a<b<c>c>b>a")
+    }
+
+    @Test("links may be optional or chosen", arguments: [true, false])
+    func conditions(_ flag: Bool) async throws {
+        let link: Mark? = flag ? Mark(name: "opt") : nil
+        let seen = try await marks {
+            if flag { Mark(name: "if") }
+            if flag { Mark(name: "yes") } else { Mark(name: "no") }
+            link
+        }
+        #expect(seen == (flag ? "<if<yes<opt>opt>yes>if" : "<no>no"))
+    }
+
+    @Test("a link may answer by itself, and call the rest twice")
+    func shortcuts() async throws {
+        let cached = try HTTPSession(transport: Stub()) { Cached() }
+        #expect(try await cached.get("http://stub.test/").status == .notModified)
+        let twice = try await marks {
+            Twice()
+            Mark(name: "t")
+        }
+        #expect(twice == "<t>t")
+    }
+
+    @Test("a link may change the types")
+    func types() async throws {
+        let chain = MiddlewareBuilder.buildPartialBlock(accumulated: LengthOf(), next: Mark(name: "x"))
+        let length = try await chain.intercept("path") { try await Stub().send($0) }
+        #expect(length == 4)
+    }
+
+    @Test("an empty chain passes everything on")
+    func empty() async throws {
+        let session = try HTTPSession(baseURL: "http://stub.test/a", transport: Stub()) {}
+        #expect(try await session.get("b").fields[.location] == "http://stub.test/a/b")
+    }
+
+    @Test("default fields give way to a call's own")
+    func defaults() async throws {
+        let session = try HTTPSession(
+            baseURL: "http://stub.test/", transport: Stub(), defaultFields: [.userAgent: "default", .accept: "a/b"]
+        ) {}
+        let fields = try await session.get("x", fields: [.userAgent: "mine"]).fields
+        #expect(fields[values: .userAgent] == ["mine"])
+        #expect(fields[.accept] == "a/b")
+    }
+
+    @Test("links run on the caller's executor, not on the loop")
+    func executor() async throws {
+        struct WhereAmI: Middleware {
+            let loop: EventLoop
+            let seen: @Sendable (Bool) -> Void
+
+            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+                seen(loop.isIsolatingCurrentContext() == true)
+                let response = try await next(request)
+                seen(loop.isIsolatingCurrentContext() == true)
+                return response
+            }
+        }
+        let server = try await MockServer.start { _ in MockResponse() }
+        let loop = try EventLoop(name: "curlew-test")
+        let (places, report) = AsyncStream.makeStream(of: Bool.self)
+        let session = try HTTPSession(eventLoops: [loop]) { WhereAmI(loop: loop) { report.yield($0) } }
+        _ = try await session.get(server.url())
+        report.finish()
+        for await isOnLoop in places { #expect(!isOnLoop) }
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,145 @@
+import CurlewTesting
+import Glibc
+import Testing
+
+@testable import Curlew
+
+@Suite("The event loop", .timeLimit(.minutes(1)))
+struct EventLoopTests {
+    @Test("a flood of jobs does not starve sockets, nor the reverse")
+    func fairness() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let session = try makeSession()
+        let loop = try #require(session.session).eventLoop
+        // Jobs that hand in the next one themselves keep the loop busy for as long as the requests take.
+        let flood = Flood(loop: loop)
+        for _ in 0..<1000 { flood.run() }
+        for _ in 0..<20 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
+        let count = flood.stop()
+        #expect(count > 1000)
+        let busy = try await endlessServer()
+        let response = try await session.get(busy.url())
+        let reader = Task { for try await _ in response.body {} }
+        for _ in 0..<1000 { await withCheckedContinuation { done in loop.core.execute { done.resume() } } }
+        reader.cancel()
+        _ = await reader.result
+        await server.shutdown()
+    }
+
+    @Test("its thread ends when nobody holds it any more")
+    func ends() async throws {
+        weak var core: LoopCore?
+        do {
+            let loop = try EventLoop(name: "curlew-ends")
+            core = loop.core
+            await withCheckedContinuation { done in loop.core.execute { done.resume() } }
+            #expect(core != nil)
+        }
+        while core != nil { await Task.yield() }
+    }
+
+    @Test("an actor on the loop runs there")
+    func executor() async throws {
+        let loop = try EventLoop()
+        let isThere = await withTaskExecutorPreference(loop) { loop.isIsolatingCurrentContext() }
+        #expect(isThere == true)
+        #expect(loop.isIsolatingCurrentContext() == false)
+    }
+
+    @Test("timers fire in the order of their deadlines, and not after they were removed")
+    func timers() {
+        final class Probe: LoopTimer {
+            let number: Int
+            init(_ number: Int) { self.number = number }
+        }
+        var heap = TimerHeap()
+        var random = SystemRandomNumberGenerator()
+        let probes = (0..<500).map { Probe($0) }
+        var deadlines: [Int: Int64] = [:]
+        for probe in probes {
+            for _ in 0..<3 {
+                let deadline = Int64.random(in: 0..<1000, using: &random)
+                heap.set(probe, to: Instant(nanoseconds: deadline))
+                deadlines[probe.number] = deadline
+            }
+            if probe.number % 5 == 0 {
+                heap.remove(probe)
+                deadlines[probe.number] = nil
+            }
+        }
+        var order: [Int64] = []
+        while let timer = heap.popDue(at: Instant(nanoseconds: 2000)) as? Probe {
+            order.append(deadlines[timer.number] ?? -1)
+        }
+        #expect(order == deadlines.values.sorted())
+        #expect(heap.isEmpty)
+    }
+
+    @Test("the life of a task is a machine without dead ends")
+    func lifecycle() {
+        var life = TaskLifecycle()
+        #expect(life.handle(.suspend) == .nothing)
+        #expect(life.handle(.resume) == .start)
+        #expect(life.handle(.resume) == .nothing)
+        #expect(life.handle(.suspend) == .hold)
+        #expect(life.handle(.suspend) == .nothing)
+        #expect(life.handle(.resume) == .release)
+        #expect(life.handle(.cancel) == .abort)
+        #expect(life.handle(.cancel) == .nothing)
+        #expect(life.handle(.resume) == .nothing)
+        #expect(life.handle(.finish(.cancelled)) == .announceEnd)
+        #expect(life.handle(.finish(.completed)) == .nothing)
+        #expect(life.state == .cancelled)
+        var early = TaskLifecycle()
+        #expect(early.handle(.cancel) == .announceCancellation)
+        #expect(early.handle(.resume) == .nothing)
+        var odd = TaskLifecycle()
+        _ = odd.handle(.resume)
+        #expect(odd.handle(.finish(.running)) == .announceEnd)
+        #expect(odd.state == .failed)
+    }
+
+    @Test("chunked coding is followed however it is cut into pieces")
+    func chunkFraming() {
+        let good = Array("5;ext=\"x\"\r\nhello\r\n00a\t\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n".utf8)
+        for size in 1...good.count {
+            var framing = ChunkFraming()
+            for start in stride(from: 0, to: good.count, by: size) {
+                good[start..<min(start + size, good.count)].withUnsafeBytes { framing.follow($0) }
+            }
+            #expect(!framing.isBroken)
+        }
+        for bad in [
+            "5 5\r\n", "5\n", "5\rx", "g\r\n", "5\r\nhellox", "5\r\nhello\rx", "fffffffffffffffff\r\n", ";x\r\n",
+        ] {
+            var framing = ChunkFraming()
+            Array(bad.utf8).withUnsafeBytes { framing.follow($0) }
+            #expect(framing.isBroken, "\(bad)")
+        }
+    }
+}
+
+/// Jobs that hand in their successors until they are stopped.
+private final class Flood: Sendable {
+    private let loop: EventLoop
+    private let state = Guarded((count: 0, isStopped: false))
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    func run() {
+        loop.core.execute { [self] in
+            let goesOn = state.withLock { state in
+                state.count += 1
+                return !state.isStopped
+            }
+            if goesOn { run() }
+        }
+    }
+
+    func stop() -> Int {
+        state.withLock { state in
+            state.isStopped = true
+            return state.count
+        }
+    }
+}
