@@ -13,7 +13,8 @@ PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev l
 # A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
 export CURLEW_WARNINGS_AS_ERRORS = 1
 
-TEST = $(SWIFT) test --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
+# One test at a time: some look at the whole process for leaks, and some measure that nothing comes too late.
+TEST = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks)
 # Build folders of the nested packages hold the sources of others.
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
@@ -34,7 +35,7 @@ test: setup ## Runs the tests; FILTER=… chooses
 	$(TEST)
 
 test-thread: setup ## Runs the tests under ThreadSanitizer
-	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:second_deadlock_stack=1}" \
+	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:second_deadlock_stack=1:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp}" \
 	    $(TEST) --sanitize=thread --scratch-path .build-thread
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.

@@ -5,40 +5,55 @@ extension URI {
     /// Dot segments are removed; a fragment of the base is not inherited.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
     public func resolving(_ reference: String) throws -> URI {
-        let bytes = Array(reference.utf8)
-        if URIParser.schemeEnd(of: bytes) != nil {
-            return try URI(reference).removingDotSegments()
-        }
-        if bytes.starts(with: [.slash, .slash]) {
+        let utf8 = reference.utf8
+        if Self.beginsWithScheme(utf8) { return try URI(reference).removingDotSegments() }
+        let end: Int
+        switch utf8.first {
+        case nil, UInt8.numberSign: end = layout.queryEnd
+        case UInt8.questionMark: end = layout.pathEnd
+        case UInt8.slash where utf8.dropFirst().first == .slash:
             return try URI("\(scheme):\(reference)").removingDotSegments()
+        case UInt8.slash: end = layout.authorityEnd
+        default: end = folderEnd
         }
-        let resolved: URI
-        switch bytes.first {
-        case nil, UInt8.numberSign:
-            resolved = try URI(prefix(through: layout.queryEnd) + reference)
-        case UInt8.questionMark:
-            resolved = try URI(prefix(through: layout.pathEnd) + reference)
-        case UInt8.slash:
-            resolved = try URI(prefix(through: layout.authorityEnd) + reference)
-        default:
-            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
-            resolved = try URI(prefix(through: layout.authorityEnd) + folder + reference)
+        return try URI(prefix(through: end) + reference).withUserInformation(userInformation).removingDotSegments()
+    }
+
+    private static func beginsWithScheme(_ utf8: String.UTF8View) -> Bool {
+        guard utf8.first?.isLetter == true else { return false }
+        for byte in utf8 {
+            if byte == .colon { return true }
+            guard byte.isLetter || byte.isDigit || "+-.".utf8.contains(byte) else { return false }
         }
-        return resolved.withUserInformation(userInformation).removingDotSegments()
+        return false
+    }
+
+    /// Where the last segment of the path begins.
+    private var folderEnd: Int {
+        let utf8 = text.utf8
+        var index = utf8.index(utf8.startIndex, offsetBy: layout.pathEnd)
+        var offset = layout.pathEnd
+        while offset > layout.authorityEnd {
+            utf8.formIndex(before: &index)
+            if utf8[index] == .slash { return offset }
+            offset -= 1
+        }
+        return offset
     }
 
     private func prefix(through offset: Int) -> String {
-        String(decoding: text.utf8.prefix(offset), as: UTF8.self)
+        guard offset < text.utf8.count else { return text }
+        return String(text[..<text.utf8.index(text.startIndex, offsetBy: offset)])
     }
 
     private func withUserInformation(_ userInformation: String?) -> URI {
-        URI(text: text, layout: layout, userInformation: userInformation)
+        userInformation == nil ? self : URI(text: text, layout: layout, userInformation: userInformation)
     }
 
     /// RFC 3986 §5.2.4, a segment at a time.
     func removingDotSegments() -> URI {
+        guard layout.hasDotSegment else { return self }
         let path = self.path
-        guard path.contains("/.") else { return self }
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         var kept: [Substring] = []
         for (index, segment) in segments.enumerated() {
@@ -58,6 +73,7 @@ extension URI {
         var moved = layout
         moved.pathEnd -= shift
         moved.queryEnd -= shift
+        moved.hasDotSegment = kept.contains { $0.hasPrefix(".") }
         let rest = String(decoding: text.utf8.dropFirst(layout.pathEnd), as: UTF8.self)
         let whole = prefix(through: layout.authorityEnd) + shorter + rest
         return URI(text: whole, layout: moved, userInformation: userInformation)

@@ -23,6 +23,8 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
         var authorityEnd = 0
         var pathEnd = 0
         var queryEnd = 0
+        /// Whether a segment of the path begins with a dot.
+        var hasDotSegment = false
     }
 
     /// Reads an absolute URI.

@@ -1,6 +1,7 @@
 /// Reads text into a ``URI``: one pass for the parts, one for what has to be percent-encoded.
 enum URIParser {
     static func absolute(_ string: String) throws -> URI {
+        if let uri = PlainURI.read(string) { return uri }
         let bytes = Array(string.utf8)
         guard let schemeEnd = schemeEnd(of: bytes) else {
             throw CurlewError(.invalidURL, "\"\(printable(string))\" is not an absolute URL")
@@ -49,6 +50,8 @@ enum URIParser {
         if queryStart == target.startIndex { text.append(.slash) }
         try appendEncoded(target[..<queryStart], to: &text)
         layout.pathEnd = text.count
+        layout.hasDotSegment = zip(text[layout.authorityEnd...], text[layout.authorityEnd...].dropFirst())
+            .contains { $0 == .slash && $1 == UInt8(ascii: ".") }
         try appendEncoded(target[queryStart..<fragmentStart], to: &text)
         layout.queryEnd = text.count
         try appendEncoded(target[fragmentStart...], to: &text)

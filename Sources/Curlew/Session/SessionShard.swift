@@ -79,7 +79,7 @@ actor SessionShard {
 
     /// Ends the tasks that have waited for longer than they may take in all.
     fileprivate func endOverdue() {
-        let now = Instant.now
+        let now = loop.core.now
         var next = Instant.distantFuture
         for task in waiting[firstWaiting...].compactMap({ $0 }) {
             let deadline = task.assumeIsolated { $0.queueDeadline }

@@ -23,7 +23,8 @@ final class BodyReader: Sendable {
     }
 
     private func wait() async throws -> [UInt8]? {
-        try await withTaskCancellationHandler {
+        defer { channel.rendezvous() }
+        return try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 switch channel.wait(continuation) {
                 case .chunk(let chunk, let resumes): continuation.resume(returning: deliver(chunk, resumes))

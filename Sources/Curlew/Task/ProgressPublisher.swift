@@ -26,7 +26,7 @@ final class ProgressPublisher: LoopTimer {
         latest = progress
         version += 1
         guard !waiters.isEmpty else { return }
-        if earliest <= .now { fire() } else { core.timers.set(self, to: earliest) }
+        if earliest <= core.now { fire() } else { core.timers.set(self, to: earliest) }
     }
 
     func finish(_ progress: TaskProgress) {
@@ -40,13 +40,13 @@ final class ProgressPublisher: LoopTimer {
         core.timers.remove(self)
         let told = waiters
         waiters = []
-        earliest = Instant.now.advanced(by: interval.nanosecondsClamped)
+        earliest = core.now.advanced(by: interval.nanosecondsClamped)
         for waiter in told { waiter.continuation.resume(returning: (latest, version)) }
     }
 
     func wait(after seen: UInt64, ticket: UInt64, _ continuation: UnsafeContinuation<Element, Never>) {
-        if seen < version, latest.isFinished || seen == 0 || earliest <= .now {
-            earliest = Instant.now.advanced(by: interval.nanosecondsClamped)
+        if seen < version, latest.isFinished || seen == 0 || earliest <= core.now {
+            earliest = core.now.advanced(by: interval.nanosecondsClamped)
             continuation.resume(returning: (latest, version))
             return
         }

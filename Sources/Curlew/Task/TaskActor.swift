@@ -27,7 +27,7 @@ public actor TaskActor {
 
     private var lifecycle = TaskLifecycle()
     private var transfer: Transfer?
-    private var startedAt = Instant.now
+    private var startedAt = Instant(nanoseconds: 0)
     private var pump: Task<Void, Never>?
     private var sources = 0
 
@@ -116,7 +116,8 @@ public actor TaskActor {
     nonisolated func run() async throws -> Response { try await awaitResponse(resuming: true) }
 
     private nonisolated func awaitResponse(resuming: Bool) async throws -> Response {
-        try await withTaskCancellationHandler {
+        defer { channel.rendezvous() }
+        return try await withTaskCancellationHandler {
             // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
             try await withUnsafeThrowingContinuation { continuation in
                 onLoop { task in
@@ -130,6 +131,7 @@ public actor TaskActor {
     }
 
     private func wait(with continuation: UnsafeContinuation<Response, any Error>) {
+        defer { channel.rendezvous() }
         if let response {
             self.response = nil
             continuation.resume(returning: response)
@@ -148,10 +150,17 @@ public actor TaskActor {
     private func resolveWaiters(_ result: Result<Response, CurlewError>) -> Bool {
         guard let first = firstWaiter else { return false }
         firstWaiter = nil
-        first.resume(with: result)
-        for waiter in moreWaiters { waiter.resume(with: result) }
+        resume(first, with: result)
+        for waiter in moreWaiters { resume(waiter, with: result) }
         moreWaiters = []
         return true
+    }
+
+    private func resume(
+        _ waiter: UnsafeContinuation<Response, any Error>, with result: Result<Response, CurlewError>
+    ) {
+        channel.rendezvous()
+        waiter.resume(with: result)
     }
 
     // MARK: Life
@@ -160,7 +169,7 @@ public actor TaskActor {
         switch lifecycle.handle(event) {
         case .nothing, .announceEnd: break
         case .start:
-            startedAt = .now
+            startedAt = loop.core.now
             publish(.resumed)
             shard.assumeIsolated { $0.start(self) }
         case .hold:
@@ -178,7 +187,7 @@ public actor TaskActor {
     func begin(on multi: MultiHandle) {
         let transfer = Transfer(request: prepared, channel: channel, multi: multi, observer: self)
         transfer.totalDeadline = startedAt.advanced(byLimit: prepared.timeouts.total)
-        transfer.queued = startedAt.duration(to: .now)
+        transfer.queued = startedAt.duration(to: loop.core.now)
         self.transfer = transfer
         if lifecycle.state == .suspended { transfer.holds.insert(.suspended) }
         transfer.begin()

@@ -66,6 +66,10 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
+    /// A point that the loop passes before it resumes somebody, and the other side after it was resumed. What the one
+    /// wrote the other may then read, and ThreadSanitizer, which cannot see into the runtime, knows it too.
+    func rendezvous() { lock.withLock {} }
+
     // MARK: The reader's side
 
     /// The next chunk, if there is one without waiting.

@@ -59,7 +59,7 @@ final class Connection: LoopTimer, SocketHandler {
         fruitlessOutputs += 1
         guard fruitlessOutputs >= 4, interest & Readiness.output != 0 else { return }
         multi.core.poller.watch(descriptor, for: Readiness.input, handler: self)
-        multi.core.timers.set(self, to: Instant.now.advanced(by: 10_000_000))
+        multi.core.timers.set(self, to: multi.core.now.advanced(by: 10_000_000))
     }
 
     override func fire() { watch(interest) }

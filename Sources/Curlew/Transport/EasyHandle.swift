@@ -18,6 +18,7 @@ final class EasyHandle {
     private var carriesFreshConnect = false
     private var carriesForbidReuse = false
     private var carriesDebug = false
+    private var carriesFields = false
     private var carriesTrailers = false
     private var carriesTimeout = 0
 
@@ -90,7 +91,7 @@ final class EasyHandle {
         }
         try set(CURLOPT_URL, request.url)
         let fields = attempt.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
-        try set(CURLOPT_HTTPHEADER, fields.head)
+        try setFields(fields.head)
         try setKind(request)
         try setVersion(request, attempt)
         try forbidReuse(false)
@@ -106,6 +107,12 @@ final class EasyHandle {
             try set(CURLOPT_TRAILERDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             carriesTrailers = request.trailers != nil
         }
+    }
+
+    private func setFields(_ list: UnsafeMutablePointer<curl_slist>?) throws {
+        guard list != nil || carriesFields else { return }
+        try set(CURLOPT_HTTPHEADER, list)
+        carriesFields = list != nil
     }
 
     private func setKind(_ request: PreparedRequest) throws {
@@ -163,7 +170,7 @@ final class EasyHandle {
     func clear() {
         transfer = nil
         // The handle must not keep pointers into what the transfer owned.
-        try? set(CURLOPT_HTTPHEADER, nil as UnsafeMutablePointer<curl_slist>?)
+        try? setFields(nil)
         try? showRawBody(false)
     }
 }

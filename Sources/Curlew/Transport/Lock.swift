@@ -4,23 +4,29 @@ internal import Glibc
 /// reports races that do not exist.
 ///
 /// `@unchecked Sendable`: the mutex lives at one address from `init` to `deinit` and is made to be shared.
-final class Lock: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+struct Lock: @unchecked Sendable {
+    // In the object's own tail: one allocation, and an address that stays.
+    private let storage: MutexStorage
 
-    init() {
-        mutex = .allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-    }
-
-    deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
+    init() { storage = MutexStorage.make() }
 
     @inline(__always)
     func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        let mutex = storage.mutex
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
+}
+
+private final class MutexStorage: ManagedBuffer<Void, pthread_mutex_t> {
+    static func make() -> MutexStorage {
+        let storage = unsafeDowncast(create(minimumCapacity: 1) { _ in () }, to: MutexStorage.self)
+        pthread_mutex_init(storage.mutex, nil)
+        return storage
+    }
+
+    var mutex: UnsafeMutablePointer<pthread_mutex_t> { withUnsafeMutablePointerToElements { $0 } }
+
+    deinit { pthread_mutex_destroy(mutex) }
 }

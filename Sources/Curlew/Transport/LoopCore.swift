@@ -24,6 +24,11 @@ final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private var backlogHead = 0
     private var local: [LoopWork] = []
     var timers = TimerHeap()
+    /// The time as it was when the loop last looked: near enough for limits, and free.
+    private(set) var now = Instant.now
+    /// Multi handles with news for their observers, told at the end of a turn: so the threads that wait for them are woken
+    /// once for many.
+    private var withNews: [MultiHandle] = []
     let poller: Poller
 
     init(name: String) throws {
@@ -101,6 +106,7 @@ final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
         while !isDone {
             runWork()
             runTimers()
+            tellNews()
             isDone = wait()
         }
         detachSelf()
@@ -138,9 +144,20 @@ final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
         }
     }
 
+    /// Lets a multi handle tell its news at the end of the turn.
+    func schedule(_ multi: MultiHandle) { withNews.append(multi) }
+
+    private func tellNews() {
+        while !withNews.isEmpty {
+            let batch = withNews
+            withNews.removeAll(keepingCapacity: true)
+            for multi in batch { multi.tellNews() }
+        }
+    }
+
     private func runTimers() {
         guard !timers.isEmpty else { return }
-        let now = Instant.now
+        now = .now
         var budget = Self.batchLimit
         while budget > 0, let timer = timers.popDue(at: now) {
             budget -= 1
@@ -161,9 +178,9 @@ final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
         }
         switch outlook {
         case .done: return true
-        case .busy: poller.poll(timeout: 0)
+        case .busy: poller.poll(timeout: 0) { now = .now }
         case .idle:
-            poller.poll(timeout: millisecondsToNextTimer())
+            poller.poll(timeout: millisecondsToNextTimer()) { now = .now }
             lock.withLock { isAsleep = false }
         }
         return false

@@ -12,7 +12,8 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private var spareHandles: [EasyHandle] = []
     private var active: [Transfer] = []
     private var touched: [Transfer] = []
-    private var isFlushing = false
+    private var telling: [Transfer] = []
+    private var hasNews = false
     private var isClosed = false
 
     private var connections: [Int32: Connection] = [:]
@@ -27,7 +28,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     var uploadedBytes = 0
 
     private let idleTimer = IdleTimer()
-    private var idleSince = Instant.now
+    private var idleSince = Instant(nanoseconds: 0)
 
     private static let spareLimit = 256
 
@@ -91,22 +92,26 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         guard !transfer.isTouched else { return }
         transfer.isTouched = true
         touched.append(transfer)
+        haveNews()
+    }
+
+    /// Notes that the engine has worked, and may have finished something.
+    func haveNews() {
+        guard !hasNews else { return }
+        hasNews = true
+        core.schedule(self)
     }
 
     /// Collects what the engine has finished and tells the observers what is new.
-    func flush() {
-        guard !isFlushing else { return }
-        isFlushing = true
-        defer { isFlushing = false }
+    func tellNews() {
+        hasNews = false
         collect()
-        while !touched.isEmpty {
-            let batch = touched
-            touched.removeAll(keepingCapacity: true)
-            for transfer in batch {
-                transfer.isTouched = false
-                transfer.deliver()
-            }
+        swap(&touched, &telling)
+        for transfer in telling {
+            transfer.isTouched = false
+            transfer.deliver()
         }
+        telling.removeAll(keepingCapacity: telling.capacity <= 4096)
     }
 
     private func collect() {
@@ -157,7 +162,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         guard let raw else { return }
         var running: Int32 = 0
         curl_multi_socket_action(raw, descriptor, action, &running)
-        flush()
+        haveNews()
     }
 
     /// The engine's own timer.
@@ -165,7 +170,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     func timerChanged(milliseconds: Int) {
         core.timers.set(
-            self, to: milliseconds < 0 ? .distantFuture : Instant.now.advanced(by: Int64(milliseconds) * 1_000_000))
+            self, to: milliseconds < 0 ? .distantFuture : core.now.advanced(by: Int64(milliseconds) * 1_000_000))
     }
 
     // MARK: Sockets
@@ -232,7 +237,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// After a time without any transfer the engine is let go, and with it every idle connection.
     private func scheduleIdleEnd() {
-        idleSince = .now
+        idleSince = core.now
         guard limits.idleLifetime > .zero else { return }
         if idleTimer.owner == nil { idleTimer.owner = self }
         guard idleTimer.deadline == .distantFuture else { return }
@@ -242,7 +247,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     fileprivate func idleTimerFired() {
         guard active.isEmpty, !isClosed else { return }
         let end = idleSince.advanced(byLimit: limits.idleLifetime)
-        if end <= .now {
+        if end <= core.now {
             closeIdleConnections()
         } else {
             core.timers.set(idleTimer, to: end)
@@ -264,7 +269,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         guard !isClosed else { return }
         isClosed = true
         for transfer in active { transfer.fail(CurlewError(.sessionInvalidated, "the session has ended")) }
-        flush()
+        tellNews()
         closeIdleConnections()
         spareHandles.removeAll()
         core.timers.remove(idleTimer)

@@ -63,8 +63,10 @@ final class Poller: @unchecked Sendable {
     }
 
     /// Waits so many milliseconds at most (-1: for ever) and calls the handlers of the sockets that are ready.
-    func poll(timeout: Int32) {
+    /// - Parameter afterWaiting: Called between the two.
+    func poll(timeout: Int32, afterWaiting: () -> Void) {
         let count = epoll_wait(epoll, ready, Int32(LoopCore.batchLimit), timeout)
+        afterWaiting()
         guard count > 0 else { return }
         for index in 0..<Int(count) {
             let token = curlew_epoll_token(ready + index)

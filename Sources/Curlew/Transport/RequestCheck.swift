@@ -33,6 +33,7 @@ struct RequestCheck {
             }
             expectsContinue = !request.body.isNone
         }
+        guard !request.body.isNone else { return }
         // An empty line keeps libcurl from adding an expectation of its own to large bodies.
         try fields.append(line: expectsContinue ? "Expect: 100-continue" : "Expect:")
         guard expectsContinue else { return }

@@ -17,7 +17,6 @@ extension Transfer {
     func fail(_ error: CurlewError) {
         guard outcome == nil else { return }
         settle(.failure(error))
-        multi.flush()
     }
 
     /// The engine is done with the attempt.
@@ -32,7 +31,7 @@ extension Transfer {
         if let error = failure ?? verdict(on: result, easy) {
             settle(.failure(error))
         } else {
-            if trailers.isEmpty { trailers = parser.takeRemainingTrailers() }
+            if trailers.isEmpty { trailers = parser.takeFields() }
             settle(.success(trailers))
         }
     }

@@ -18,7 +18,7 @@ extension Transfer {
         var metrics = AttemptMetrics()
         metrics.queued = queued
         metrics.isReused = isReused
-        metrics.total = lastActivity.duration(to: .now)
+        metrics.total = lastActivity.duration(to: multi.core.now)
         attempts.append(metrics)
     }
 

@@ -40,7 +40,7 @@ extension Transfer {
             candidate.isMultiplexed = isHTTP2Agreed
         }
         stage = .exchanging
-        lastActivity = .now
+        lastActivity = multi.core.now
         rearm()
         return true
     }

@@ -34,8 +34,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var easy: EasyHandle?
     var stage = CurlewError.Stage.preparing
     var totalDeadline = Instant.distantFuture
-    var lastActivity = Instant.now
-    private var begun = Instant.now
+    var lastActivity = Instant(nanoseconds: 0)
 
     // What the peer has sent.
     var parser: HeadParser
@@ -115,7 +114,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// Begins the exchange. What fails here is told to the observer as any other end.
     func begin() {
         guard outcome == nil else { return }
-        begun = .now
         beginAttempt()
     }
 
@@ -126,7 +124,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             multi.core.timers.set(self, to: totalDeadline)
         } catch {
             settle(.failure(error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")))
-            multi.flush()
         }
     }
 
@@ -147,11 +144,11 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     // MARK: Time
 
     /// Called with every byte either way.
-    func noteActivity() { lastActivity = .now }
+    func noteActivity() { lastActivity = multi.core.now }
 
     /// A moment to look at the clocks: the nearest of the total and the idle deadline.
     override func fire() {
-        let now = Instant.now
+        let now = multi.core.now
         if totalDeadline <= now {
             return fail(CurlewError(.totalTimeout, "not finished within \(request.timeouts.total)"))
         }
@@ -199,12 +196,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     private func applyHolds() {
         guard position >= 0, let easy else { return }
-        lastActivity = .now
+        lastActivity = multi.core.now
         var mask: Int32 = 0
         if !holds.isDisjoint(with: [.reader, .suspended]) { mask |= CURLPAUSE_RECV }
         if !holds.isDisjoint(with: [.body, .suspended]) { mask |= CURLPAUSE_SEND }
         rearm()
         curl_easy_pause(easy.raw, mask)
-        multi.flush()
+        multi.haveNews()
     }
 }

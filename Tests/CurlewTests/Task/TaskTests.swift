@@ -31,7 +31,11 @@ struct TaskTests {
         task.suspend()
         #expect(await task.state == .suspended)
         let before = await task.currentProgress.received.wire
-        try await ContinuousClock().sleep(for: .milliseconds(600))
+        // Two requests that stall, one after the other, show how long the limit is.
+        let stalled = try await RawServer.start { connection in try await connection.closed }
+        for _ in 0..<2 {
+            #expect(await curlewError { _ = try await session.get(stalled.url()) }?.code == .idleTimeout)
+        }
         #expect(await task.currentProgress.received.wire == before)
         task.resume()
         #expect(try await response.body.collect(upTo: .mebibytes(8)).count == 8 << 20)

@@ -58,7 +58,8 @@ struct ExpectationTests {
                 $0.finish()
             })
         let session = try makeSession()
-        let response = try await session.post(server.url(), body: body, fields: [.expect: "100-continue"])
+        let response = try await session.post(
+            server.url(), body: body, fields: [.expect: "100-continue"], options: options)
         #expect(response.status.code == 417)
         #expect(server.accepted == 2)
     }
