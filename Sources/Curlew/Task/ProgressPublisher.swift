@@ -3,7 +3,7 @@
 /// Not `Sendable`: it belongs to its task.
 final class ProgressPublisher: LoopTimer {
     struct Waiter {
-        let ticket: UInt64
+        let ticket: Ticket
         let continuation: UnsafeContinuation<ProgressPublisher.Element, Never>
     }
     /// A value and its number; the number grows with each change.
@@ -41,21 +41,39 @@ final class ProgressPublisher: LoopTimer {
         let told = waiters
         waiters = []
         earliest = core.now.advanced(by: interval.nanosecondsClamped)
-        for waiter in told { waiter.continuation.resume(returning: (latest, version)) }
+        for waiter in told { resume(waiter, with: (latest, version)) }
     }
 
-    func wait(after seen: UInt64, ticket: UInt64, _ continuation: UnsafeContinuation<Element, Never>) {
+    func wait(after seen: UInt64, ticket: Ticket, _ continuation: UnsafeContinuation<Element, Never>) {
+        if ticket.isCancelled { return resume(Waiter(ticket: ticket, continuation: continuation), with: nil) }
         if seen < version, latest.isFinished || seen == 0 || earliest <= core.now {
             earliest = core.now.advanced(by: interval.nanosecondsClamped)
-            continuation.resume(returning: (latest, version))
+            resume(Waiter(ticket: ticket, continuation: continuation), with: (latest, version))
             return
         }
         waiters.append(Waiter(ticket: ticket, continuation: continuation))
         if seen < version { core.timers.set(self, to: earliest) }
     }
 
-    func cancel(ticket: UInt64) {
-        guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return }
-        waiters.remove(at: index).continuation.resume(returning: nil)
+    func cancel(_ ticket: Ticket) {
+        guard let index = waiters.firstIndex(where: { $0.ticket === ticket }) else { return }
+        resume(waiters.remove(at: index), with: nil)
+    }
+
+    private func resume(_ waiter: Waiter, with element: Element) {
+        waiter.ticket.rendezvous()
+        waiter.continuation.resume(returning: element)
+    }
+
+    /// Stands for one waiting.
+    final class Ticket: Sendable {
+        private let state = Guarded(false)
+
+        var isCancelled: Bool { state.withLock { $0 } }
+
+        func cancel() { state.withLock { $0 = true } }
+
+        /// See ``BodyChannel/rendezvous()``.
+        func rendezvous() { state.withLock { _ in } }
     }
 }

@@ -32,19 +32,20 @@ public struct ProgressSequence: AsyncSequence, Sendable {
 }
 
 extension TaskActor {
-    fileprivate func nextProgress(after seen: UInt64) async -> (value: TaskProgress, version: UInt64)? {
-        let publisher = subscribe()
-        let ticket = takeTicket()
+    /// Waits for progress newer than `seen`; nil if the waiting task is cancelled.
+    ///
+    /// Like the response's, the continuation is made on the caller's side and kept on the loop.
+    fileprivate nonisolated func nextProgress(after seen: UInt64) async -> ProgressPublisher.Element {
+        let ticket = ProgressPublisher.Ticket()
+        defer { ticket.rendezvous() }
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                if Task.isCancelled {
-                    continuation.resume(returning: nil)
-                } else {
-                    publisher.wait(after: seen, ticket: ticket, continuation)
-                }
+                onLoop { $0.publisher().wait(after: seen, ticket: ticket, continuation) }
             }
         } onCancel: {
-            cancelProgress(ticket: ticket)
+            // The loop may learn of this before it learns of the waiting, so the ticket keeps it.
+            ticket.cancel()
+            onLoop { $0.publisher().cancel(ticket) }
         }
     }
 }

@@ -43,7 +43,6 @@ public actor TaskActor {
     private var attempts: [AttemptMetrics] = []
     private var latest = TaskProgress()
     private var progressPublisher: ProgressPublisher?
-    private var lastTicket: UInt64 = 0
 
     init(
         id: TaskIdentifier, kind: TaskKind, request: Request, prepared: PreparedRequest, shard: SessionShard,
@@ -77,7 +76,7 @@ public actor TaskActor {
 
     nonisolated func readerMadeRoom() { onLoop { $0.transfer?.readerMadeRoom() } }
 
-    private nonisolated func onLoop(_ action: @escaping @Sendable (isolated TaskActor) -> Void) {
+    nonisolated func onLoop(_ action: @escaping @Sendable (isolated TaskActor) -> Void) {
         loop.core.execute { self.assumeIsolated(action) }
     }
 
@@ -319,14 +318,7 @@ extension TaskActor {
     /// ``SessionConfiguration/progressInterval`` allows, and one last element when the task has ended, however it did.
     public nonisolated var progress: ProgressSequence { ProgressSequence(task: self) }
 
-    func takeTicket() -> UInt64 {
-        lastTicket += 1
-        return lastTicket
-    }
-
-    nonisolated func cancelProgress(ticket: UInt64) { onLoop { $0.progressPublisher?.cancel(ticket: ticket) } }
-
-    func subscribe() -> ProgressPublisher {
+    func publisher() -> ProgressPublisher {
         if let progressPublisher { return progressPublisher }
         let made = ProgressPublisher(latest, timers: loop.core, interval: shard.progressInterval)
         if lifecycle.state.isEnd { made.finish(latest) }

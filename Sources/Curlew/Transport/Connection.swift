@@ -12,8 +12,8 @@ final class Connection: LoopTimer, SocketHandler {
     var isMultiplexed = false
     /// Whether a request has gone over it.
     var isUsed = false
-    /// Whether its local port is known, which is once a request was about to go over it.
-    var isNamed = false
+    /// Its local port, once a request was about to go over it.
+    var port: Int32?
     /// What the engine wants to know of the socket.
     private var interest: UInt32 = 0
     private var fruitlessOutputs = 0

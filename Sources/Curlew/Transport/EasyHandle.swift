@@ -9,6 +9,8 @@ final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     /// The transfer that the callbacks speak to.
     var transfer: Transfer?
+    /// The socket that the engine last spoke of for this handle.
+    var lastConnection: Connection?
 
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
@@ -169,6 +171,7 @@ final class EasyHandle {
     /// Lets go of what belonged to the transfer.
     func clear() {
         transfer = nil
+        lastConnection = nil
         // The handle must not keep pointers into what the transfer owned.
         try? setFields(nil)
         try? showRawBody(false)

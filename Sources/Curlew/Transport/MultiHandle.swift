@@ -18,7 +18,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     private var connections: [Int32: Connection] = [:]
     /// Opened, but not yet known by their local port.
-    private var unnamed: [Connection] = []
+    private var unnamed: [Int32: Connection] = [:]
     private var named: [Int32: [Connection]] = [:]
 
     /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Transfer/mustJoinHTTP2``). Bounded.
@@ -179,29 +179,24 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if connections[descriptor] != nil { closing(descriptor) }
         let connection = Connection(descriptor: descriptor, isTracked: true, multi: self)
         connections[descriptor] = connection
-        unnamed.append(connection)
+        unnamed[descriptor] = connection
     }
 
     func closing(_ descriptor: Int32) {
         core.poller.forget(descriptor)
         guard let connection = connections.removeValue(forKey: descriptor) else { return }
         core.timers.remove(connection)
-        if let index = unnamed.firstIndex(where: { $0 === connection }) {
-            unnamed.remove(at: index)
-        } else {
-            for (port, list) in named where list.contains(where: { $0 === connection }) {
-                let rest = list.filter { $0 !== connection }
-                named[port] = rest.isEmpty ? nil : rest
-                break
-            }
-        }
+        unnamed[descriptor] = nil
+        guard let port = connection.port else { return }
+        named[port]?.removeAll { $0 === connection }
+        if named[port]?.isEmpty == true { named[port] = nil }
     }
 
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
         let connection = connections[descriptor] ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil
-            if connection.isTracked, !connection.isNamed, !connection.isOpen {
+            if connection.isTracked, connection.port == nil, !connection.isOpen {
                 closing(descriptor)
             } else if connection.isTracked {
                 connection.watch(0)
@@ -214,6 +209,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         }
         connections[descriptor] = connection
         connection.user = Self.easyHandle(easy)
+        connection.user?.lastConnection = connection
         var events: UInt32 = 0
         if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
         if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
@@ -222,15 +218,17 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// The connections that a request about to be sent from `localPort` may be on: one, unless a port number is used
     /// towards two peers at once, or there is none, as with Unix sockets.
-    func candidates(localPort: Int32) -> [Connection] {
+    func candidates(localPort: Int32, for easy: EasyHandle) -> [Connection] {
         let port = max(0, localPort)
-        if let index = unnamed.lastIndex(where: { $0.localPort == port }) {
-            let connection = unnamed.remove(at: index)
-            connection.isNamed = true
+        let newest = easy.lastConnection.flatMap { $0.port == nil && $0.isTracked && $0.localPort == port ? $0 : nil }
+        if newest == nil, let known = named[port] { return known }
+        if let connection = newest ?? unnamed.values.first(where: { $0.localPort == port }) {
+            unnamed[connection.descriptor] = nil
+            connection.port = port
             named[port, default: []].append(connection)
             return [connection]
         }
-        return named[port] ?? []
+        return []
     }
 
     // MARK: Ends

@@ -20,7 +20,8 @@ extension Transfer {
             }
             noteRepetition()
         }
-        let candidates = multi.candidates(localPort: localPort)
+        guard let easy else { return false }
+        let candidates = multi.candidates(localPort: localPort, for: easy)
         isReused = candidates.contains { $0.isUsed }
         connection = candidates.count == 1 ? candidates[0] : nil
         if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2, isReused != attempt.joinsHTTP2 {
