@@ -75,11 +75,18 @@ let package = Package(
             dependencies: ["CurlewTesting"],
             swiftSettings: settings
         ),
+        .target(
+            name: "CStalledResolver",
+            path: "Tests/CStalledResolver",
+            linkerSettings: [.linkedLibrary("dl")]
+        ),
         .testTarget(
             name: "CurlewTests",
             dependencies: [
+                "CStalledResolver",
                 "Curlew",
                 "CurlewTesting",
+                "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

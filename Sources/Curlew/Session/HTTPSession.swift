@@ -111,9 +111,8 @@ public struct HTTPSession: Sendable {
     }
 
     private func addDefaultFields(to request: inout Request) {
-        for field in defaultFields where request.fields[fields: field.name].isEmpty || field.name == .cookie {
-            request.fields.append(field)
-        }
+        let own = request.fields
+        for field in defaultFields where own[fields: field.name].isEmpty { request.fields.append(field) }
     }
 
     /// The most bytes that the typed verbs collect.

@@ -41,6 +41,11 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         core.attach()
     }
 
+    deinit {
+        // Only one that was never used gets here without `close`.
+        if !isClosed { core.detach() }
+    }
+
     // MARK: Transfers
 
     /// How many transfers are under way.

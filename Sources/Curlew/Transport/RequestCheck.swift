@@ -65,6 +65,9 @@ struct RequestCheck {
                 try fieldsWithoutExpectation?.append(field)
             }
         }
+        guard request.fields[fields: Self.hostName].count <= 1 else {
+            throw CurlewError(.invalidRequest, "there is more than one Host field")
+        }
         if let user = request.uri.userInformation, !hasAuthorization {
             let credentials = user.contains(":") ? user : user + ":"
             try append(line: "Authorization: Basic \(Data(credentials.utf8).base64EncodedString())")

@@ -42,6 +42,8 @@ extension Transfer {
         leaveEngine()
         multi.core.timers.remove(self)
         if case .channel(let channel) = source { channel.close() }
+        // The channel knows the transfer, to wake it.
+        source = .none
         outcome = result.mapError { $0.adding(context) }
         multi.touch(self)
     }

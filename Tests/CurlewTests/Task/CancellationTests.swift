@@ -1,9 +1,11 @@
+import CStalledResolver
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A task can be cancelled in every state, and its connection goes with it", .timeLimit(.minutes(2)))
+@Suite("A task can be cancelled in every state, and its connection goes with it", .noLeaks, .timeLimit(.minutes(2)))
 struct CancellationTests {
     @Test("before it starts")
     func suspended() async throws {
@@ -33,6 +35,27 @@ struct CancellationTests {
         tasks[2].cancel()
         #expect(await curlewError { _ = try await tasks[2].response() }?.code == .cancelled)
         try await session.expectUsable()
+    }
+
+    @Test("while its host is looked up, which holds up neither the loop nor the cancellation")
+    func resolving() async throws {
+        let session = try makeSession()
+        let call = Task { try await session.get("http://cancelled.stalled.test/") }
+        while curlew_stalled_lookups() == 0 { await Task.yield() }
+        try await session.expectUsable()
+        call.cancel()
+        #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
+        let error = await curlewError {
+            var options = RequestOptions()
+            options.connectTimeout = .milliseconds(100)
+            _ = try await session.get("http://timed-out.stalled.test/", options: options)
+        }
+        #expect(error?.code == .connectTimeout)
+        try await session.expectUsable()
+        await session.shutdown()
+        while curlew_stalled_lookups() < 2 { await Task.yield() }
+        curlew_release_lookups()
+        while curlew_stalled_lookups() > 0 { await Task.yield() }
     }
 
     @Test("while it connects")

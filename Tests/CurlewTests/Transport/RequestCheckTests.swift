@@ -54,6 +54,7 @@ struct RequestCheckTests {
         let bad: [HTTPFields] = [
             [.transferEncoding: "chunked"], [.contentLength: "4"], [.contentLength: "x"], [.contentLength: "3, 3"],
             [.upgrade: "h2c"], [.trailer: "X"], [HTTPField.Name("Host")!: "a b"], [HTTPField.Name("Host")!: ""],
+            [HTTPField.Name("Host")!: "a", HTTPField.Name("host")!: "b"],
         ]
         for fields in bad {
             let error = await curlewError {
