@@ -36,7 +36,9 @@ struct ProcessResources {
         let files = open.filter { timers.count > 3 || timers[$0.key] == nil }
             .map { "descriptor \($0.key) (\($0.value))" }
         let threads = self.threads.filter { before.threads[$0.key] == nil && !$0.value.hasPrefix("NIO-SGLTN") }
-        let named = threads.filter { $0.value != self.processName && !$0.value.contains("-qos") }.map { "thread \($0.value)" }
+        let named = threads.filter { $0.value != self.processName && !$0.value.contains("-qos") }.map {
+            "thread \($0.value)"
+        }
         let workers = threads.count - named.count
         let spare = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 4
         return (files + named + (workers > spare ? ["\(workers) threads"] : [])).sorted()

@@ -95,7 +95,12 @@ extension CurlewError: CustomStringConvertible {
         var text = "\(code): \(message)"
         if let method, let uri { text += " (\(method) \(uri))" }
         if let response { text += " [status \(response.status.code)]" }
-        if let underlying { text += "; caused by: \(underlying)" }
+        // A foreign error may quote what it could not decode.
+        if let cause = underlying as? CurlewError {
+            text += "; caused by: \(cause)"
+        } else if let underlying {
+            text += "; caused by: \(type(of: underlying))"
+        }
         return text
     }
 }

@@ -147,24 +147,9 @@ enum URIParser {
         let visible = String(
             String.UnicodeScalarView(
                 string.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
-        guard let at = visible.lastIndex(of: "@"), let slashes = visible.range(of: "//"), slashes.upperBound <= at
-        else {
-            return String(visible.prefix(100))
-        }
-        return String((visible[..<slashes.upperBound] + "…" + visible[at...]).prefix(100))
+        guard let at = visible.lastIndex(of: "@") else { return String(visible.prefix(100)) }
+        return String(("…" + visible[at...]).prefix(100))
     }
 
     private static let hexDigits = Array("0123456789ABCDEF".utf8)
-}
-
-extension String {
-    /// The first place of `needle`, without Foundation.
-    fileprivate func range(of needle: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(needle) { return start..<index(start, offsetBy: needle.count) }
-            start = index(after: start)
-        }
-        return nil
-    }
 }

@@ -8,6 +8,8 @@ actor SessionShard {
     private var inFlight = 0
     private var waiting: [TaskActor?] = []
     private var firstWaiting = 0
+    /// The place that the first slot of `waiting` stands for: slots that are done with are dropped.
+    private var firstPlace = 0
     private var places: [TaskIdentifier: Int] = [:]
     private var isInvalidated = false
     private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
@@ -36,7 +38,7 @@ actor SessionShard {
         } else if inFlight < limit {
             begin(task)
         } else {
-            places[task.id] = waiting.count
+            places[task.id] = firstPlace + waiting.count
             waiting.append(task)
             queueTimer.shard = self
             let deadline = task.assumeIsolated { $0.queueDeadline }
@@ -53,7 +55,7 @@ actor SessionShard {
     func ended(_ task: TaskActor, hadBegun: Bool) {
         guard live.removeValue(forKey: task.id) != nil else { return }
         if hadBegun { inFlight -= 1 }
-        if let place = places.removeValue(forKey: task.id) { waiting[place] = nil }
+        if let place = places.removeValue(forKey: task.id) { waiting[place - firstPlace] = nil }
         if !waiting.isEmpty { beginWaiting() }
         if live.isEmpty {
             emptyWaiters.forEach { $0.resume() }
@@ -70,9 +72,15 @@ actor SessionShard {
             places[task.id] = nil
             begin(task)
         }
+        if firstWaiting > 1000, firstWaiting > waiting.count / 2 {
+            waiting.removeFirst(firstWaiting)
+            firstPlace += firstWaiting
+            firstWaiting = 0
+        }
         if places.isEmpty {
             waiting = []
             firstWaiting = 0
+            firstPlace = 0
             loop.core.timers.remove(queueTimer)
         }
     }

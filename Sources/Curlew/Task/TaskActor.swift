@@ -27,12 +27,15 @@ public actor TaskActor {
 
     private var lifecycle = TaskLifecycle()
     private var transfer: Transfer?
+    private var hasBegun = false
+    private var heldMulti: MultiHandle?
     private var startedAt = Instant(nanoseconds: 0)
     private var pump: Task<Void, Never>?
     private var sources = 0
 
     private var head: HTTPResponse?
-    private var response: Response?
+    /// The version of a response that has come and that nobody has asked for yet.
+    private var unclaimed: HTTPVersion?
     private var end: CurlewError?
     private var firstWaiter: UnsafeContinuation<Response, any Error>?
     private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
@@ -131,9 +134,9 @@ public actor TaskActor {
 
     private func wait(with continuation: UnsafeContinuation<Response, any Error>) {
         defer { channel.rendezvous() }
-        if let response {
-            self.response = nil
-            continuation.resume(returning: response)
+        if let head, let version = unclaimed {
+            unclaimed = nil
+            resume(continuation, with: .success(makeResponse(head, version)))
         } else if let end {
             continuation.resume(throwing: end)
         } else if head != nil {
@@ -175,7 +178,7 @@ public actor TaskActor {
             transfer?.setSuspended(true)
             publish(.suspended)
         case .release:
-            transfer?.setSuspended(false)
+            if let transfer { transfer.setSuspended(false) } else { beginHeld() }
             publish(.resumed)
         case .abort: abort(CurlewError(.cancelled, "the task was cancelled"))
         case .announceCancellation: announce(CurlewError(.cancelled, "the task was cancelled"))
@@ -184,12 +187,23 @@ public actor TaskActor {
 
     /// Its turn has come: hands the exchange to the engine.
     func begin(on multi: MultiHandle) {
+        hasBegun = true
+        guard lifecycle.state != .suspended else {
+            heldMulti = multi
+            return
+        }
         let transfer = Transfer(request: prepared, channel: channel, multi: multi, observer: self)
         transfer.totalDeadline = startedAt.advanced(byLimit: prepared.timeouts.total)
         transfer.queued = startedAt.duration(to: loop.core.now)
         self.transfer = transfer
-        if lifecycle.state == .suspended { transfer.holds.insert(.suspended) }
         transfer.begin()
+    }
+
+    /// It was suspended when its turn came.
+    private func beginHeld() {
+        guard let multi = heldMulti else { return }
+        heldMulti = nil
+        begin(on: multi)
     }
 
     /// When the task gives up waiting in the session's queue.
@@ -212,8 +226,8 @@ public actor TaskActor {
         pump?.cancel()
         pump = nil
         attempts = transfer?.attempts ?? []
-        let hadBegun = transfer != nil
         transfer = nil
+        heldMulti = nil
         if let end {
             channel.finish(.failure(end))
             _ = resolveWaiters(.failure(end))
@@ -223,7 +237,7 @@ public actor TaskActor {
         latest.isFinished = true
         progressPublisher?.finish(latest)
         publish(.completed)
-        shard.assumeIsolated { $0.ended(self, hadBegun: hadBegun) }
+        shard.assumeIsolated { [hasBegun] in $0.ended(self, hadBegun: hasBegun) }
         session = nil
     }
 
@@ -266,11 +280,20 @@ extension TaskActor: TransferObserver {
         interimListeners.forEach { $0.finish() }
         interimListeners = []
         latest.received.total = expectedLength(of: head, transfer)
+        guard firstWaiter != nil else {
+            unclaimed = transfer.parser.version
+            return
+        }
+        _ = resolveWaiters(.success(makeResponse(head, transfer.parser.version)))
+    }
+
+    /// Made for who asks, and not kept: the response knows the task.
+    private func makeResponse(_ head: HTTPResponse, _ version: HTTPVersion) -> Response {
+        transfer?.isClaimed = true
         let body = ResponseBody(
             storage: .transfer(BodyReader(channel: channel, task: self)), length: latest.received.total)
-        let response = Response(
-            head: head, body: body, version: transfer.parser.version, uri: request.uri, interim: interim, task: self)
-        if !resolveWaiters(.success(response)) { self.response = response }
+        return Response(
+            head: head, body: body, version: version, uri: request.uri, interim: interim, task: self)
     }
 
     private func expectedLength(of head: HTTPResponse, _ transfer: Transfer) -> Int64? {

@@ -39,17 +39,20 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
-    func append(_ chunk: [UInt8]) {
-        let waiting: Waiter? = lock.withLock {
+    /// - Returns: Whether the transfer should be woken: it was paused, and a reader took the chunk at once.
+    func append(_ chunk: [UInt8]) -> Bool {
+        let (waiting, resumes) = lock.withLock { () -> (Waiter?, Bool) in
             guard let waiter else {
                 chunks.append(chunk)
                 buffered += chunk.count
-                return nil
+                return (nil, false)
             }
             self.waiter = nil
-            return waiter
+            defer { isPaused = false }
+            return (waiter, isPaused)
         }
         waiting?.resume(returning: chunk)
+        return resumes
     }
 
     /// Ends the body once; what was buffered can still be read.

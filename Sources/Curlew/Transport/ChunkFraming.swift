@@ -50,6 +50,7 @@ struct ChunkFraming {
             guard byte == .lineFeed else { return isBroken = true }
             part = size == 0 ? .afterLast : .data
             digits = 0
+            extensionBytes = 0
         case .dataEnd:
             guard byte == .carriageReturn else { return isBroken = true }
             part = .dataLineFeed

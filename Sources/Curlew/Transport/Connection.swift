@@ -43,7 +43,8 @@ final class Connection: LoopTimer, SocketHandler {
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let uploaded = multi.uploadedBytes
         multi.act(on: descriptor, action)
-        if isMultiplexed { noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded) }
+        guard isMultiplexed, multi.knows(self) else { return }
+        noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded)
     }
 
     // MARK: Uploads that the peer holds back

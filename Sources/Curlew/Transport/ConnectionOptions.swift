@@ -11,7 +11,9 @@ final class ConnectionOptions: @unchecked Sendable {
         var idleLifetime = 0
         var route = Route()
         var security = SecurityPolicy.system
-        var keepAlive = true
+
+        /// Within what libcurl takes.
+        var clampedReadBufferSize: Int { min(max(readBufferSize, 1024), 10 << 20) }
     }
 
     let values: Values
@@ -88,7 +90,7 @@ final class ConnectionOptions: @unchecked Sendable {
     /// Sets every option on a handle that carried other ones.
     func apply(to easy: EasyHandle) throws {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.connectTimeout == 0 ? Int(Int32.max) : values.connectTimeout)
-        try easy.set(CURLOPT_BUFFERSIZE, min(max(values.readBufferSize, 1024), 10 << 20))
+        try easy.set(CURLOPT_BUFFERSIZE, values.clampedReadBufferSize)
         try easy.set(CURLOPT_MAXAGE_CONN, max(1, (values.idleLifetime + 999) / 1000))
         try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)
         try easy.set(CURLOPT_INTERFACE, values.route.localInterface)

@@ -88,6 +88,7 @@ final class EasyHandle {
     func prepare(_ request: PreparedRequest, _ attempt: Transfer.Attempt) throws {
         errorBuffer.pointee = 0
         if carriedOptions !== request.options {
+            carriedOptions = nil
             try request.options.apply(to: self)
             carriedOptions = request.options
         }
@@ -121,12 +122,13 @@ final class EasyHandle {
         let method = request.method.rawValue
         let kind: Kind = request.hasBody ? .upload : method == "HEAD" ? .head : .download
         if kind != carriedKind {
-            // Each of these three turns the others off.
             switch kind {
             case .upload:
                 try set(CURLOPT_NOBODY, 0)
                 try set(CURLOPT_UPLOAD, 1)
-            case .head: try set(CURLOPT_NOBODY, 1)
+            case .head:
+                try set(CURLOPT_UPLOAD, 0)
+                try set(CURLOPT_NOBODY, 1)
             case .download, .none: try set(CURLOPT_HTTPGET, 1)
             }
             carriedKind = kind

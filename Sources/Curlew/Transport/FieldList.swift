@@ -17,11 +17,12 @@ final class FieldList: @unchecked Sendable {
     }
 
     /// Adds a field. An empty value is written as libcurl wants it (`Name;`), or it would drop the field.
-    func append(_ field: HTTPField) throws {
+    /// Trailers have a parser of their own there, which wants a colon and a space.
+    func append(_ field: HTTPField, isTrailer: Bool = false) throws {
         scratch.removeAll(keepingCapacity: true)
         scratch.append(contentsOf: field.name.rawName.utf8.lazy.map(CChar.init(bitPattern:)))
         field.withUnsafeBytesOfValue { value in
-            if value.isEmpty {
+            if value.isEmpty, !isTrailer {
                 scratch.append(CChar(bitPattern: UInt8(ascii: ";")))
             } else {
                 scratch.append(CChar(bitPattern: UInt8.colon))

@@ -84,7 +84,8 @@ struct HeadParser {
         guard let colon = line.firstIndex(of: .colon), colon > 0 else {
             return .invalid(.invalidResponse, "a field line has no name")
         }
-        guard fields.count < limits.fieldCount else {
+        // More would not fit into `HTTPFields`.
+        guard fields.count < min(limits.fieldCount, 60_000) else {
             return .invalid(.responseHeadTooLarge, "there are more than \(limits.fieldCount) fields")
         }
         guard let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon])) else {

@@ -139,9 +139,10 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     // MARK: The engine
 
     private func engine() throws -> UnsafeMutableRawPointer {
+        guard !isClosed else { throw CurlewError(.sessionInvalidated, "the session has ended") }
         if let raw { return raw }
-        guard !isClosed, let made = curl_multi_init() else {
-            throw CurlewError(isClosed ? .sessionInvalidated : .resourcesExhausted, "no multi handle")
+        guard let made = curl_multi_init() else {
+            throw CurlewError(.resourcesExhausted, "no memory for a multi handle")
         }
         raw = made
         let own = Unmanaged.passUnretained(self).toOpaque()
@@ -150,10 +151,10 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         try check(curlew_multi_set_timer(made, EngineCallbacks.timer))
         try check(curlew_multi_set_pointer(made, CURLMOPT_TIMERDATA, own))
         try check(curlew_multi_set_long(made, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAXCONNECTS, limits.idle))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, limits.perHost)))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAX_TOTAL_CONNECTIONS, max(0, limits.total)))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAXCONNECTS, max(1, limits.idle)))
+        try check(curlew_multi_set_long(made, CURLMOPT_MAX_CONCURRENT_STREAMS, max(1, limits.streamsPerConnection)))
         return made
     }
 
@@ -180,8 +181,11 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     // MARK: Sockets
 
+    /// Whether the connection is still one of ours.
+    func knows(_ connection: Connection) -> Bool { connections[connection.descriptor] === connection }
+
     func opened(_ descriptor: Int32) {
-        if connections[descriptor] != nil { closing(descriptor) }
+        closing(descriptor)
         let connection = Connection(descriptor: descriptor, isTracked: true, multi: self)
         connections[descriptor] = connection
         unnamed[descriptor] = connection
@@ -226,14 +230,15 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     func candidates(localPort: Int32, for easy: EasyHandle) -> [Connection] {
         let port = max(0, localPort)
         let newest = easy.lastConnection.flatMap { $0.port == nil && $0.isTracked && $0.localPort == port ? $0 : nil }
-        if newest == nil, let known = named[port] { return known }
-        if let connection = newest ?? unnamed.values.first(where: { $0.localPort == port }) {
+        // Port 0 stands for every Unix socket, new ones too.
+        if newest == nil, port != 0, let known = named[port] { return known }
+        if let connection = newest ?? unnamed.values.first(where: { $0.localPort == port && $0.isOpen }) {
             unnamed[connection.descriptor] = nil
             connection.port = port
             named[port, default: []].append(connection)
             return [connection]
         }
-        return []
+        return named[port] ?? []
     }
 
     // MARK: Ends
@@ -241,21 +246,17 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// After a time without any transfer the engine is let go, and with it every idle connection.
     private func scheduleIdleEnd() {
         idleSince = core.now
-        guard limits.idleLifetime > .zero else { return }
         if idleTimer.owner == nil { idleTimer.owner = self }
         guard idleTimer.deadline == .distantFuture else { return }
-        core.timers.set(idleTimer, to: idleSince.advanced(byLimit: limits.idleLifetime))
+        core.timers.set(idleTimer, to: idleEnd)
     }
 
     fileprivate func idleTimerFired() {
         guard active.isEmpty, !isClosed else { return }
-        let end = idleSince.advanced(byLimit: limits.idleLifetime)
-        if end <= core.now {
-            closeIdleConnections()
-        } else {
-            core.timers.set(idleTimer, to: end)
-        }
+        if idleEnd <= core.now { closeIdleConnections() } else { core.timers.set(idleTimer, to: idleEnd) }
     }
+
+    private var idleEnd: Instant { idleSince.advanced(by: max(0, limits.idleLifetime.nanosecondsClamped)) }
 
     /// Closes every connection, if none is in use.
     func closeIdleConnections() {

@@ -18,11 +18,17 @@ struct RequestCheck {
         guard request.method != .connect else {
             throw CurlewError(.invalidRequest, "CONNECT is for proxies, and they are the transport's")
         }
+        guard request.method != .head || request.body.isNone else {
+            throw CurlewError(.invalidRequest, "a HEAD has no body")
+        }
         contentLength = try request.body.lengthNow()
         try takeExpectation(request)
         try takeFields(request)
         try takeTrailers(request)
         if !request.body.isNone, contentLength == nil { try append(line: "Transfer-Encoding: chunked") }
+        if request.body.isNone, Self.usuallyWithContent.contains(request.method) {
+            try append(line: "Content-Length: 0")
+        }
     }
 
     private mutating func takeExpectation(_ request: Request) throws {
@@ -96,7 +102,7 @@ struct RequestCheck {
             guard !Self.forbiddenTrailers.contains(field.name) else {
                 throw CurlewError(.invalidRequest, "\(field.name.rawName) may not stand in a trailer")
             }
-            try list.append(field)
+            try list.append(field, isTrailer: true)
         }
         trailers = list
         contentLength = nil
@@ -129,6 +135,8 @@ struct RequestCheck {
         guard isValid else { throw CurlewError(.invalidRequest, "the Host field is not a host and port") }
     }
 
+    /// Methods that say so when they come without content (RFC 9110 §8.6).
+    private static let usuallyWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch]
     private static let hostName = HTTPField.Name("Host")!
     private static let http2Settings = HTTPField.Name("HTTP2-Settings")!
     /// Fields that must be known before the body (RFC 9110 §6.5.1).

@@ -69,7 +69,7 @@ extension Transfer {
         switch refusal {
         case .strayInput, .expectation, .connectionKind:
             // Nothing was sent that could have been acted on.
-            return !hasSource
+            return !hasSource || request.body.isReplayable
         case .resend:
             guard request.method.isIdempotent, head == nil, !parser.hasBegun else { return false }
             return !hasSource || request.body.isReplayable

@@ -99,7 +99,7 @@ extension Transfer {
     /// libcurl hands bodies over in pieces of 16 KiB: room for what one reading of the socket may bring.
     private func fillingCapacity(for count: Int) -> Int {
         guard count >= Int(CURL_MAX_WRITE_SIZE) || receivedBody > 0 else { return count }
-        let chunk = request.options.values.readBufferSize
+        let chunk = request.options.values.clampedReadBufferSize
         guard let length = parser.framing.contentLength else { return chunk }
         return Int(min(Int64(chunk), max(Int64(count), length - receivedBody))) + Int(CURL_MAX_WRITE_SIZE)
     }
@@ -111,6 +111,7 @@ extension Transfer {
         }
         let chunk = filling
         filling = []
-        channel.append(chunk)
+        // Not at once: this may be inside one of libcurl's callbacks.
+        if channel.append(chunk) { multi.core.execute { self.readerMadeRoom() } }
     }
 }

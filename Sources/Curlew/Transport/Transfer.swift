@@ -64,6 +64,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         static let suspended = Holds(rawValue: 4)
     }
     var holds: Holds = []
+    /// Whether somebody has the response.
+    var isClaimed = false {
+        didSet { rearm() }
+    }
 
     // How attempts ended.
     /// Set in a callback that must fail the attempt; it wins over what libcurl makes of it.
@@ -119,6 +123,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     func beginAttempt() {
         stage = .connecting
+        // libcurl does not ask for a body without bytes.
+        isBodySent = request.hasBody && request.contentLength == 0
         do {
             try multi.begin(self)
             multi.core.timers.set(self, to: totalDeadline)
@@ -162,7 +168,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// The idle clock stands still until a connection is there, and while the reader or the user holds the bytes back.
     private var currentIdleDeadline: Instant {
         let isExchanging = stage == .exchanging || stage == .receiving
-        guard isExchanging, holds.isDisjoint(with: [.reader, .suspended]) else { return .distantFuture }
+        // A body that nobody has asked for has no reader to wait for.
+        let exempting: Holds = isClaimed ? [.reader, .suspended] : .suspended
+        guard isExchanging, holds.isDisjoint(with: exempting) else { return .distantFuture }
         return lastActivity.advanced(byLimit: request.timeouts.idle)
     }
 
@@ -201,7 +209,11 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if !holds.isDisjoint(with: [.reader, .suspended]) { mask |= CURLPAUSE_RECV }
         if !holds.isDisjoint(with: [.body, .suspended]) { mask |= CURLPAUSE_SEND }
         rearm()
-        curl_easy_pause(easy.raw, mask)
         multi.haveNews()
+        // Letting go delivers what libcurl had kept, and so may end in one of our refusals.
+        let result = curl_easy_pause(easy.raw, mask)
+        if result != CURLE_OK, result != CURLE_BAD_FUNCTION_ARGUMENT {
+            fail(failure ?? CurlewError(ErrorCode(result), String(cString: curl_easy_strerror(result))))
+        }
     }
 }

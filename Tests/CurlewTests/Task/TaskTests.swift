@@ -156,6 +156,39 @@ struct TaskTests {
         await server.shutdown()
     }
 
+    @Test("a buffer smaller than one reading of the socket holds up no eager reader", arguments: [1, 16, 64])
+    func smallBuffer(_ kibibytes: Int) async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) }
+        let session = try makeSession { $0.bodyBufferSize = .kibibytes(kibibytes) }
+        #expect(try await session.fetch(server.url()).count == 4 << 20)
+        await server.shutdown()
+    }
+
+    @Test("a task whose response nobody asks for is let go, and ends when its body stops moving")
+    func unclaimed() async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(body: request.path == "/big" ? .pattern(count: 64 << 20) : "small")
+        }
+        let session = try makeSession {
+            $0.timeouts.idle = .milliseconds(200)
+            $0.bodyBufferSize = .kibibytes(64)
+        }
+        let actor = try #require(session.session)
+        for path in ["/small", "/big"] {
+            weak var task: TaskActor?
+            func run() async throws {
+                let made = try actor.dataTask(Request(.get, server.url(path)))
+                made.resume()
+                task = made
+                for await progress in made.progress where progress.isFinished {}
+                #expect(await made.state == (path == "/big" ? .failed : .completed))
+            }
+            try await run()
+            while task != nil { await Task.yield() }
+        }
+        await server.shutdown()
+    }
+
     @Test("64 MiB are streamed in bounded pieces, and every byte is right")
     func stream() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 64 << 20)) }

@@ -143,23 +143,6 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("RST_STREAM with NO_ERROR before the end of a body without a length is no success")
-    func resetWithoutError() async throws {
-        expectFailure(
-            try await run { connection, stream in
-                try await connection.write(
-                    .response(stream: stream, status: 200),
-                    .data(stream: stream, Array("hello".utf8)),
-                    .resetStream(stream, .noError)
-                )
-                try await connection.closed
-            },
-            .http2Failed,
-            .responseTruncated,
-            .connectionLost
-        )
-    }
-
     @Test("a refused stream is asked again on another connection")
     func refused() async throws {
         let result = try await run { connection, stream in

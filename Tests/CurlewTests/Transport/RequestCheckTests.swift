@@ -47,6 +47,14 @@ struct RequestCheckTests {
         await server.shutdown()
     }
 
+    @Test("a HEAD with a body is refused")
+    func headWithBody() async throws {
+        let error = await curlewError {
+            _ = try await makeSession().send(.head, "http://127.0.0.1:1/", body: .bytes([1]))
+        }
+        #expect(error?.code == .invalidRequest)
+    }
+
     @Test("fields that are the transport's to set are refused, a Content-Length that agrees is sent once")
     func framingFields() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
@@ -86,8 +94,10 @@ struct RequestCheckTests {
             head.contains("x-Second: 2\r\nX-First:\r\nx-Second: again\r\nAuthorization: Basic dXNlcjpzQGNyZXQ=\r\n"))
         #expect(head.contains("\r\nHost: 127.0.0.1:\(server.port)\r\n"))
         #expect(try URI(url).description.contains("cret") == false)
-        let error = await curlewError { _ = try await makeSession().get("http://user:secret@/") }
-        #expect(error?.description.contains("secret") == false)
+        for bad in ["http://user:secret@/", "https:/user:secret@host/", "us_er:secret@host", "1u:secret@h"] {
+            let error = await curlewError { _ = try await makeSession().get(bad) }
+            #expect(error?.description.contains("secret") == false)
+        }
     }
 
     @Test(

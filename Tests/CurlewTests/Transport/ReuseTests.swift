@@ -121,6 +121,30 @@ struct ReuseTests {
         #expect(error?.code == .connectionLost || error?.code == .bodyNotReplayable)
     }
 
+    @Test("a body without bytes, and a HEAD after it, keep the connection")
+    func emptyBody() async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(fields: [.allow: request.fields[.contentLength] ?? "none"], body: "ok")
+        }
+        let session = try makeSession()
+        for _ in 0..<2 {
+            let posted = try await session.post(server.url(), body: .bytes([]))
+            #expect(posted.fields[.allow] == "0")
+            _ = try await posted.body.collect(upTo: 10)
+            let bare = try await session.put(server.url(), body: .none)
+            #expect(bare.fields[.allow] == "0")
+            _ = try await bare.body.collect(upTo: 10)
+            let uploaded = try await session.post(server.url(), body: .bytes([1]))
+            _ = try await uploaded.body.collect(upTo: 10)
+            let head = try await session.head(server.url())
+            #expect(head.fields[.allow] == "none")
+            #expect(try await head.body.collect(upTo: 10) == [])
+        }
+        for method in ["POST", "PUT", "POST", "HEAD"] { #expect(await server.takeRequest()?.method.rawValue == method) }
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
     @Test("connections that were idle for their lifetime are closed")
     func idleLifetime() async throws {
         let server = try await RawServer.start { connection in
