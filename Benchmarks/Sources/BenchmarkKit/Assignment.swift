@@ -57,4 +57,6 @@ public struct Assignment: Sendable {
 }
 
 /// A command line that cannot be used.
-public struct UsageError: Error {}
+public struct UsageError: Error {
+    public init() {}
+}

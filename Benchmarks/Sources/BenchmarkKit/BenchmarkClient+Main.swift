@@ -2,19 +2,26 @@ internal import Glibc
 
 extension BenchmarkClient {
     /// The whole program of a client: reads the arguments, warms up, measures and prints one line of JSON.
-    @concurrent public static func main() async {
+    ///
+    /// It is not `async`: the main thread of an asynchronous program ends itself, and valgrind 3.19 breaks down over that.
+    public static func main() {
+        Task.detached { exit(await run()) }
+        while true { pause() }
+    }
+
+    private static func run() async -> Int32 {
         do {
             let assignment = try Assignment(Array(CommandLine.arguments.dropFirst()))
             let client = try Self(assignment)
             let tally = try await client.measure(assignment)
             try await client.shutdown()
-            exit(tally.errors == 0 ? 0 : 3)
+            return tally.errors == 0 ? 0 : 3
         } catch is UsageError {
             complain(Assignment.usage)
-            exit(2)
+            return 2
         } catch {
             complain(String(reflecting: error))
-            exit(1)
+            return 1
         }
     }
 
