@@ -1,24 +1,30 @@
-# Benchmarks, to be included by the Makefile at the root of the package.
+# Benchmarks, included by the Makefile at the root of the package.
 #
 #   make bench [ONLY=workload,…] [CLIENTS=raw,curlew,…] [ROUNDS=5] [QUICK=1] [BENCH_OUTPUT=file]
 #   make bench-instructions [TOLERANCE=percent]
 
 BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
-BENCHMARKS_BUILD := $(BENCHMARKS)/.build
 BENCH_OUTPUT ?= $(BENCHMARKS)/bench.json
 
-.PHONY: bench bench-build bench-instructions
+SWIFT ?= swift
+BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
+	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-bench-build:
-	swift build --configuration release --package-path $(BENCHMARKS) --scratch-path $(BENCHMARKS_BUILD)
+.PHONY: bench bench-instructions bench-build-all bench-build-two
 
-bench: bench-build
-	$(BENCHMARKS)/bench --programs $(BENCHMARKS_BUILD)/release --output $(BENCH_OUTPUT) \
+bench-build-two: setup
+	$(BENCH_BUILD) bench-server
+	$(BENCH_BUILD) bench-raw
+	$(BENCH_BUILD) bench-curlew
+
+bench-build-all: bench-build-two
+	$(BENCH_BUILD) bench-ahc
+	$(BENCH_BUILD) bench-urlsession
+
+bench: bench-build-all ## Measures Curlew against its peers; ONLY=workload, ROUNDS=n, QUICK=1
+	$(BENCHMARKS)/bench --output $(BENCH_OUTPUT) \
 		$(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick)
 
-bench-instructions:
-	swift build --configuration release --package-path $(BENCHMARKS) --scratch-path $(BENCHMARKS_BUILD) --product bench-raw
-	swift build --configuration release --package-path $(BENCHMARKS) --scratch-path $(BENCHMARKS_BUILD) --product bench-curlew
-	swift build --configuration release --package-path $(BENCHMARKS) --scratch-path $(BENCHMARKS_BUILD) --product bench-server
-	$(BENCHMARKS)/bench-instructions --programs $(BENCHMARKS_BUILD)/release $(if $(TOLERANCE),--tolerance $(TOLERANCE))
+bench-instructions: bench-build-two ## Compares the instructions of a small GET with the baseline
+	$(BENCHMARKS)/bench-instructions $(if $(TOLERANCE),--tolerance $(TOLERANCE))

@@ -11,6 +11,9 @@ from driver.workloads import Workload
 # No run takes so long unless something hangs.
 TIME_LIMIT_SECONDS = 300
 
+# What a client ends with that has printed its figures, errors among them.
+SOME_REQUESTS_FAILED = 3
+
 
 @dataclass(frozen=True)
 class Run:
@@ -54,10 +57,12 @@ def run(stage: Stage, client: str, workload: Workload, requests: int) -> Run:
         return Run(requests, requests)
     if ended.stderr:
         complain(client, workload, ended.stderr.strip()[:500])
+    if ended.returncode not in (0, SOME_REQUESTS_FAILED):
+        complain(client, workload, f"ended with {ended.returncode}")
     try:
         figures = json.loads(ended.stdout)
     except json.JSONDecodeError:
-        complain(client, workload, f"ended with {ended.returncode} and no figures")
+        complain(client, workload, "printed no figures")
         return Run(requests, requests)
     return Run(**{name: figures[name] for name in Run.__dataclass_fields__})
 

@@ -1,15 +1,10 @@
 internal import AsyncHTTPClient
 internal import BenchmarkKit
+internal import FoundationEssentials
 internal import NIOCore
 internal import NIOFoundationEssentialsCompat
 internal import NIOHTTP1
 internal import NIOSSL
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
 
 /// async-http-client with its `async` interface, on the event loops that it takes by default.
 @main

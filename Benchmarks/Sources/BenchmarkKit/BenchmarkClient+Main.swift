@@ -72,6 +72,8 @@ extension BenchmarkClient {
             "\"bytes\":\(tally.bytes)",
         ]
         print("{\(members.joined(separator: ","))}")
+        // The figures shall not be lost if the client breaks down while it ends.
+        fflush(nil)
     }
 
     private static func complain(_ text: String) {
