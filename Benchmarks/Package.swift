@@ -1,0 +1,56 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+    name: "curlew-benchmarks",
+    products: [
+        .executable(name: "bench-curlew", targets: ["CurlewClient"]),
+        .executable(name: "bench-ahc", targets: ["AsyncHTTPClientClient"]),
+        .executable(name: "bench-urlsession", targets: ["URLSessionClient"]),
+        .executable(name: "bench-raw", targets: ["RawClient"]),
+        .executable(name: "bench-server", targets: ["Server"]),
+    ],
+    dependencies: [
+        .package(name: "curlew", path: ".."),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    ],
+    targets: [
+        .target(name: "BenchmarkKit", swiftSettings: settings),
+        .executableTarget(
+            name: "CurlewClient",
+            dependencies: ["BenchmarkKit",
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "AsyncHTTPClientClient",
+            dependencies: [
+                "BenchmarkKit",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOFoundationEssentialsCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(name: "URLSessionClient", dependencies: ["BenchmarkKit"], swiftSettings: settings),
+        .executableTarget(name: "RawClient", linkerSettings: [.linkedLibrary("curl")]),
+        .executableTarget(name: "Server"),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,36 @@
+internal import Glibc
+
+/// What the process has used up to a moment.
+struct Usage {
+    /// Seconds since some moment in the past.
+    let wallSeconds: Double
+    /// Seconds of processor time, user and system, of all threads.
+    let processorSeconds: Double
+
+    static func now() -> Usage {
+        var clock = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &clock)
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return Usage(
+            wallSeconds: Double(clock.tv_sec) + Double(clock.tv_nsec) / 1e9,
+            processorSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        )
+    }
+
+    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+
+    /// The most memory that the process has had resident, in bytes. `ru_maxrss` would not do: it survives `exec`, so that
+    /// a small program shows the size of the one that started it.
+    static func peakResidentBytes() -> Int {
+        guard let file = fopen("/proc/self/status", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        var kibibytes = 0
+        while fgets(&line, Int32(line.count), file) != nil {
+            guard strncmp(line, "VmHWM:", 6) == 0 else { continue }
+            kibibytes = line.withUnsafeBufferPointer { strtol($0.baseAddress! + 6, nil, 10) }
+        }
+        return kibibytes * 1024
+    }
+}

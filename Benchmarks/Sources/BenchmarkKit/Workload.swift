@@ -1,0 +1,16 @@
+/// What one request of a run does.
+public enum Workload: String, Sendable, CaseIterable {
+    /// Fetches a body and counts its bytes.
+    case get
+    /// The same, by a caller that runs on the client's own loop.
+    case getOnLoop = "get-on-loop"
+    /// Fetches JSON and decodes it to a ``Catalogue``.
+    case json
+    /// Fetches a large body chunk by chunk, without keeping it.
+    case stream
+    /// Sends a file.
+    case upload
+
+    /// Whether one request is long enough that starting up does not matter.
+    var isLarge: Bool { self == .stream || self == .upload }
+}

@@ -1,0 +1,24 @@
+// What one run is asked to do, as read from the arguments; the same arguments as those of the other clients.
+#ifndef ASSIGNMENT_H
+#define ASSIGNMENT_H
+
+#include <stdbool.h>
+
+enum workload { workload_get, workload_json, workload_stream, workload_upload };
+
+struct assignment {
+    enum workload workload;
+    const char *workload_name;
+    const char *url;
+    long requests;
+    long concurrency;
+    long connections;
+    long warm_up;
+    const char *anchors_path;
+    const char *file_path;
+};
+
+// Reads the arguments. Returns false for a command line that cannot be used.
+bool assignment_read(struct assignment *assignment, int count, char **arguments);
+
+#endif

@@ -1,0 +1,30 @@
+# Benchmarks, included by the Makefile at the root of the package.
+#
+#   make bench [ONLY=workload,…] [CLIENTS=raw,curlew,…] [ROUNDS=5] [QUICK=1] [BENCH_OUTPUT=file]
+#   make bench-instructions [TOLERANCE=percent]
+
+BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+BENCH_OUTPUT ?= $(BENCHMARKS)/bench.json
+
+SWIFT ?= swift
+BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
+	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
+
+.PHONY: bench bench-instructions bench-build-all bench-build-two
+
+bench-build-two: setup
+	$(BENCH_BUILD) bench-server
+	$(BENCH_BUILD) bench-raw
+	$(BENCH_BUILD) bench-curlew
+
+bench-build-all: bench-build-two
+	$(BENCH_BUILD) bench-ahc
+	$(BENCH_BUILD) bench-urlsession
+
+bench: bench-build-all ## Measures Curlew against its peers; ONLY=workload, ROUNDS=n, QUICK=1
+	$(BENCHMARKS)/bench --output $(BENCH_OUTPUT) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick)
+
+bench-instructions: bench-build-two ## Compares the instructions of a small GET with the baseline
+	$(BENCHMARKS)/bench-instructions $(if $(TOLERANCE),--tolerance $(TOLERANCE))

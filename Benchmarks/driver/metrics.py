@@ -1,0 +1,29 @@
+"""What is made of the runs."""
+
+import statistics
+from collections.abc import Callable
+
+from driver.client import Run
+from driver.workloads import Workload
+
+Figure = Callable[[Run], float]
+
+OF_REQUESTS: dict[str, Figure] = {
+    "requests/s": lambda run: run.requests / run.wall_seconds,
+    "cpu us/request": lambda run: run.cpu_seconds * 1e6 / run.requests,
+}
+
+OF_BYTES: dict[str, Figure] = {
+    "MB/s": lambda run: run.bytes / 1e6 / run.wall_seconds,
+    "cpu s/GB": lambda run: run.cpu_seconds * 1e9 / run.bytes,
+}
+
+OF_ALL: dict[str, Figure] = {"peak RSS MB": lambda run: run.peak_rss_bytes / 1e6}
+
+
+def medians(workload: Workload, runs: list[Run]) -> dict[str, float]:
+    """The median of every metric. Errors alone are the most of any run: a median would hide a bad one."""
+    figures = (OF_BYTES if workload.is_large else OF_REQUESTS) | OF_ALL
+    complete = [run for run in runs if run.is_complete]
+    found = {name: statistics.median(map(figure, complete)) for name, figure in figures.items() if complete}
+    return found | {"errors": max(run.errors for run in runs)}

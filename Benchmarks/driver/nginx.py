@@ -1,0 +1,121 @@
+"""nginx with a configuration, a folder and ports of its own."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from driver.processes import start, stop
+
+# One worker: a client that keeps one processor busy finds the other one free for the server.
+CONFIGURATION = """
+daemon off;
+{user}
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log warn;
+events {{ worker_connections 20000; }}
+http {{
+    access_log off;
+    types {{ }}
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_timeout 600;
+    keepalive_requests 1000000000;
+    http2_max_concurrent_streams 128;
+    open_file_cache max=16 inactive=600;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_certificate {folder}/server.pem;
+    ssl_certificate_key {folder}/server.key;
+    # Every handshake is a whole one, whether or not a client would resume a session.
+    ssl_session_cache off;
+    ssl_session_tickets off;
+    client_body_temp_path {folder}/client;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{plain} backlog=4096;
+        root {folder}/root;
+        location = /small {{ return 200 "{small}"; }}
+    }}
+    # Closes the connection after each answer, so that every request needs a new one.
+    server {{
+        listen 127.0.0.1:{tls} ssl backlog=4096;
+        keepalive_timeout 0;
+        location = /small {{ return 200 "{small}"; }}
+    }}
+    # Refuses whoever has not agreed to HTTP/2.
+    server {{
+        listen 127.0.0.1:{http2} ssl http2;
+        if ($server_protocol != "HTTP/2.0") {{ return 426; }}
+        location = /small {{ return 200 "{small}"; }}
+    }}
+}}
+"""
+
+SMALL_BODY = "0123456789abcdef" * 4
+
+
+class Nginx:
+    """A server that lives as long as the `with` block."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.ports: dict[str, int] = {}
+        self.process: subprocess.Popen | None = None
+
+    def __enter__(self) -> "Nginx":
+        for _ in range(3):
+            self.begin()
+            if self.is_ready():
+                return self
+            stop(self.process)
+        log = self.folder / "error.log"
+        raise SystemExit("nginx does not start\n" + (log.read_text() if log.exists() else ""))
+
+    def __exit__(self, *_) -> None:
+        stop(self.process)
+
+    def begin(self) -> None:
+        self.ports = dict(zip(("plain", "tls", "http2"), free_ports(3)))
+        user = "user root;" if os.geteuid() == 0 else ""
+        file = self.folder / "nginx.conf"
+        file.write_text(CONFIGURATION.format(folder=self.folder, user=user, small=SMALL_BODY, **self.ports))
+        command = [find_nginx(), "-e", str(self.folder / "error.log"), "-p", str(self.folder), "-c", str(file)]
+        self.process = start(command)
+
+    def is_ready(self) -> bool:
+        for _ in range(100):
+            if self.process.poll() is not None:
+                return False
+            try:
+                for port in self.ports.values():
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                return True
+            except OSError:
+                time.sleep(0.05)
+        return False
+
+
+def find_nginx() -> str:
+    found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if not found:
+        raise SystemExit("nginx is needed; it is a package of its own on every distribution")
+    return found
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on at this moment."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports

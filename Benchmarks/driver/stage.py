@@ -1,0 +1,55 @@
+"""Everything that the clients talk to, under one temporary folder."""
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+from driver import certificates, documents
+from driver.nginx import Nginx
+from driver.slow_server import SlowServer
+from driver.workloads import SLOW_SERVER_MILLISECONDS
+
+
+class Stage(contextlib.ExitStack):
+    """The servers, their files and their addresses, for as long as the `with` block lasts."""
+
+    def __init__(self, programs: Path):
+        super().__init__()
+        self.programs = programs
+
+    def __enter__(self) -> "Stage":
+        super().__enter__()
+        try:
+            self.begin()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def begin(self) -> None:
+        self.folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="curlew-bench-")))
+        root = self.folder / "root"
+        root.mkdir()
+        documents.make(root)
+        certificates.make(self.folder)
+        ports = self.enter_context(Nginx(self.folder)).ports
+        slow = self.enter_context(SlowServer(self.programs / "bench-server", SLOW_SERVER_MILLISECONDS)).port
+        plain = f"http://127.0.0.1:{ports['plain']}"
+        self.urls = {
+            "small": f"{plain}/small",
+            "small-tls": f"https://127.0.0.1:{ports['tls']}/small",
+            "small-http2": f"https://127.0.0.1:{ports['http2']}/small",
+            "json-1k": f"{plain}/json-1k",
+            "json-100k": f"{plain}/json-100k",
+            "large": f"{plain}/large",
+            "slow": f"http://127.0.0.1:{slow}/",
+            "sink": f"http://127.0.0.1:{slow}/",
+        }
+
+    @property
+    def anchors(self) -> Path:
+        return self.folder / "authority.pem"
+
+    @property
+    def upload(self) -> Path:
+        return self.folder / "root" / "large"

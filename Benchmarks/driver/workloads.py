@@ -1,0 +1,68 @@
+"""What is measured: which request, how often, how many in flight, by whom."""
+
+from dataclasses import dataclass
+
+CLIENTS = ("raw", "curlew", "ahc", "urlsession")
+
+# URLSession makes a tenth of the requests of the others a second; a tenth of the requests is as good a sample of it.
+SHARES = {"urlsession": 0.1}
+
+# swift-corelibs-foundation has no way to name the certificates to trust.
+WITHOUT_TLS_ANCHORS = ("raw", "curlew", "ahc")
+
+# The slow server answers after so long: long enough for 10,000 requests to be waiting at once.
+SLOW_SERVER_MILLISECONDS = 5000
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One row of the table for each client."""
+
+    name: str
+    # What the client is told to do, and where.
+    kind: str
+    target: str
+    requests: int
+    concurrency: int
+    # Connections to the host; as many as requests in flight unless said otherwise.
+    connections: int | None = None
+    warm_up: int | None = None
+    clients: tuple[str, ...] = CLIENTS
+    # The workload that the ratios are taken against, where it is not this one.
+    compared_with: str | None = None
+    # Large bodies are counted in bytes, all else in requests.
+    is_large: bool = False
+    # Whether a quick run may make fewer requests.
+    shrinks: bool = True
+
+    def requests_by(self, client: str, quick: bool) -> int:
+        """How many requests a client makes in one run."""
+        count = self.requests
+        if self.shrinks:
+            count = count * SHARES.get(client, 1) * (0.1 if quick else 1)
+        return max(int(count), 1 if self.is_large else self.concurrency)
+
+
+WORKLOADS = (
+    Workload("small-get-1", "get", "small", 20_000, 1),
+    Workload("small-get-64", "get", "small", 80_000, 64),
+    Workload("small-get-1000", "get", "small", 60_000, 1000),
+    Workload(
+        "small-get-1-on-loop", "get-on-loop", "small", 20_000, 1, clients=("curlew",), compared_with="small-get-1"),
+    Workload("http2-64", "get", "small-http2", 60_000, 64, connections=1, clients=WITHOUT_TLS_ANCHORS),
+    Workload("tls-each-request", "get", "small-tls", 3_000, 8, clients=WITHOUT_TLS_ANCHORS),
+    Workload("json-1k", "json", "json-1k", 50_000, 64),
+    Workload("json-100k", "json", "json-100k", 4_000, 16),
+    Workload("stream-down", "stream", "large", 1, 1, is_large=True, shrinks=False),
+    Workload("upload", "upload", "sink", 1, 1, is_large=True, shrinks=False),
+    Workload("slow-server-10000", "get", "slow", 10_000, 10_000, warm_up=0, shrinks=False),
+)
+
+
+def named(names: list[str]) -> list[Workload]:
+    """The workloads of these names, in the order of the table; all of them for no name."""
+    unknown = set(names) - {workload.name for workload in WORKLOADS}
+    if unknown:
+        known = ", ".join(workload.name for workload in WORKLOADS)
+        raise SystemExit(f"no such workload: {', '.join(sorted(unknown))}\nthere are: {known}")
+    return [workload for workload in WORKLOADS if not names or workload.name in names]
