@@ -20,7 +20,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +30,9 @@ setup: ## Installs the missing Debian packages
 
 demo: setup ## Real HTTP over real sockets; URL=https://… fetches that instead
 	$(SWIFT) run -c release $(SWIFTFLAGS) --package-path Examples curlew $${URL:+"$$URL"}
+
+examples: setup ## Builds the examples
+	$(SWIFT) build $(SWIFTFLAGS) --package-path Examples
 
 test: setup ## Runs the tests; FILTER=… chooses
 	$(TEST)
