@@ -30,7 +30,7 @@ struct ProcessResources {
     func beyond(_ before: ProcessResources) -> [String] {
         let descriptors = self.descriptors.filter { before.descriptors[$0.key] != $0.value }
         // Reading the list takes a descriptor itself, which is gone by now.
-        let open = descriptors.filter { self.stillOpen($0.key, $0.value) }
+        let open = descriptors.filter { self.stillOpen($0.key, $0.value) && !Self.isSanitizers($0.value) }
         // Dispatch makes one timer a clock when a task first sleeps by it, and keeps it: three are nobody's leak.
         let timers = open.filter { $0.value == "anon_inode:[timerfd]" }
         let files = open.filter { timers.count > 3 || timers[$0.key] == nil }
@@ -42,6 +42,11 @@ struct ProcessResources {
         let workers = threads.count - named.count
         let spare = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 4
         return (files + named + (workers > spare ? ["\(workers) threads"] : [])).sorted()
+    }
+
+    /// ThreadSanitizer speaks to its symbolizer through pipes, which it opens when it first has something to look up.
+    private static func isSanitizers(_ target: String) -> Bool {
+        target.hasPrefix("pipe:") && dlsym(nil, "__tsan_acquire") != nil
     }
 
     private func stillOpen(_ descriptor: String, _ target: String) -> Bool {
