@@ -16,6 +16,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, Sendable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted``.
     public init(name: String = "curlew-loop") throws {
         core = try LoopCore(name: name)
+        core.taskExecutor = asUnownedTaskExecutor()
     }
 
     deinit { core.stop() }
@@ -32,7 +33,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, Sendable {
 
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { core.asUnownedSerialExecutor() }
 
-    public func asUnownedTaskExecutor() -> UnownedTaskExecutor { core.asUnownedTaskExecutor() }
+    /// The loop itself, not its core: the runtime keeps the executor that it is given, and lets go of the one that this
+    /// names.
+    public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     /// Whether the caller is on the loop's thread.
     public func isIsolatingCurrentContext() -> Bool? { core.isCurrent }

@@ -7,7 +7,7 @@ internal import Glibc
 /// gone, no multi handle is attached and no work is left.
 ///
 /// `@unchecked Sendable`: what several threads touch is under `lock`; the rest belongs to the loop's thread.
-final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
+final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// At most so much work runs before sockets are looked at again, and so many sockets before work is.
     static let batchLimit = 256
 
@@ -18,6 +18,9 @@ final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private var isStopping = false
     private var attachments = 0
     private var thread = pthread_t()
+
+    /// Who the loop is to tasks that prefer it: a name, never followed. Set once, before the first job.
+    var taskExecutor: UnownedTaskExecutor?
 
     // Of the loop's thread alone.
     private var backlog: [LoopWork] = []
@@ -76,8 +79,6 @@ final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
     }
 
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-
-    func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
@@ -139,7 +140,12 @@ final class LoopCore: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private func perform(_ work: LoopWork) {
         switch work {
         case .job(let job):
-            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            let serial = asUnownedSerialExecutor()
+            if let taskExecutor {
+                job.runSynchronously(isolatedTo: serial, taskExecutor: taskExecutor)
+            } else {
+                job.runSynchronously(on: serial)
+            }
         case .block(let block): block()
         }
     }

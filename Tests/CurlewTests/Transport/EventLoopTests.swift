@@ -38,6 +38,24 @@ struct EventLoopTests {
         while core != nil { await Task.yield() }
     }
 
+    @Test("tasks that prefer it keep it, and let it go")
+    func preferred() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        weak var core: LoopCore?
+        func run() async throws {
+            let loop = try EventLoop(name: "curlew-preferred")
+            core = loop.core
+            let session = try HTTPSession(eventLoops: [loop])
+            for _ in 0..<50 {
+                let task = Task(executorPreference: loop) { try await session.fetch(server.url()) }
+                #expect(try await task.value == Array("ok".utf8))
+            }
+        }
+        try await run()
+        while core != nil { await Task.yield() }
+        await server.shutdown()
+    }
+
     @Test("an actor on the loop runs there")
     func executor() async throws {
         let loop = try EventLoop()
