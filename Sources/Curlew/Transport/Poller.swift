@@ -64,10 +64,12 @@ final class Poller: @unchecked Sendable {
 
     /// Waits so many milliseconds at most (-1: for ever) and calls the handlers of the sockets that are ready.
     /// - Parameter afterWaiting: Called between the two.
-    func poll(timeout: Int32, afterWaiting: () -> Void) {
+    /// - Returns: How many were ready.
+    @discardableResult
+    func poll(timeout: Int32, afterWaiting: () -> Void) -> Int {
         let count = epoll_wait(epoll, ready, Int32(LoopCore.batchLimit), timeout)
         afterWaiting()
-        guard count > 0 else { return }
+        guard count > 0 else { return 0 }
         for index in 0..<Int(count) {
             let token = curlew_epoll_token(ready + index)
             if token == Self.wakeToken {
@@ -77,6 +79,7 @@ final class Poller: @unchecked Sendable {
                 deliver(descriptor: Int32(truncatingIfNeeded: token), token: token, events: ready[index].events)
             }
         }
+        return Int(count)
     }
 
     private func deliver(descriptor: Int32, token: UInt64, events: UInt32) {
