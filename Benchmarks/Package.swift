@@ -29,7 +29,8 @@ let package = Package(
         .target(name: "BenchmarkKit", swiftSettings: settings),
         .executableTarget(
             name: "CurlewClient",
-            dependencies: ["BenchmarkKit",
+            dependencies: [
+                "BenchmarkKit",
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
