@@ -12,6 +12,13 @@ def die_with_parent() -> None:
     C_LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def take_signals() -> None:
+    """Ends on both signals as on Ctrl-C, even where the shell has them ignored: servers are stopped and their folder is
+    removed on the way out."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+
+
 def start(command: list[str], **options) -> subprocess.Popen:
     """Starts a server in a process group of its own, so that Ctrl-C reaches the driver first."""
     return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_parent, **options)

@@ -27,6 +27,8 @@ class Stage(contextlib.ExitStack):
         return self
 
     def begin(self) -> None:
+        if not (self.programs / "bench-server").exists():
+            raise SystemExit(f"the clients are not built in {self.programs}; `make bench` does that")
         self.folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="curlew-bench-")))
         root = self.folder / "root"
         root.mkdir()

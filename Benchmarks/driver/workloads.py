@@ -61,8 +61,17 @@ WORKLOADS = (
 
 def named(names: list[str]) -> list[Workload]:
     """The workloads of these names, in the order of the table; all of them for no name."""
-    unknown = set(names) - {workload.name for workload in WORKLOADS}
-    if unknown:
-        known = ", ".join(workload.name for workload in WORKLOADS)
-        raise SystemExit(f"no such workload: {', '.join(sorted(unknown))}\nthere are: {known}")
+    check("workload", names, [workload.name for workload in WORKLOADS])
     return [workload for workload in WORKLOADS if not names or workload.name in names]
+
+
+def clients_named(names: list[str]) -> list[str]:
+    """The clients of these names, in their order in the table; all of them for no name."""
+    check("client", names, list(CLIENTS))
+    return [client for client in CLIENTS if not names or client in names]
+
+
+def check(noun: str, names: list[str], known: list[str]) -> None:
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise SystemExit(f"no such {noun}: {', '.join(unknown)}\nthere are: {', '.join(known)}")

@@ -10,8 +10,8 @@ public struct Assignment: Sendable {
     public var concurrency: Int
     /// How many connections to the host there may be; ``concurrency`` unless said otherwise.
     public var connections: Int
-    /// How many requests are made before measuring. Unless said otherwise, twice ``concurrency`` where a request is small
-    /// and none where it is large.
+    /// How many requests are made before measuring. Unless said otherwise, twice ``concurrency`` where a request is
+    /// small and none where it is large.
     public var warmUp: Int
     /// A PEM file of the certificates to trust.
     public var anchorsPath: String?

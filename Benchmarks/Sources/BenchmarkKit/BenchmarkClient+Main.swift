@@ -3,7 +3,7 @@ internal import Glibc
 extension BenchmarkClient {
     /// The whole program of a client: reads the arguments, warms up, measures and prints one line of JSON.
     ///
-    /// It is not `async`: the main thread of an asynchronous program ends itself, and valgrind 3.19 breaks down over that.
+    /// It is not `async`: the main thread of an asynchronous program ends itself, over which valgrind 3.19 breaks down.
     public static func main() {
         Task.detached { exit(await run()) }
         while true { pause() }

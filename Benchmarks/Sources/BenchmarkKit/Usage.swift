@@ -20,8 +20,8 @@ struct Usage {
 
     private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
-    /// The most memory that the process has had resident, in bytes. `ru_maxrss` would not do: it survives `exec`, so that
-    /// a small program shows the size of the one that started it.
+    /// The most memory that the process has had resident, in bytes. `ru_maxrss` would not do: it survives `exec`, so
+    /// that a small program shows the size of the one that started it.
     static func peakResidentBytes() -> Int {
         guard let file = fopen("/proc/self/status", "r") else { return 0 }
         defer { fclose(file) }

@@ -13,7 +13,7 @@ static long long now(void) {
     return (long long)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-// Tells epoll what the engine waits for. `known` is non-null once a socket has been added: it is NULL at first and set with
+// Tells epoll what the engine waits for. `known` is NULL until a socket has been added and is then set with
 // curl_multi_assign, so that no table of sockets is needed.
 static int watch(CURL *easy, curl_socket_t socket, int what, void *context, void *known) {
     (void)easy;

@@ -14,8 +14,8 @@ enum outcome { outcome_open, outcome_ask, outcome_answer, outcome_closed };
 
 struct connection *connection_open(int socket);
 
-// Reads what has come. `outcome_ask` is a request without a body, to be answered in its time; `outcome_answer` one whose
-// body has come, to be answered at once; after `outcome_closed` nothing but `connection_close` is left to do.
+// Reads what has come. `outcome_ask` is a request without a body, to be answered in its time; `outcome_answer` one
+// whose body has come, to be answered at once; after `outcome_closed` nothing but `connection_close` is left to do.
 enum outcome connection_read(struct connection *connection);
 
 // Answers and waits for the next request.

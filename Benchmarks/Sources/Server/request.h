@@ -16,7 +16,8 @@ struct request {
 
 enum progress { progress_more, progress_head, progress_failed };
 
-// Looks for the end of the head in what has been read so far. After `progress_head` the members after `head_size` are set.
+// Looks for the end of the head in what has been read so far. After `progress_head` the members after `head_size` are
+// set.
 enum progress request_parse(struct request *request);
 
 // Makes ready for the next request on the connection.
