@@ -14,8 +14,8 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     public var security = SecurityPolicy.system
     /// How much of a body may wait for its reader, or for the network, before its transfer pauses. 1 MiB by default.
     public var bodyBufferSize: ByteCount = .mebibytes(1)
-    /// The size of the buffer that sockets are read into: 1 KiB to 10 MiB, 64 KiB by default.
-    public var readBufferSize: ByteCount = .kibibytes(64)
+    /// The size of the buffer that sockets are read into: 1 KiB to 10 MiB, 256 KiB by default.
+    public var readBufferSize: ByteCount = .kibibytes(256)
     /// How many tasks may be under way at a time on each event loop of the session; what exceeds it waits its turn.
     /// 20,000 by default.
     public var tasksInFlight = 20_000

@@ -96,12 +96,16 @@ extension Transfer {
         return .taken
     }
 
-    /// libcurl hands bodies over in pieces of 16 KiB: room for what one reading of the socket may bring.
+    /// libcurl hands bodies over in pieces of 16 KiB. A long body is gathered into ever larger chunks, within a turn of the
+    /// loop and up to half of what may be buffered, so that its reader is woken less often.
     private func fillingCapacity(for count: Int) -> Int {
         guard count >= Int(CURL_MAX_WRITE_SIZE) || receivedBody > 0 else { return count }
-        let chunk = request.options.values.clampedReadBufferSize
-        guard let length = parser.framing.contentLength else { return chunk }
-        return Int(min(Int64(chunk), max(Int64(count), length - receivedBody))) + Int(CURL_MAX_WRITE_SIZE)
+        let most = min(256 << 10, request.bodyBufferSize / 2)
+        var chunk = max(count, min(most, max(64 << 10, Int(clamping: receivedBody))))
+        if let length = parser.framing.contentLength {
+            chunk = min(chunk, Int(clamping: max(Int64(count), length - receivedBody)))
+        }
+        return chunk + Int(CURL_MAX_WRITE_SIZE)
     }
 
     func flushFilling() {
