@@ -28,7 +28,8 @@ public actor TaskActor {
     private var lifecycle = TaskLifecycle()
     private var transfer: Transfer?
     private var hasBegun = false
-    private var heldMulti: MultiHandle?
+    /// Whether it was suspended when its turn came, and has not begun.
+    private var isHeld = false
     private var startedAt = Instant(nanoseconds: 0)
     private var pump: Task<Void, Never>?
     private var sources = 0
@@ -178,7 +179,8 @@ public actor TaskActor {
             transfer?.setSuspended(true)
             publish(.suspended)
         case .release:
-            if let transfer { transfer.setSuspended(false) } else { beginHeld() }
+            if isHeld { transfer?.begin() } else { transfer?.setSuspended(false) }
+            isHeld = false
             publish(.resumed)
         case .abort: abort(CurlewError(.cancelled, "the task was cancelled"))
         case .announceCancellation: announce(CurlewError(.cancelled, "the task was cancelled"))
@@ -188,22 +190,12 @@ public actor TaskActor {
     /// Its turn has come: hands the exchange to the engine.
     func begin(on multi: MultiHandle) {
         hasBegun = true
-        guard lifecycle.state != .suspended else {
-            heldMulti = multi
-            return
-        }
         let transfer = Transfer(request: prepared, channel: channel, multi: multi, observer: self)
         transfer.totalDeadline = startedAt.advanced(byLimit: prepared.timeouts.total)
         transfer.queued = startedAt.duration(to: loop.core.now)
         self.transfer = transfer
-        transfer.begin()
-    }
-
-    /// It was suspended when its turn came.
-    private func beginHeld() {
-        guard let multi = heldMulti else { return }
-        heldMulti = nil
-        begin(on: multi)
+        isHeld = lifecycle.state == .suspended
+        if isHeld { transfer.waitForRelease() } else { transfer.begin() }
     }
 
     /// When the task gives up waiting in the session's queue.
@@ -227,7 +219,6 @@ public actor TaskActor {
         pump = nil
         attempts = transfer?.attempts ?? []
         transfer = nil
-        heldMulti = nil
         if let end {
             channel.finish(.failure(end))
             _ = resolveWaiters(.failure(end))

@@ -121,6 +121,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         beginAttempt()
     }
 
+    /// Not yet begun, as the user holds it; its total limit runs.
+    func waitForRelease() { multi.core.timers.set(self, to: totalDeadline) }
+
     func beginAttempt() {
         stage = .connecting
         // libcurl does not ask for a body without bytes.

@@ -46,6 +46,36 @@ struct SessionTests {
         _ = await first.result
     }
 
+    @Test(
+        "a task suspended while it waits sends nothing when its turn comes; its total limit runs",
+        arguments: [true, false])
+    func suspendedInQueue(resumes: Bool) async throws {
+        let server = try await stalledServer()
+        let other = try await okServer()
+        let session = try makeSession { $0.tasksInFlight = 1 }
+        let actor = try #require(session.session)
+        let first = Task { try await session.get(server.url()) }
+        try await server.waitForAccepted(1)
+        var request = try Request(.get, other.url())
+        if !resumes { request.options.totalTimeout = .milliseconds(300) }
+        let second = try actor.dataTask(request)
+        second.resume()
+        second.suspend()
+        #expect(await second.state == .suspended)
+        first.cancel()
+        _ = await first.result
+        #expect(await actor.tasks().map(\.id) == [second.id])
+        #expect(other.connectionCounts.accepted == 0)
+        if resumes {
+            second.resume()
+            #expect(try await second.response().status == .ok)
+        } else {
+            #expect(await curlewError { _ = try await second.response() }?.code == .totalTimeout)
+            #expect(other.connectionCounts.accepted == 0)
+        }
+        await other.shutdown()
+    }
+
     @Test("shutdown waits for what is under way, takes no more, and closes every connection")
     func shutdown() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
