@@ -59,6 +59,7 @@ let package = Package(
             dependencies: [
                 "CCoding",
                 "COpenSSL",
+                "Curlew",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -72,7 +73,7 @@ let package = Package(
         ),
         .target(
             name: "CurlewTestingTraits",
-            dependencies: ["CurlewTesting"],
+            dependencies: ["Curlew", "CurlewTesting"],
             swiftSettings: settings
         ),
         .target(
@@ -95,6 +96,7 @@ let package = Package(
             name: "CurlewTestingTests",
             dependencies: [
                 "CCoding",
+                "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
