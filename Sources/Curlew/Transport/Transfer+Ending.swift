@@ -132,6 +132,8 @@ extension Transfer {
         switch result {
         case CURLE_COULDNT_CONNECT:
             return easy.long(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) ? .connectionRefused : .connectionFailed
+        // An HTTP/2 connection that ends before there is anything of a response to be cut short.
+        case CURLE_PARTIAL_FILE where stage == .exchanging: return .connectionLost
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
         case CURLE_OUT_OF_MEMORY where stage == .exchanging && parser.hasBegun, Self.tooLarge:
             return .responseHeadTooLarge

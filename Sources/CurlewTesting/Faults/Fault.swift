@@ -78,7 +78,9 @@ extension Fault {
 
     /// Whom a fault meets.
     public struct Target: Sendable, Hashable {
-        enum Kind: Sendable, Hashable { case next, exchange(Int), exchangeOn(Int, connection: Int), connection(Int), every }
+        enum Kind: Sendable, Hashable {
+            case next, exchange(Int), exchangeOn(Int, connection: Int), connection(Int), every
+        }
         let kind: Kind
 
         /// The next exchange that begins, or the next connection for a fault of connections; once.

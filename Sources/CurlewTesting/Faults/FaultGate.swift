@@ -11,6 +11,8 @@ final class FaultGate: Sendable {
         let flush: @Sendable () async -> Void
         /// Returns when the client has ended its direction or is gone, or the task is cancelled.
         let untilClientEnds: @Sendable () async -> Void
+        /// Is called when a fault is about to end the exchange, however long that takes.
+        let willEnd: @Sendable () -> Void
         /// Sends RST_STREAM; `nil` without HTTP/2.
         let resetStream: (@Sendable (UInt32) -> Void)?
     }
@@ -101,6 +103,7 @@ final class FaultGate: Sendable {
                     exchangeIndex: self.exchange.index
                 )
             )
+            if fault.endsExchange { self.exchange.willEnd() }
             if try await self.commit(fault) { throw FaultStruck() }
         }
     }

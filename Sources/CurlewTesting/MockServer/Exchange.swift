@@ -13,8 +13,8 @@ struct Exchange: Sendable {
 
     /// Answers the request; returns whether the connection may carry another one.
     func run() async throws -> Bool {
-        let gate = self.makeGate()
         let recorder = self.makeRecorder()
+        let gate = self.makeGate(willEnd: recorder.record)
         defer {
             recorder.record()
             gate.finish()
@@ -33,12 +33,13 @@ struct Exchange: Sendable {
         if gate.isStruck { try await received }
         try await gate.pass(.atResponseStart)
         let writer = ResponseWriter(exchange: self, response: response, gate: gate)
+        // Before the response, so that a client that has read it knows.
+        if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }
         guard try await writer.write(after: reader) else {
             await self.breakOff()
             return false
         }
         try await gate.pass(.atResponseEnd)
-        if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }
         reader.discard()
         try await received
         return !writer.closes
@@ -71,7 +72,7 @@ struct Exchange: Sendable {
         }
     }
 
-    private func makeGate() -> FaultGate {
+    private func makeGate(willEnd: @escaping @Sendable () -> Void) -> FaultGate {
         let resetStream: @Sendable (UInt32) -> Void = { [port] code in port.channel.resetStream(code: code) }
         let exchange = FaultGate.Exchange(
             connection: self.connection,
@@ -81,6 +82,7 @@ struct Exchange: Sendable {
                 try? await port.drained()
             },
             untilClientEnds: { [connection] in await connection.closed() },
+            willEnd: willEnd,
             resetStream: self.version == .http2 ? resetStream : nil
         )
         return FaultGate(exchange, script: self.core.faults)

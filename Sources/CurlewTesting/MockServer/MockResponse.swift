@@ -42,7 +42,7 @@ public struct MockResponse: Sendable {
         /// Chunked even where the length is known; in HTTP/2, without Content-Length.
         public static let chunked = Framing(kind: .chunked)
         /// By closing the connection; no framing field is sent. In HTTP/2, without Content-Length and with GOAWAY
-        /// afterwards.
+        /// before it.
         public static let untilClose = Framing(kind: .untilClose)
     }
 
@@ -76,7 +76,8 @@ public struct MockResponse: Sendable {
     public var headDelay: Duration?
     /// The pace of the body; as fast as the client takes it when `nil`.
     public var throttle: Throttle?
-    /// Whether the connection closes afterwards: `Connection: close` in HTTP/1.1, GOAWAY in HTTP/2.
+    /// Whether the connection closes afterwards: `Connection: close` in HTTP/1.1; in HTTP/2 GOAWAY comes before the
+    /// response, and the client closes.
     public var closesConnection = false
 
     /// Makes a response.

@@ -11,6 +11,7 @@ struct ProxySession: Sendable {
             index: index,
             flush: { [client] in try? await client.flush() },
             untilClientEnds: { [client] in try? await client.closed },
+            willEnd: {},
             resetStream: nil
         )
         return FaultGate(exchange, script: self.core.faults)
