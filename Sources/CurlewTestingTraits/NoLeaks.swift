@@ -18,7 +18,7 @@ extension Trait where Self == NoLeaksTrait {
     public static var noLeaks: NoLeaksTrait { NoLeaksTrait() }
 }
 
-/// Fails a test that leaves a task, a connection, a descriptor or a thread behind; see ``Testing/Trait/noLeaks``.
+/// Fails a test that leaves a task, a connection, a descriptor or a thread behind: the trait `.noLeaks`.
 public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
     /// How long a test's resources may take to go away after it; two seconds.
     public static let patience = Duration.seconds(2)

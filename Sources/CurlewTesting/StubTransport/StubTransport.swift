@@ -120,6 +120,6 @@ public final class StubTransport: Transport, Sendable {
 }
 
 extension ErrorCode {
-    /// A ``StubTransport`` had nothing to answer a request with. The network never fails so.
+    /// A stub transport had nothing to answer a request with. The network never fails so.
     public static let unexpectedRequest = ErrorCode(rawValue: "unexpected-request")
 }
