@@ -26,7 +26,7 @@ public actor SessionActor {
     deinit {
         broadcaster.finish()
         for shard in shards {
-            shard.loop.core.execute { shard.assumeIsolated { $0.close() } }
+            shard.loop.core.execute { shard.enter(()) { shard, _ in shard.close() } }
         }
     }
 

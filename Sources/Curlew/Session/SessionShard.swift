@@ -1,5 +1,5 @@
 /// The part of a session that lives on one loop: its connections, the tasks under way, and those that wait their turn.
-actor SessionShard {
+actor SessionShard: LoopActor {
     nonisolated let loop: EventLoop
     nonisolated let progressInterval: Duration
     private let multi: MultiHandle
@@ -34,21 +34,21 @@ actor SessionShard {
     func start(_ task: TaskActor) {
         live[task.id] = task
         if isInvalidated {
-            task.assumeIsolated { $0.abort(CurlewError(.sessionInvalidated, "the session takes no more tasks")) }
+            task.enter(CurlewError(.sessionInvalidated, "the session takes no more tasks")) { $0.abort($1) }
         } else if inFlight < limit {
             begin(task)
         } else {
             places[task.id] = firstPlace + waiting.count
             waiting.append(task)
             queueTimer.shard = self
-            let deadline = task.assumeIsolated { $0.queueDeadline }
+            let deadline = task.enter(()) { task, _ in task.queueDeadline }
             if deadline < queueTimer.deadline { loop.core.timers.set(queueTimer, to: deadline) }
         }
     }
 
     private func begin(_ task: TaskActor) {
         inFlight += 1
-        task.assumeIsolated { $0.begin(on: multi) }
+        task.enter(multi) { $0.begin(on: $1) }
     }
 
     /// A task has ended, wherever it was.
@@ -90,10 +90,10 @@ actor SessionShard {
         let now = loop.core.now
         var next = Instant.distantFuture
         for task in waiting[firstWaiting...].compactMap({ $0 }) {
-            let deadline = task.assumeIsolated { $0.queueDeadline }
+            let deadline = task.enter(()) { task, _ in task.queueDeadline }
             if deadline <= now {
                 let error = CurlewError(.totalTimeout, "still waiting for its turn when its time was over")
-                task.assumeIsolated { $0.abort(error) }
+                task.enter(error) { $0.abort($1) }
             } else {
                 next = min(next, deadline)
             }
@@ -106,7 +106,7 @@ actor SessionShard {
         isInvalidated = true
         guard cancelling else { return }
         for task in live.values.sorted(by: { $0.id < $1.id }) {
-            task.assumeIsolated { $0.abort(CurlewError(.sessionInvalidated, "the session was invalidated")) }
+            task.enter(CurlewError(.sessionInvalidated, "the session was invalidated")) { $0.abort($1) }
         }
     }
 
@@ -131,5 +131,5 @@ actor SessionShard {
 private final class QueueTimer: LoopTimer {
     weak var shard: SessionShard?
 
-    override func fire() { shard?.assumeIsolated { $0.endOverdue() } }
+    override func fire() { shard?.enter(()) { shard, _ in shard.endOverdue() } }
 }

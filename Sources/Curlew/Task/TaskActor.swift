@@ -10,7 +10,7 @@ public import HTTPTypes
 /// task.resume()
 /// let response = try await task.response()
 /// ```
-public actor TaskActor {
+public actor TaskActor: LoopActor {
     /// The number of the task.
     public nonisolated let id: TaskIdentifier
     /// What the task is for.
@@ -81,7 +81,7 @@ public actor TaskActor {
     nonisolated func readerMadeRoom() { onLoop { $0.transfer?.readerMadeRoom() } }
 
     nonisolated func onLoop(_ action: @escaping @Sendable (isolated TaskActor) -> Void) {
-        loop.core.execute { self.assumeIsolated(action) }
+        loop.core.execute { self.enter(action) { $1($0) } }
     }
 
     // MARK: Looking
@@ -174,7 +174,7 @@ public actor TaskActor {
         case .start:
             startedAt = loop.core.now
             publish(.resumed)
-            shard.assumeIsolated { $0.start(self) }
+            shard.enter(self) { $0.start($1) }
         case .hold:
             transfer?.setSuspended(true)
             publish(.suspended)
@@ -228,7 +228,7 @@ public actor TaskActor {
         latest.isFinished = true
         progressPublisher?.finish(latest)
         publish(.completed)
-        shard.assumeIsolated { [hasBegun] in $0.ended(self, hadBegun: hasBegun) }
+        shard.enter((self, hasBegun)) { $0.ended($1.0, hadBegun: $1.1) }
         session = nil
     }
 
@@ -241,7 +241,7 @@ public actor TaskActor {
 
 extension TaskActor: TransferObserver {
     nonisolated func transferAdvanced(_ transfer: Transfer) {
-        assumeIsolated { $0.take(transfer) }
+        enter(transfer) { $0.take($1) }
     }
 
     private func take(_ transfer: Transfer) {
@@ -270,7 +270,7 @@ extension TaskActor: TransferObserver {
     private func deliverHead(_ head: HTTPResponse, _ transfer: Transfer) {
         interimListeners.forEach { $0.finish() }
         interimListeners = []
-        latest.received.total = expectedLength(of: head, transfer)
+        latest.received.total = expectedLength(transfer)
         guard firstWaiter != nil else {
             unclaimed = transfer.parser.version
             return
@@ -287,8 +287,9 @@ extension TaskActor: TransferObserver {
             head: head, body: body, version: version, uri: request.uri, interim: interim, task: self)
     }
 
-    private func expectedLength(of head: HTTPResponse, _ transfer: Transfer) -> Int64? {
-        if request.method == .head || head.status.code == 204 || head.status.code == 304 { return 0 }
+    private func expectedLength(_ transfer: Transfer) -> Int64? {
+        let status = transfer.parser.status
+        if request.method == .head || status == 204 || status == 304 { return 0 }
         return transfer.parser.framing.contentLength
     }
 
@@ -305,7 +306,7 @@ extension TaskActor: TransferObserver {
     }
 
     nonisolated func bodySource(for transfer: Transfer) -> UploadSource? {
-        assumeIsolated { $0.makeSource(transfer) }
+        enter(transfer) { $0.makeSource($1) }
     }
 
     /// Not asked before the engine wants the first byte: a connection that fails costs a stream nothing.

@@ -17,7 +17,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     private var isAsleep = false
     private var isStopping = false
     private var attachments = 0
-    private var thread = pthread_t()
+    // Written once, before the thread does anything, and read a dozen times a request.
+    @exclusivity(unchecked) private var thread = pthread_t()
 
     /// Who the loop is to tasks that prefer it: a name, never followed. Set once, before the first job.
     var taskExecutor: UnownedTaskExecutor?

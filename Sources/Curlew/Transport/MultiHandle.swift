@@ -7,6 +7,7 @@ internal import Glibc
 final class MultiHandle: LoopTimer, @unchecked Sendable {
     let core: LoopCore
     let names = FieldNameCache()
+    let heads = HeadMemory()
     private let limits: ConnectionLimits
     private var raw: UnsafeMutableRawPointer?
     private var spareHandles: [EasyHandle] = []
@@ -266,6 +267,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         spareHandles.removeAll()
         curl_multi_cleanup(raw)
         core.timers.remove(self)
+        EngineMemory.releaseKept()
     }
 
     /// Ends every transfer with an error, closes every connection and lets the loop go. Nothing begins afterwards.

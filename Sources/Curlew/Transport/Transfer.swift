@@ -112,7 +112,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         self.channel = channel
         self.multi = multi
         self.observer = observer
-        parser = HeadParser(limits: request.limits, names: multi.names)
+        parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
     }
 
     /// Begins the exchange. What fails here is told to the observer as any other end.
