@@ -2,15 +2,15 @@
 actor SessionShard: LoopActor {
     nonisolated let loop: EventLoop
     nonisolated let progressInterval: Duration
-    private let multi: MultiHandle
+    nonisolated let multi: MultiHandle
     private let limit: Int
-    private var live: [TaskIdentifier: TaskActor] = [:]
+    @exclusivity(unchecked) private var live: [TaskIdentifier: TaskActor] = [:]
     private var inFlight = 0
-    private var waiting: [TaskActor?] = []
+    @exclusivity(unchecked) private var waiting: [TaskActor?] = []
     private var firstWaiting = 0
     /// The place that the first slot of `waiting` stands for: slots that are done with are dropped.
     private var firstPlace = 0
-    private var places: [TaskIdentifier: Int] = [:]
+    @exclusivity(unchecked) private var places: [TaskIdentifier: Int] = [:]
     private var isInvalidated = false
     private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
     private let queueTimer = QueueTimer()
@@ -30,25 +30,23 @@ actor SessionShard: LoopActor {
     /// How many connections are open, idle ones included.
     var connectionCount: Int { multi.connectionCount }
 
-    /// Starts a task now, or when its turn comes.
-    func start(_ task: TaskActor) {
+    /// What becomes of a task that wants to start.
+    enum Admission { case begins, waits, isRefused }
+
+    /// Takes a task in. One that waits is told when its turn comes.
+    func admit(_ task: TaskActor) -> Admission {
         live[task.id] = task
-        if isInvalidated {
-            task.enter(CurlewError(.sessionInvalidated, "the session takes no more tasks")) { $0.abort($1) }
-        } else if inFlight < limit {
-            begin(task)
-        } else {
+        if isInvalidated { return .isRefused }
+        guard inFlight < limit else {
             places[task.id] = firstPlace + waiting.count
             waiting.append(task)
             queueTimer.shard = self
             let deadline = task.enter(()) { task, _ in task.queueDeadline }
             if deadline < queueTimer.deadline { loop.core.timers.set(queueTimer, to: deadline) }
+            return .waits
         }
-    }
-
-    private func begin(_ task: TaskActor) {
         inFlight += 1
-        task.enter(multi) { $0.begin(on: $1) }
+        return .begins
     }
 
     /// A task has ended, wherever it was.
@@ -70,7 +68,8 @@ actor SessionShard: LoopActor {
             firstWaiting += 1
             guard let task else { continue }
             places[task.id] = nil
-            begin(task)
+            inFlight += 1
+            task.enter(multi) { $0.begin(on: $1) }
         }
         if firstWaiting > 1000, firstWaiting > waiting.count / 2 {
             waiting.removeFirst(firstWaiting)

@@ -23,9 +23,9 @@ public actor TaskActor: LoopActor {
     private let channel: BodyChannel
     private let shard: SessionShard
     /// Until the end, so that a session lives as long as its tasks run.
-    private var session: SessionActor?
+    @exclusivity(unchecked) private var session: SessionActor?
 
-    private var lifecycle = TaskLifecycle()
+    @exclusivity(unchecked) private var lifecycle = TaskLifecycle()
     private var transfer: Transfer?
     private var hasBegun = false
     /// Whether it was suspended when its turn came, and has not begun.
@@ -38,14 +38,14 @@ public actor TaskActor: LoopActor {
     /// The version of a response that has come and that nobody has asked for yet.
     private var unclaimed: HTTPVersion?
     private var end: CurlewError?
-    private var firstWaiter: UnsafeContinuation<Response, any Error>?
+    @exclusivity(unchecked) private var firstWaiter: UnsafeContinuation<Response, any Error>?
     private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
 
     private var interimSeen = 0
-    private var interim: [HTTPResponse] = []
-    private var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
-    private var attempts: [AttemptMetrics] = []
-    private var latest = TaskProgress()
+    @exclusivity(unchecked) private var interim: [HTTPResponse] = []
+    @exclusivity(unchecked) private var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
+    @exclusivity(unchecked) private var attempts: [AttemptMetrics] = []
+    @exclusivity(unchecked) private var latest = TaskProgress()
     private var progressPublisher: ProgressPublisher?
 
     init(
@@ -174,7 +174,7 @@ public actor TaskActor: LoopActor {
         case .start:
             startedAt = loop.core.now
             publish(.resumed)
-            shard.enter(self) { $0.start($1) }
+            start()
         case .hold:
             transfer?.setSuspended(true)
             publish(.suspended)
@@ -184,6 +184,14 @@ public actor TaskActor: LoopActor {
             publish(.resumed)
         case .abort: abort(CurlewError(.cancelled, "the task was cancelled"))
         case .announceCancellation: announce(CurlewError(.cancelled, "the task was cancelled"))
+        }
+    }
+
+    private func start() {
+        switch shard.enter(self, { $0.admit($1) }) {
+        case .begins: begin(on: shard.multi)
+        case .waits: break
+        case .isRefused: abort(CurlewError(.sessionInvalidated, "the session takes no more tasks"))
         }
     }
 

@@ -12,19 +12,18 @@ enum EngineMemory {
     private static let largest = 1 << 20
     /// The most blocks that are kept, of the process's whole.
     private static let limit = 64
+    /// Large blocks begin at a page, so that a small one is told from them by its address.
+    private static let alignment = 4096
 
     private static let kept = Guarded<[UnsafeMutableRawPointer]>([])
 
     static let allocate: @convention(c) (Int) -> UnsafeMutableRawPointer? = { size in
-        guard size >= smallest, size <= largest, let block = take(size) else { return malloc(size) }
-        return block
+        guard size >= smallest, size <= largest else { return malloc(size) }
+        return take(size) ?? aligned_alloc(alignment, (size + alignment - 1) & -alignment)
     }
 
     static let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = { block in
-        guard let block else { return }
-        let size = curlew_block_size(block)
-        if size >= smallest, size <= largest, keep(block) { return }
-        free(block)
+        guard Int(bitPattern: block) & (alignment - 1) == 0, let block, keep(block) else { return free(block) }
     }
 
     /// Gives back what is kept.
@@ -45,7 +44,9 @@ enum EngineMemory {
     }
 
     private static func keep(_ block: UnsafeMutableRawPointer) -> Bool {
-        kept.withLock { blocks in
+        let size = curlew_block_size(block)
+        guard size >= smallest, size <= largest else { return false }
+        return kept.withLock { blocks in
             guard blocks.count < limit else { return false }
             blocks.append(block)
             return true

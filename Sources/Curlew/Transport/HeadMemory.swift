@@ -7,7 +7,7 @@ internal import HTTPTypes
 /// Not `Sendable`: it never leaves its loop's thread.
 final class HeadMemory {
     private static let slotCount = 32
-    private var slots: [RememberedHead?] = Array(repeating: nil, count: slotCount)
+    @exclusivity(unchecked) private var slots: [RememberedHead?] = Array(repeating: nil, count: slotCount)
 
     /// A head with this status that began with this field line, if one is remembered.
     func head(status: Int, firstLine: UnsafeRawBufferPointer) -> RememberedHead? {

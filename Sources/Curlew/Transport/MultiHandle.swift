@@ -10,17 +10,17 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     let heads = HeadMemory()
     private let limits: ConnectionLimits
     private var raw: UnsafeMutableRawPointer?
-    private var spareHandles: [EasyHandle] = []
-    private var active: [Transfer] = []
-    private var touched: [Transfer] = []
-    private var telling: [Transfer] = []
+    @exclusivity(unchecked) private var spareHandles: [EasyHandle] = []
+    @exclusivity(unchecked) private var active: [Transfer] = []
+    @exclusivity(unchecked) private var touched: [Transfer] = []
+    @exclusivity(unchecked) private var telling: [Transfer] = []
     private var hasNews = false
     private var isClosed = false
 
-    private var connections: [Int32: Connection] = [:]
+    @exclusivity(unchecked) private var connections: [Int32: Connection] = [:]
     /// Opened, but not yet known by their local port.
-    private var unnamed: [Int32: Connection] = [:]
-    private var named: [Int32: [Connection]] = [:]
+    @exclusivity(unchecked) private var unnamed: [Int32: Connection] = [:]
+    @exclusivity(unchecked) private var named: [Int32: [Connection]] = [:]
 
     /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Transfer/mustJoinHTTP2``). Bounded.
     var joinable: Set<String> = []

@@ -33,7 +33,7 @@ struct RequestCheck {
 
     private mutating func takeExpectation(_ request: Request) throws {
         expectsContinue = request.options.expectContinue != nil && !request.body.isNone
-        for field in request.fields[fields: .expect] {
+        for field in request.fields where field.name == .expect {
             guard field.value.lowercased() == "100-continue" else {
                 throw CurlewError(.invalidRequest, "the only expectation there is, is 100-continue")
             }
@@ -58,8 +58,10 @@ struct RequestCheck {
             throw CurlewError(.invalidRequest, "there are more than 10,000 fields")
         }
         var hasAuthorization = false
+        var hosts = 0
         for field in request.fields {
             try Self.check(field)
+            if field.name == Self.hostName { hosts += 1 }
             switch field.name {
             case .contentLength: try takeLength(field, of: request.body)
             case .transferEncoding, .upgrade, .trailer, Self.http2Settings:
@@ -71,7 +73,7 @@ struct RequestCheck {
                 try fieldsWithoutExpectation?.append(field)
             }
         }
-        guard request.fields[fields: Self.hostName].count <= 1 else {
+        guard hosts <= 1 else {
             throw CurlewError(.invalidRequest, "there is more than one Host field")
         }
         if let user = request.uri.userInformation, !hasAuthorization {
