@@ -53,7 +53,7 @@ actor SessionShard: LoopActor {
     func ended(_ task: TaskActor, hadBegun: Bool) {
         guard live.removeValue(forKey: task.id) != nil else { return }
         if hadBegun { inFlight -= 1 }
-        if let place = places.removeValue(forKey: task.id) { waiting[place - firstPlace] = nil }
+        if !places.isEmpty, let place = places.removeValue(forKey: task.id) { waiting[place - firstPlace] = nil }
         if !waiting.isEmpty { beginWaiting() }
         if live.isEmpty {
             emptyWaiters.forEach { $0.resume() }
