@@ -28,7 +28,7 @@ public actor SessionActor {
         LivingSessions.remove(ObjectIdentifier(self))
         broadcaster.finish()
         for shard in shards {
-            shard.loop.core.execute { shard.assumeIsolated { $0.close() } }
+            shard.loop.core.execute { shard.enter(()) { shard, _ in shard.close() } }
         }
     }
 

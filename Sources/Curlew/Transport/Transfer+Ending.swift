@@ -94,7 +94,7 @@ extension Transfer {
         readyCount = 0
         connection = nil
         holds.formIntersection(.suspended)
-        parser = HeadParser(limits: request.limits, names: multi.names)
+        parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
         chunkFraming = nil
         beginAttempt()
     }
