@@ -55,7 +55,7 @@ extension Fault {
 
         let kind: Kind
 
-        /// Closes; with TLS after a close_notify.
+        /// Closes; with TLS after a close_notify. The kernel resets instead where bytes of the client have not been read.
         public static let close = Effect(kind: .close)
         /// Sends RST.
         public static let reset = Effect(kind: .reset)
@@ -68,7 +68,8 @@ extension Fault {
         /// Sends GOAWAY and goes on with this exchange and those that run already; HTTP/2 only. Code NO_ERROR is a
         /// server that leaves in good order (RFC 9113, section 6.8).
         public static func goAway(_ code: HTTP2WireFrame.ErrorCode) -> Effect { Effect(kind: .goAway(code.rawValue)) }
-        /// Sends RST_STREAM, which ends the exchange and leaves the connection open; HTTP/2 only.
+        /// Sends RST_STREAM, which ends the exchange and leaves the connection open; HTTP/2 only. After the response's
+        /// end it is seen only by a client whose request has not ended.
         public static func resetStream(_ code: HTTP2WireFrame.ErrorCode) -> Effect {
             Effect(kind: .resetStream(code.rawValue))
         }
