@@ -80,6 +80,14 @@ struct RouteTests {
         await server.shutdown()
     }
 
+    @Test("a Unix socket that is not there is named in the error")
+    func missingSocket() async throws {
+        let session = try makeSession { $0.route.unixSocket = "/nowhere/curlew.sock" }
+        let error = await curlewError { _ = try await session.fetch("http://localhost/") }
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.message.hasPrefix("could not connect to the socket /nowhere/curlew.sock") == true)
+    }
+
     @Test("a local interface can be chosen; one that is not there is an error")
     func localInterface() async throws {
         let server = try await server(at: .ipv4)
@@ -95,7 +103,9 @@ struct RouteTests {
         let session = try makeSession()
         let refused = try RefusedPort.unused()
         #expect(await curlewError { _ = try await session.fetch("http://name.invalid/") }?.code == .hostNotFound)
-        #expect(await curlewError { _ = try await session.fetch(refused.url()) }?.code == .connectionRefused)
+        let refusal = await curlewError { _ = try await session.fetch(refused.url()) }
+        #expect(refusal?.code == .connectionRefused)
+        #expect(refusal?.message == "could not connect to 127.0.0.1:\(refused.port): connection refused")
         var options = RequestOptions()
         options.route = Route(hosts: [.init(host: "x", port: 1, addresses: [])])
         #expect(
