@@ -70,6 +70,24 @@ struct RouteTests {
         await server.shutdown()
     }
 
+    @Test("a redirection goes before an override, and may lead to an overridden host")
+    func redirectionAndOverride() async throws {
+        let server = try await server(at: .ipv4)
+        let refused = try RefusedPort.unused()
+        let session = try makeSession {
+            $0.route.redirections = [.init(host: "first.test", port: 80, toHost: "Second.test", toPort: server.port)]
+            $0.route.hosts = [
+                .init(host: "second.test", port: server.port, addresses: ["127.0.0.1"]),
+                .init(host: "first.test", port: 80, addresses: ["127.0.0.1"]),
+                .init(host: "third.test", port: refused.port, addresses: ["127.0.0.1"]),
+            ]
+        }
+        #expect(try await session.fetch("http://first.test/") == Array("first.test".utf8))
+        let error = await curlewError { _ = try await session.fetch("http://third.test:\(refused.port)/") }
+        #expect(error?.code == .connectionRefused)
+        await server.shutdown()
+    }
+
     @Test("a Unix socket carries requests, kept connections and stray bytes included")
     func unixSocket() async throws {
         let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
