@@ -12,6 +12,11 @@ final class ConnectionOptions: @unchecked Sendable {
         var route = Route()
         var security = SecurityPolicy.system
 
+        /// libcurl takes 0 for its own default, and keeps 32 bits of what it is given.
+        var engineConnectTimeout: Int {
+            connectTimeout == 0 ? Int(Int32.max) : min(connectTimeout, Int(Int32.max))
+        }
+
         /// Within what libcurl takes.
         var clampedReadBufferSize: Int { min(max(readBufferSize, 1024), 10 << 20) }
     }
@@ -97,7 +102,7 @@ final class ConnectionOptions: @unchecked Sendable {
 
     /// Sets every option on a handle that carried other ones.
     func apply(to easy: EasyHandle) throws {
-        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.connectTimeout == 0 ? Int(Int32.max) : values.connectTimeout)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
         try easy.set(CURLOPT_BUFFERSIZE, values.clampedReadBufferSize)
         try easy.set(CURLOPT_MAXAGE_CONN, max(1, (values.idleLifetime + 999) / 1000))
         try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)
