@@ -109,7 +109,7 @@ struct HeadParser {
             return .invalid(.invalidResponse, "a field name holds a byte that may not stand there")
         }
         let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
-        guard value.allSatisfy(Self.isValueByte) else {
+        guard value.allSatisfy(\.isFieldValueByte) else {
             return .invalid(.invalidResponse, "the value of \(name.rawName) holds a control character")
         }
         if part == .fields, let problem = framing.note(name, value) {
@@ -196,7 +196,7 @@ struct HeadParser {
             return .invalid(.invalidResponse, "the field \(last.name.rawName) is folded")
         }
         let text = Self.trimmed(line)
-        guard text.allSatisfy(Self.isValueByte) else {
+        guard text.allSatisfy(\.isFieldValueByte) else {
             return .invalid(.invalidResponse, "the value of \(last.name.rawName) holds a control character")
         }
         let joined = last.withUnsafeBytesOfValue { Array($0) + [.space] + Array(text) }
@@ -231,9 +231,6 @@ struct HeadParser {
         while end > start, bytes[end - 1] == .space || bytes[end - 1] == .tab { end -= 1 }
         return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
     }
-
-    /// Visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
-    private static func isValueByte(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == .tab }
 }
 
 extension HTTPFields {

@@ -125,10 +125,7 @@ struct RequestCheck {
         guard !field.name.rawName.isEmpty, field.name.rawName.utf8.allSatisfy(\.isTokenByte) else {
             throw CurlewError(.invalidRequest, "a field name is not a token")
         }
-        let isValid = field.withUnsafeBytesOfValue { value in
-            value.allSatisfy { $0 >= 0x20 ? $0 != 0x7F : $0 == .tab }
-        }
-        guard isValid else {
+        guard field.withUnsafeBytesOfValue({ $0.allSatisfy(\.isFieldValueByte) }) else {
             throw CurlewError(.invalidRequest, "the value of \(field.name.rawName) holds a control character")
         }
         if field.name == hostName { try checkHost(field) }
