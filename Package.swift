@@ -47,6 +47,7 @@ let package = Package(
         .target(
             name: "Curlew",
             dependencies: [
+                "CCoding",
                 "CLibcurl",
                 "CLinux",
                 "COpenSSL",
@@ -83,6 +84,7 @@ let package = Package(
         .testTarget(
             name: "CurlewTests",
             dependencies: [
+                "CCoding",
                 "CStalledResolver",
                 "Curlew",
                 "CurlewTesting",
