@@ -48,4 +48,12 @@ struct DocumentationTests {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ArticleSnippets.swift")
     }
+
+    @Test(
+        "the articles on serialization show code that compiles",
+        arguments: ["Serialization", "MigratingFromAFNetworking"])
+    func serialization(_ name: String) throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/SerializationSnippets.swift")
+    }
 }

@@ -138,7 +138,9 @@ struct ParameterVerbsTests {
 
     @Test("a request can be made without being sent")
     func request() throws {
-        let api = try HTTPSession(baseURL: "https://a.test/v1", defaultFields: [.userAgent: "session"])
+        let api = try HTTPSession(
+            baseURL: "https://a.test/v1", defaultFields: [.userAgent: "session"],
+            eventLoops: [EventLoop(name: "curlew-test")])
         let request = try api.request(.post, "x", parameters: Parameters(Search()), serializer: JSONRequestSerializer())
         #expect(request.uri.description == "https://a.test/v1/x")
         #expect(request.fields[.userAgent] == "session")

@@ -42,7 +42,10 @@ struct ParameterValueTests {
         var dictionary = ParameterDictionary()
         for index in 0..<100 { dictionary["k\(index)"] = ParameterValue(index) }
         for index in stride(from: 0, to: 100, by: 2) { dictionary["k\(index)"] = nil }
-        for index in 0..<100 { #expect(dictionary["k\(index)"] == (index % 2 == 0 ? nil : ParameterValue(index))) }
+        for index in 0..<100 {
+            let expected: ParameterValue? = index % 2 == 0 ? .none : ParameterValue(index)
+            #expect(dictionary["k\(index)"] == expected)
+        }
         dictionary["k1"] = "new"
         dictionary["k0"] = "again"
         #expect(dictionary.count == 51)

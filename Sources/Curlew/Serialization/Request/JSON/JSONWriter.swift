@@ -49,10 +49,10 @@ struct JSONWriter {
     ) throws(ParameterFailure) {
         try open(.openBracket)
         for (index, value) in values.enumerated() {
-            if index > 0 { separate() }
+            separate(isFirst: index == 0)
             do { try append(value) } catch { throw error.inside(component(index)) }
         }
-        close(.closeBracket)
+        close(.closeBracket, isEmpty: values.isEmpty)
     }
 
     private mutating func append(_ dictionary: ParameterDictionary) throws(ParameterFailure) {
@@ -60,33 +60,34 @@ struct JSONWriter {
         let order = style.options.contains(.sortedKeys) ? dictionary.sortedPositions() : nil
         for place in dictionary.indices {
             let (key, value) = dictionary[order?[place] ?? place]
-            if place > 0 { separate() }
+            separate(isFirst: place == 0)
             append(key)
             output += isPretty ? " : ".utf8 : ":".utf8
             do { try append(value) } catch { throw error.inside(.key(key)) }
         }
-        close(UInt8(ascii: "}"))
+        close(UInt8(ascii: "}"), isEmpty: dictionary.isEmpty)
     }
 
     private mutating func open(_ bracket: UInt8) throws(ParameterFailure) {
         depth += 1
         guard depth <= ParameterValue.depthLimit else { throw .tooDeep }
         output.append(bracket)
-        breakLine()
     }
 
-    private mutating func close(_ bracket: UInt8) {
+    private mutating func close(_ bracket: UInt8, isEmpty: Bool) {
         depth -= 1
+        // Foundation leaves an empty line in what is empty.
+        if isPretty, isEmpty { output.append(.lineFeed) }
         breakLine()
         output.append(bracket)
     }
 
-    private mutating func separate() {
-        output.append(UInt8(ascii: ","))
+    private mutating func separate(isFirst: Bool) {
+        if !isFirst { output.append(UInt8(ascii: ",")) }
         breakLine()
     }
 
-    /// Lines as Foundation breaks them; an empty list has two as well.
+    /// Lines as Foundation breaks them.
     private mutating func breakLine() {
         guard isPretty else { return }
         output.append(.lineFeed)
