@@ -56,4 +56,9 @@ struct DocumentationTests {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/SerializationSnippets.swift")
     }
+
+    @Test("the article on testing shows code that is compiled and run")
+    func testing() throws {
+        try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")
+    }
 }
