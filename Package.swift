@@ -47,6 +47,7 @@ let package = Package(
         .target(
             name: "Curlew",
             dependencies: [
+                "CCoding",
                 "CLibcurl",
                 "CLinux",
                 "COpenSSL",
@@ -84,6 +85,7 @@ let package = Package(
         .testTarget(
             name: "CurlewTests",
             dependencies: [
+                "CCoding",
                 "CStalledResolver",
                 "Curlew",
                 "CurlewTesting",
