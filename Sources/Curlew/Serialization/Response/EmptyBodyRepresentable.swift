@@ -3,11 +3,11 @@
 /// Serializers give that value instead of ``ErrorCode/emptyBody``. Optionals have it: nil.
 public protocol EmptyBodyRepresentable {
     /// The value that stands for no body.
-    static var emptyBody: Self { get }
+    static var valueOfEmptyBody: Self { get }
 }
 
 extension Optional: EmptyBodyRepresentable {
-    public static var emptyBody: Wrapped? { nil }
+    public static var valueOfEmptyBody: Wrapped? { nil }
 }
 
 /// What to ask for where no body is expected. One that comes all the same has to be readable; what it says is not looked at.
@@ -20,7 +20,7 @@ public struct NoContent: Sendable, Hashable, Codable, EmptyBodyRepresentable {
         _ = encoder.container(keyedBy: EmptyKey.self)
     }
 
-    public static var emptyBody: NoContent { NoContent() }
+    public static var valueOfEmptyBody: NoContent { NoContent() }
 
     private enum EmptyKey: CodingKey {}
 }

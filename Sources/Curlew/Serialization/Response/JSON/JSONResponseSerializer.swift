@@ -82,5 +82,5 @@ extension ResponseSerializer {
 
 /// The value of a type that stands for an empty body, if it has one.
 func emptyBody<Value>(for type: Value.Type) -> Value? {
-    (type as? any EmptyBodyRepresentable.Type)?.emptyBody as? Value
+    (type as? any EmptyBodyRepresentable.Type)?.valueOfEmptyBody as? Value
 }

@@ -1,7 +1,7 @@
 extension CharacterEncoding {
     /// The text that the bytes are, without a byte order mark.
     /// - Parameter repairs: Whether what is not valid becomes U+FFFD. If not, there is no text.
-    func decode(_ bytes: ArraySlice<UInt8>, repairs: Bool) -> String? {
+    package func decode(_ bytes: ArraySlice<UInt8>, repairs: Bool) -> String? {
         switch kind {
         case .utf8: return Self.text(Self.strip([0xEF, 0xBB, 0xBF], from: bytes), UTF8.self, repairs)
         case .ascii: return decodeASCII(bytes, repairs: repairs)
@@ -75,7 +75,7 @@ extension CharacterEncoding {
 
 extension CharacterEncoding {
     /// The encoding that a byte order mark at the beginning names.
-    static func marked(_ bytes: some Collection<UInt8>) -> CharacterEncoding? {
+    package static func marked(_ bytes: some Collection<UInt8>) -> CharacterEncoding? {
         let start = Array(bytes.prefix(4))
         if start.starts(with: [0xEF, 0xBB, 0xBF]) { return .utf8 }
         if start == [0xFF, 0xFE, 0, 0] || start == [0, 0, 0xFE, 0xFF] { return .utf32 }

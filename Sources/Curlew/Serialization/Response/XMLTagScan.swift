@@ -1,27 +1,39 @@
 /// Follows the tags of a text in XML as far as is needed to know how deep they are nested. It is no XML parser: the one that
 /// comes after it finds what is malformed.
-struct XMLTagScan {
-    let bytes: [UInt8]
+package struct XMLTagScan {
+    private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8]) { self.bytes = bytes }
 
-    mutating func run(maximumDepth: Int) throws {
+    /// Checks a text in UTF-8.
+    /// - Parameters:
+    ///   - bytes: The text.
+    ///   - maximumDepth: How deep elements may be nested.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also for a document type with declarations of its own.
+    package static func check(_ bytes: [UInt8], maximumDepth: Int) throws {
+        var scan = XMLTagScan(bytes: bytes)
+        try scan.run(maximumDepth: maximumDepth)
+    }
+
+    private mutating func run(maximumDepth: Int) throws {
         while let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) {
             position = start + 1
             if skips("!--", to: "-->") || skips("![CDATA[", to: "]]>") || skips("?", to: "?>") { continue }
             let isDeclaration = next == UInt8(ascii: "!")
             let isEnd = next == .slash
             let isEmpty = try skipTag(isDeclaration: isDeclaration)
-            if isEnd { depth -= 1 }
+            if isEnd { depth = max(0, depth - 1) }
             if isDeclaration || isEnd || isEmpty { continue }
             depth += 1
             guard depth <= maximumDepth else {
-                throw PropertyListCheck.fault("it is nested more than \(maximumDepth) deep")
+                throw Self.fault("elements are nested more than \(maximumDepth) deep")
             }
         }
     }
+
+    private static func fault(_ message: String) -> CurlewError { CurlewError(.decodingFailed, message) }
 
     private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
@@ -46,7 +58,7 @@ struct XMLTagScan {
             } else if byte == .quote || byte == UInt8(ascii: "'") {
                 quote = byte
             } else if isDeclaration, byte == .openBracket {
-                throw PropertyListCheck.fault("it has declarations of its own")
+                throw Self.fault("the document has declarations of its own, and these are not allowed")
             } else if byte == UInt8(ascii: ">") {
                 return bytes[position - 2] == .slash
             }
