@@ -48,4 +48,11 @@ struct DocumentationTests {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ArticleSnippets.swift")
     }
+
+    @Test("the article on responses shows code that compiles")
+    func responseSerialization() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/ResponseSerialization.md",
+            in: "Tests/CurlewTests/Support/ResponseSerializationSnippets.swift")
+    }
 }

@@ -67,23 +67,31 @@ extension HTTPSession {
         Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, _ in request }
     }
 
-    /// A call with an argument that `input` makes into what the chain takes in, as a value.
+    /// A call with the argument that the chain's first link takes, as a value.
     ///
     /// ```swift
-    /// let rename = api.endpoint(.put, "users/7/name", input: { (request, name: String) in
-    ///     var request = request
-    ///     request.body = .string(name)
-    ///     return request
-    /// }) {
+    /// let create = api.endpoint(.post, "users") {
+    ///     NewUserSerializer()
     ///     JSONResponseSerializer<User>()
     /// }
-    /// let user = try await rename("Numenius")
+    /// let user = try await create(newUser)
     /// ```
-    public func endpoint<Argument: Sendable, Links: Middleware>(
+    public func endpoint<Links: Middleware>(
         _ method: HTTPRequest.Method, _ reference: String, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(),
-        input: @escaping @Sendable (Request, Argument) throws -> Links.Input, @MiddlewareBuilder _ links: () -> Links
-    ) -> Endpoint<Argument, Links.Output> where Links.NextInput == Request, Links.NextOutput == Response {
-        Endpoint(self, method, reference, fields: fields, options: options, links: links(), input: input)
+        options: RequestOptions = RequestOptions(), @MiddlewareBuilder _ links: () -> Links
+    ) -> Endpoint<Links.Input.Argument, Links.Output>
+    where Links.Input: EndpointInput, Links.NextInput == Request, Links.NextOutput == Response {
+        Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, argument in
+            try Links.Input(request, argument: argument)
+        }
     }
+}
+
+/// What the first link of an ``Endpoint`` takes in, if it turns an argument of its own into a request.
+public protocol EndpointInput: Sendable {
+    /// What the endpoint is called with.
+    associatedtype Argument: Sendable
+
+    /// Puts the endpoint's request and the argument of a call together.
+    init(_ request: Request, argument: Argument) throws
 }

@@ -10,9 +10,14 @@ struct EndpointTests {
 
     /// Turns a user into a request: what a request serializer does.
     struct UserSerializer: Middleware {
-        struct Input: Sendable {
+        struct Input: EndpointInput {
             var request: Request
             var user: User
+
+            init(_ request: Request, argument: User) {
+                self.request = request
+                user = argument
+            }
         }
 
         func intercept(_ input: Input, next: Next<Request, Response>) async throws -> Response {
@@ -67,9 +72,7 @@ struct EndpointTests {
     func withArgument() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
-        let create = api.endpoint(
-            .post, "users", input: { (request, user: User) in UserSerializer.Input(request: request, user: user) }
-        ) {
+        let create = api.endpoint(.post, "users") {
             UserSerializer()
             Mark(letter: "a")
             JSONResponseSerializer<User>().orFailure(User.self)
