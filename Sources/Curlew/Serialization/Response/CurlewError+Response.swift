@@ -34,20 +34,23 @@ extension CurlewError {
     /// Why each serializer of a ``CompoundResponseSerializer`` failed, in their order. Empty for other errors.
     public var causes: [CurlewError] { failure?.causes ?? [] }
 
-    /// ``parsedBody``, if it is of the type asked for.
+    /// What the response says about the failure, as a type of your own: ``parsedBody`` if it is of that type, else a value
+    /// decoded from ``body`` if the type is `Decodable` and the body JSON.
     ///
     /// ```swift
     /// catch let error as CurlewError {
     ///     if let problem = error.failure(as: Problem.self) { print(problem.title) }
     /// }
     /// ```
-    public func failure<Failure>(as type: Failure.Type) -> Failure? { parsedBody as? Failure }
-
-    /// ``parsedBody``, if it is of the type asked for, else a value of that type decoded from ``body``, if that is JSON.
-    public func failure<Failure: Decodable>(as type: Failure.Type) -> Failure? {
+    public func failure<Failure>(as type: Failure.Type) -> Failure? {
         if let parsed = parsedBody as? Failure { return parsed }
-        if let tree = parsedBody as? JSONValue { return try? tree.decode(as: type) }
+        guard let model = type as? any Decodable.Type, let tree = bodyAsJSON else { return nil }
+        return (try? tree.decode(as: model)) as? Failure
+    }
+
+    private var bodyAsJSON: JSONValue? {
+        if let tree = parsedBody as? JSONValue { return tree }
         guard let body, receivedContentType?.matches(.json) == true else { return nil }
-        return try? JSONValue(parsing: body).decode(as: type)
+        return try? JSONValue(parsing: body)
     }
 }
