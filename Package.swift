@@ -70,6 +70,7 @@ let package = Package(
             dependencies: [
                 "CCoding",
                 "COpenSSL",
+                "Curlew",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -83,7 +84,7 @@ let package = Package(
         ),
         .target(
             name: "CurlewTestingTraits",
-            dependencies: ["CurlewTesting"],
+            dependencies: ["Curlew", "CurlewTesting"],
             swiftSettings: settings
         ),
         .target(
@@ -115,6 +116,7 @@ let package = Package(
             name: "CurlewTestingTests",
             dependencies: [
                 "CCoding",
+                "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -7,7 +7,7 @@ final class PreparedRequest: Sendable {
     let uri: URI
     /// The URI without fragment and user information: `CURLOPT_URL`.
     let url: String
-    let fields: FieldList
+    let fields: FieldList?
     let fieldsWithoutExpectation: FieldList?
     let trailers: FieldList?
     let body: RequestBody
