@@ -49,6 +49,7 @@ let package = Package(
         .target(
             name: "Curlew",
             dependencies: [
+                "CCoding",
                 "CLibcurl",
                 "CLinux",
                 "COpenSSL",
@@ -95,6 +96,7 @@ let package = Package(
         .testTarget(
             name: "CurlewTests",
             dependencies: [
+                "CCoding",
                 "CStalledResolver",
                 "Curlew",
                 "CurlewTesting",

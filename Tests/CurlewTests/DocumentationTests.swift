@@ -56,6 +56,14 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ArticleSnippets.swift")
     }
 
+    @Test(
+        "the articles on serialization show code that compiles",
+        arguments: ["Serialization", "MigratingFromAFNetworking"])
+    func serialization(_ name: String) throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/SerializationSnippets.swift")
+    }
+
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
         try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")

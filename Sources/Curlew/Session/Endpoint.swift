@@ -85,13 +85,32 @@ extension HTTPSession {
             try Links.Input(request, argument: argument)
         }
     }
-}
 
-/// What the first link of an ``Endpoint`` takes in, if it turns an argument of its own into a request.
-public protocol EndpointInput: Sendable {
-    /// What the endpoint is called with.
-    associatedtype Argument: Sendable
-
-    /// Puts the endpoint's request and the argument of a call together.
-    init(_ request: Request, argument: Argument) throws
+    /// A call whose argument becomes the parameters of a request serializer, as a value.
+    ///
+    /// ```swift
+    /// let create = api.endpoint(.post, "users", taking: NewUser.self) {
+    ///     JSONRequestSerializer()
+    ///     JSONResponseSerializer<User>()
+    /// }
+    /// let user = try await create(NewUser(name: "Numenius"))
+    /// ```
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - reference: The URL, absolute or relative to the session's base. It is resolved at each call.
+    ///   - type: The argument's type.
+    ///   - placement: Where the parameters go.
+    ///   - fields: The fields, before the chain sees them.
+    ///   - options: The options, before the chain sees them.
+    ///   - links: The chain; a request serializer stands first.
+    public func endpoint<Argument: Encodable & Sendable, Links: Middleware>(
+        _ method: HTTPRequest.Method, _ reference: String, taking type: Argument.Type,
+        placement: ParameterPlacement = .automatic, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions(), @MiddlewareBuilder _ links: () -> Links
+    ) -> Endpoint<Argument, Links.Output>
+    where Links.Input == ParameterizedRequest, Links.NextInput == Request, Links.NextOutput == Response {
+        Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, argument in
+            ParameterizedRequest(request, parameters: Parameters(argument), placement: placement)
+        }
+    }
 }

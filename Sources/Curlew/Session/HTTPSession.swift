@@ -15,6 +15,8 @@ public struct HTTPSession: Sendable {
     public let baseURL: URI?
     /// Fields for every request that does not have them itself.
     public var defaultFields: HTTPFields
+    /// What puts parameters into requests, unless a call brings its own: queries and forms as AFNetworking writes them (F22).
+    public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
     /// What carries the requests.
     public let transport: any Transport
     private let chain: Call?
@@ -116,7 +118,7 @@ public struct HTTPSession: Sendable {
         try await send(Request(method, try resolve(reference), fields: fields, body: body, options: options))
     }
 
-    private func addDefaultFields(to request: inout Request) {
+    func addDefaultFields(to request: inout Request) {
         let own = request.fields
         for field in defaultFields where own[fields: field.name].isEmpty { request.fields.append(field) }
     }

@@ -1,6 +1,3 @@
-internal import Dispatch
-internal import Glibc
-
 /// Feeds the body of one attempt into the channel that the loop reads from, off the loop.
 enum UploadPump {
     /// How much is read from a file at a time.
@@ -69,42 +66,6 @@ enum UploadPump {
             }
             position += Int64(chunk.count)
             guard await channel.write(chunk) else { return }
-        }
-    }
-}
-
-/// A file read on a queue of its own, so that a slow disk holds up neither the loop nor Swift's threads.
-private final class FileReader: Sendable {
-    private let descriptor: Int32
-    private let queue = DispatchQueue(label: "curlew.file")
-
-    init(path: String) async throws {
-        let queue = self.queue
-        descriptor = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: open(path, O_RDONLY | O_CLOEXEC)) }
-        }
-        guard descriptor >= 0 else {
-            throw CurlewError(.bodyFailed, "the file to send cannot be opened")
-        }
-    }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
-
-    func read(at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { [descriptor] in
-                var status: Int32 = 0
-                let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
-                    let result = pread(descriptor, space.baseAddress, count, off_t(offset))
-                    status = result < 0 ? errno : 0
-                    filled = max(0, result)
-                }
-                if status == 0 {
-                    continuation.resume(returning: bytes)
-                } else {
-                    continuation.resume(throwing: CurlewError(.bodyFailed, "the file to send: \(describe(status))"))
-                }
-            }
         }
     }
 }

@@ -23,6 +23,15 @@ enum ResponseSerializationSnippets {
         print(try await user().name)
     }
 
+    private func endpointWithArgument(_ api: HTTPSession) async throws {
+        let create = api.endpoint(.post, "users", taking: User.self) {
+            JSONRequestSerializer()
+            JSONResponseSerializer<User>()
+        }
+        let created = try await create(User(id: 7, name: "Numenius"))
+        print(created)
+    }
+
     private func byItself(_ response: Response) async throws {
         let value = try await JSONResponseSerializer<JSONValue>().serialize(response)
         print(value["name"]?.stringValue ?? "nameless")

@@ -85,6 +85,30 @@ struct EndpointTests {
         await server.shutdown()
     }
 
+    @Test("its argument may become the parameters of a request serializer")
+    func parameters() async throws {
+        let server = try await echo()
+        let api = try makeSession(baseURL: server.url())
+        let create = api.endpoint(.post, "users", taking: User.self) {
+            JSONRequestSerializer()
+            Mark(letter: "a")
+            JSONResponseSerializer<User>()
+        }
+        #expect(try await create(User(name: "Numenius")) == User(name: "Numenius"))
+        let created = await server.takeRequest()
+        #expect(created?.fields[.contentType] == "application/json")
+        let search = api.endpoint(.get, "users", taking: [String: Int].self) {
+            HTTPRequestSerializer()
+            StringResponseSerializer()
+        }
+        _ = try await search(["page": 2])
+        _ = try await search([:])
+        #expect(await server.takeRequest()?.target == "/users?page=2")
+        #expect(await server.takeRequest()?.target == "/users")
+        await api.shutdown()
+        await server.shutdown()
+    }
+
     @Test("its error names the method, and a reference that cannot be resolved is an error of the call")
     func errors() async throws {
         let server = try await MockServer.start { _ in .notFound }

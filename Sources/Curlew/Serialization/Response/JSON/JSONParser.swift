@@ -31,79 +31,103 @@ package struct JSONParser {
         guard options.allowsFragments || first == .openBrace || first == .openBracket else {
             throw fault("the value is neither an object nor an array, and fragments are not allowed")
         }
-        let value = try value(depth: 0)
+        let value = try value()
         skipSpace()
         guard position == bytes.count else { throw fault("something follows the value") }
         return value
     }
 
-    private mutating func value(depth: Int) throws -> JSONValue {
-        switch next {
-        case UInt8.openBrace: return try object(depth: depth + 1)
-        case UInt8.openBracket: return try array(depth: depth + 1)
-        case UInt8.quote: return .string(try string())
-        case UInt8(ascii: "t"): return try literal("true", .bool(true))
-        case UInt8(ascii: "f"): return try literal("false", .bool(false))
-        case UInt8(ascii: "n"): return try literal("null", .null)
-        default: return .number(try number())
-        }
-    }
-
-    private mutating func array(depth: Int) throws -> JSONValue {
-        try enter(depth)
+    /// An array or object whose end has not come yet.
+    private struct Open {
+        let isObject: Bool
         var values: [JSONValue] = []
-        if !take(.closeBracket) {
-            repeat {
-                skipSpace()
-                let value = try value(depth: depth)
-                if builds { values.append(value) }
-                skipSpace()
-            } while take(.comma)
-            guard take(.closeBracket) else { throw fault("an array lacks a comma or its end") }
-        }
-        return .array(values)
-    }
-
-    private mutating func object(depth: Int) throws -> JSONValue {
-        try enter(depth)
         var object = JSONObject()
-        if !take(.closeBrace) {
-            repeat {
-                skipSpace()
-                guard next == .quote else { throw fault("an object lacks a name") }
-                let start = position
-                let key = try string()
-                skipSpace()
-                guard take(.colon) else { throw fault("a name lacks its colon") }
-                skipSpace()
-                let value = try value(depth: depth)
-                if builds { try add(value, key, to: &object, at: start) }
-                skipSpace()
-            } while take(.comma)
-            guard take(.closeBrace) else { throw fault("an object lacks a comma or its end") }
-        }
-        return .object(object)
+        /// The name of the member that is being read, and where it stands.
+        var key = ""
+        var keyPosition = 0
+
+        var value: JSONValue { isObject ? .object(object) : .array(values) }
     }
 
-    private mutating func add(_ value: JSONValue, _ key: String, to object: inout JSONObject, at start: Int) throws {
-        if !object.insert(value, for: key) {
-            switch options.duplicateKeys.policy {
-            case .firstWins: break
-            case .lastWins: object[key] = value
-            case .fail:
-                position = start
-                throw fault("an object has one name twice")
+    /// A value with all that stands in it. What is open is kept in a list, so that depth costs no stack.
+    private mutating func value() throws -> JSONValue {
+        var open: [Open] = []
+        while true {
+            var value: JSONValue
+            switch next {
+            case UInt8.openBracket, UInt8.openBrace:
+                guard let empty = try enter(&open) else { continue }
+                value = empty
+            default: value = try scalar()
+            }
+            while true {
+                guard !open.isEmpty else { return value }
+                try add(value, to: &open[open.count - 1])
+                skipSpace()
+                if take(.comma) {
+                    skipSpace()
+                    try beginMember(of: &open[open.count - 1])
+                    break
+                }
+                try leave(open[open.count - 1])
+                value = open.removeLast().value
             }
         }
     }
 
-    /// Steps over the opening bracket of an array or object and what space follows.
-    private mutating func enter(_ depth: Int) throws {
-        guard depth <= options.maximumDepth else {
+    private mutating func scalar() throws -> JSONValue {
+        switch next {
+        case UInt8.quote: .string(try string())
+        case UInt8(ascii: "t"): try literal("true", .bool(true))
+        case UInt8(ascii: "f"): try literal("false", .bool(false))
+        case UInt8(ascii: "n"): try literal("null", .null)
+        default: .number(try number())
+        }
+    }
+
+    /// Steps into an array or object.
+    /// - Returns: Its value, if it is empty; then it was left again.
+    private mutating func enter(_ open: inout [Open]) throws -> JSONValue? {
+        guard open.count < options.maximumDepth else {
             throw fault("arrays and objects are nested more than \(options.maximumDepth) deep")
         }
+        var entered = Open(isObject: next == .openBrace)
         position += 1
         skipSpace()
+        if take(entered.isObject ? .closeBrace : .closeBracket) { return entered.value }
+        try beginMember(of: &entered)
+        open.append(entered)
+        return nil
+    }
+
+    /// Steps over the name of a member, if this is an object.
+    private mutating func beginMember(of open: inout Open) throws {
+        guard open.isObject else { return }
+        guard next == .quote else { throw fault("an object lacks a name") }
+        open.keyPosition = position
+        open.key = try string()
+        skipSpace()
+        guard take(.colon) else { throw fault("a name lacks its colon") }
+        skipSpace()
+    }
+
+    private mutating func leave(_ open: Open) throws {
+        guard take(open.isObject ? .closeBrace : .closeBracket) else {
+            throw fault("an \(open.isObject ? "object" : "array") lacks a comma or its end")
+        }
+    }
+
+    private mutating func add(_ value: JSONValue, to open: inout Open) throws {
+        guard builds else { return }
+        guard open.isObject else { return open.values.append(value) }
+        guard !open.object.insert(value, for: open.key) else { return }
+        switch options.duplicateKeys.policy {
+        case .firstWins: break
+        case .lastWins: open.object[open.key] = value
+        case .fail:
+            position = open.keyPosition
+            throw fault("an object has one name twice")
+        }
     }
 
     private mutating func literal(_ text: StaticString, _ value: JSONValue) throws -> JSONValue {

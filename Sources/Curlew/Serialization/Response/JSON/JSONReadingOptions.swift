@@ -28,8 +28,8 @@ public struct JSONReadingOptions: Sendable, Hashable {
         public static let fail = BigNumbers(isKept: false)
     }
 
-    /// How deep arrays and objects may be nested. 512 by default, 1,024 at most. Foundation's decoder, which reads the
-    /// models, has a bound of 512 of its own.
+    /// How deep arrays and objects may be nested. 512 by default, and at most: it is the bound of Foundation's decoder too,
+    /// and what is done with a value of that depth fits the stack of any thread.
     public var maximumDepth = 512 {
         didSet { maximumDepth = Self.clamped(maximumDepth) }
     }
@@ -52,5 +52,5 @@ public struct JSONReadingOptions: Sendable, Hashable {
         return options
     }
 
-    private static func clamped(_ depth: Int) -> Int { min(max(depth, 1), 1024) }
+    private static func clamped(_ depth: Int) -> Int { min(max(depth, 1), 512) }
 }

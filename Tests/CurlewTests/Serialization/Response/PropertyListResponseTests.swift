@@ -5,7 +5,7 @@ import Testing
 @testable import Curlew
 
 @Suite("Property list responses", .timeLimit(.minutes(1)))
-struct PropertyListTests {
+struct PropertyListResponseTests {
     struct Settings: Codable, Sendable, Equatable {
         var name: String
         var sizes: [Int]
@@ -121,6 +121,30 @@ struct PropertyListTests {
         #expect(try await fault(nested(20_000))?.contains("nested") == true)
         #expect(throws: CurlewError.self) { try PropertyListCheck.check(nested(513), options: .init()) }
         try PropertyListCheck.check(nested(512), options: .init())
+    }
+
+    @Test("the deepest list and the deepest JSON need less than 1 MiB of stack in Foundation's decoders")
+    func stack() async throws {
+        let xml = String(repeating: "<array>", count: 512) + String(repeating: "</array>", count: 512)
+        let json = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
+        let lists = [Array(xml.utf8), binary((1...512).map { array($0) } + [[0xA0]])]
+        let areRead = await onThread(stackSize: 1 << 20) {
+            let uri = try? URI("http://stub.test/")
+            guard let uri else { return false }
+            func response(_ body: [UInt8]) -> CollectedResponse {
+                CollectedResponse(head: HTTPResponse(status: .ok), body: body, uri: uri)
+            }
+            for list in lists {
+                guard (try? PropertyListResponseSerializer<Empty>().decode(response(list))) != nil else { return false }
+            }
+            return (try? JSONResponseSerializer<Empty>().decode(response(Array(json.utf8)))) != nil
+        }
+        #expect(areRead)
+    }
+
+    /// Takes any list.
+    struct Empty: Decodable, Sendable {
+        init(from decoder: any Decoder) throws {}
     }
 
     @Test("a binary list that is cut or changed anywhere does no harm")

@@ -1,0 +1,96 @@
+extension RequestBody {
+    /// How much is read from a file at a time.
+    static let filePart = 256 << 10
+
+    /// The bytes as a stream, for a link that makes another body of them.
+    ///
+    /// A body that can be read once is taken by this. The promised length is kept to: a stream that ends early or goes on
+    /// beyond it fails with ``ErrorCode/bodyLengthMismatch``.
+    func stream() async throws -> Stream {
+        switch source {
+        case .none: return FailableSequence(base: Chunks(chunks: []))
+        case .bytes(let bytes): return FailableSequence(base: Chunks(chunks: [bytes]))
+        case .file(let path, let offset, _):
+            return FileChunks(path: path, range: offset..<offset + (try lengthNow() ?? 0))
+        case .factory(let make): return checked(try await make())
+        case .once(let oneShot):
+            guard let stream = await oneShot.take() else {
+                throw CurlewError(.bodyNotReplayable, "the body was read before and cannot be read again")
+            }
+            return checked(stream)
+        }
+    }
+
+    private func checked(_ stream: Stream) -> Stream {
+        length.map { MeasuredChunks(base: stream, length: $0) } ?? stream
+    }
+}
+
+/// Chunks that are there already.
+private struct Chunks: AsyncSequence, Sendable {
+    let chunks: [[UInt8]]
+
+    struct Iterator: AsyncIteratorProtocol {
+        var chunks: ArraySlice<[UInt8]>
+
+        mutating func next() async -> [UInt8]? { chunks.popFirst() }
+
+        mutating func next(isolation actor: isolated (any Actor)?) async -> [UInt8]? { chunks.popFirst() }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks[...]) }
+}
+
+/// The bytes of a range of a file, opened when the first are asked for.
+private struct FileChunks: AsyncSequence, Sendable {
+    let path: String
+    let range: Range<Int64>
+
+    struct Iterator: AsyncIteratorProtocol {
+        let path: String
+        var range: Range<Int64>
+        var file: FileReader?
+
+        mutating func next() async throws -> [UInt8]? {
+            guard !range.isEmpty else { return nil }
+            let file: FileReader
+            if let open = self.file { file = open } else { file = try await FileReader(path: path) }
+            self.file = file
+            let count = Int(Swift.min(Int64(RequestBody.filePart), range.upperBound - range.lowerBound))
+            let chunk = try await file.read(at: range.lowerBound, count: count)
+            guard !chunk.isEmpty else {
+                throw CurlewError(.bodyLengthMismatch, "the file became shorter while it was sent")
+            }
+            range = range.lowerBound + Int64(chunk.count)..<range.upperBound
+            return chunk
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(path: path, range: range) }
+}
+
+/// The chunks of another stream, which must have as many bytes as were promised.
+private struct MeasuredChunks: AsyncSequence, Sendable {
+    let base: RequestBody.Stream
+    let length: Int64
+
+    struct Iterator: AsyncIteratorProtocol {
+        var base: any AsyncIteratorProtocol<[UInt8], any Error>
+        let length: Int64
+        var count: Int64 = 0
+
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+            let chunk = try await base.next(isolation: actor)
+            count += Int64(chunk?.count ?? 0)
+            guard count <= length, chunk != nil || count == length else {
+                throw CurlewError(
+                    .bodyLengthMismatch, "the body does not have the \(length) bytes that it promised")
+            }
+            return chunk
+        }
+
+        mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), length: length) }
+}

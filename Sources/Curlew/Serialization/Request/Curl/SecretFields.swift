@@ -1,0 +1,21 @@
+internal import HTTPTypes
+
+/// Fields whose values are for the server alone.
+enum SecretFields {
+    private static let names = Set(
+        [
+            "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token",
+            "X-Access-Token", "X-CSRF-Token", "X-XSRF-Token", "X-Amz-Security-Token", "X-Vault-Token",
+        ].compactMap { HTTPField.Name($0) })
+
+    private static let schemes: Set<String> = ["basic", "bearer", "digest", "negotiate", "token", "aws4-hmac-sha256"]
+
+    /// The value with the secret in it replaced; the scheme of credentials stays.
+    static func masked(_ field: HTTPField) -> String {
+        guard names.contains(field.name) else { return field.value }
+        guard let scheme = field.value.split(separator: " ").first, schemes.contains(scheme.lowercased()),
+            scheme.utf8.count < field.value.utf8.count
+        else { return "***" }
+        return "\(scheme) ***"
+    }
+}

@@ -1,0 +1,86 @@
+public import HTTPTypes
+
+/// The verbs with parameters of any type that is `Encodable`. nil stands for none. All of them call
+/// ``send(_:_:parameters:placement:serializer:fields:options:)``, which has the rules.
+///
+/// ```swift
+/// let response = try await api.post("birds", parameters: bird, serializer: JSONRequestSerializer())
+/// ```
+extension HTTPSession {
+    /// Fetches a representation; the parameters go into the query.
+    public func get(
+        _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
+        serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(
+            .get, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            fields: fields, options: options)
+    }
+
+    /// Fetches the head of a representation; the parameters go into the query.
+    public func head(
+        _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
+        serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(
+            .head, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            fields: fields, options: options)
+    }
+
+    /// Gives parameters to a resource to act on, in the body.
+    public func post(
+        _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
+        serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(
+            .post, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            fields: fields, options: options)
+    }
+
+    /// Puts a representation in place, given as parameters in the body.
+    public func put(
+        _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
+        serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(
+            .put, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            fields: fields, options: options)
+    }
+
+    /// Changes a part of a representation (RFC 5789); the parameters go into the body.
+    public func patch(
+        _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
+        serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(
+            .patch, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            fields: fields, options: options)
+    }
+
+    /// Removes a resource; the parameters go into the query, or into the body with ``ParameterPlacement/body``.
+    public func delete(
+        _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
+        serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(
+            .delete, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            fields: fields, options: options)
+    }
+
+    /// Sends parameters with any method.
+    public func send(
+        _ method: HTTPRequest.Method, _ reference: String, parameters: (some Encodable & Sendable)?,
+        placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
+        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        try await send(
+            method, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            fields: fields, options: options)
+    }
+}

@@ -1,0 +1,53 @@
+public import HTTPTypes
+
+extension HTTPSession {
+    /// Has parameters put into a request and sends it through the chain.
+    ///
+    /// ```swift
+    /// let response = try await api.send(.put, "birds/7", parameters: Parameters(bird), serializer: JSONRequestSerializer())
+    /// ```
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - reference: The URL, absolute or relative to ``baseURL``.
+    ///   - parameters: The parameters.
+    ///   - placement: Where they go; by the method unless said otherwise.
+    ///   - serializer: What writes them; nil stands for ``requestSerializer``.
+    ///   - fields: Fields of this call; they replace the session's and the serializer's of the same name (F23).
+    ///   - options: Options of this call; what is nil is the session's.
+    /// - Throws: ``CurlewError``; ``ErrorCode/encodingFailed`` if the parameters cannot be written, and then nothing was
+    ///   sent. What a serializer's own closure throws is thrown as it is.
+    public func send(
+        _ method: HTTPRequest.Method, _ reference: String, parameters: Parameters,
+        placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
+        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
+    ) async throws -> Response {
+        let call = try prepare(
+            method, reference, parameters: parameters, placement: placement, fields: fields, options: options)
+        do {
+            return try await (serializer ?? requestSerializer).intercept(call) { try await send($0) }
+        } catch let error as CurlewError where error.stage == .preparing && error.uri == nil {
+            throw error.adding(CurlewError.Context(method: method, uri: call.request.uri))
+        }
+    }
+
+    /// The request that such a call would send, the session's default fields included: to be changed, sent later, or shown
+    /// by ``Request/curlCommand(maskingSecrets:)``.
+    public func request(
+        _ method: HTTPRequest.Method, _ reference: String, parameters: Parameters,
+        placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
+        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
+    ) throws -> Request {
+        try (serializer ?? requestSerializer).serialize(
+            prepare(method, reference, parameters: parameters, placement: placement, fields: fields, options: options))
+    }
+
+    private func prepare(
+        _ method: HTTPRequest.Method, _ reference: String, parameters: Parameters, placement: ParameterPlacement,
+        fields: HTTPFields, options: RequestOptions
+    ) throws -> ParameterizedRequest {
+        var request = Request(method, try resolve(reference), fields: fields, options: options)
+        // Before the serializer's, which give way to them.
+        addDefaultFields(to: &request)
+        return ParameterizedRequest(request, parameters: parameters, placement: placement)
+    }
+}

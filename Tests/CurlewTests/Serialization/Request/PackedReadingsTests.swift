@@ -1,0 +1,20 @@
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("A serializer of one's own, as the article has it")
+struct PackedReadingsTests {
+    @Test("some parameters go compressed into the body, the others into the query")
+    func packs() throws {
+        let readings = ParameterValue.array((0..<1000).map { ["second": ParameterValue($0), "value": 281.5] })
+        let parameters: ParameterValue = ["unit": "K", "readings": readings, "place": "Wadden Sea"]
+        let request = try SerializationSnippets.PackedReadings().serialize(
+            parameters, into: Request(.post, "http://a.test/7"))
+        #expect(request.uri.description == "http://a.test/7?place=Wadden%20Sea&unit=K")
+        #expect(request.fields[.contentEncoding] == "deflate")
+        let body = try request.bytes()
+        #expect(try inflated(body) == readings.json())
+        #expect(try body.count < readings.json().count / 5)
+    }
+}

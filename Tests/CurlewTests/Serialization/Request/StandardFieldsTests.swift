@@ -1,0 +1,58 @@
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Fields that say who asks and in which languages")
+struct StandardFieldsTests {
+    @Test(
+        "languages come from the environment",
+        arguments: [
+            ([:], nil), (["LANG": "C"], nil), (["LANG": "C.UTF-8"], nil), (["LANG": "POSIX"], nil), (["LANG": ""], nil),
+            (["LANG": "en_US.UTF-8"], "en-US;q=1"),
+            (["LANG": "de"], "de;q=1"),
+            (["LANG": "en_US", "LC_MESSAGES": "fr_FR", "LC_ALL": ""], "fr-FR;q=1"),
+            (["LANG": "en_US", "LC_MESSAGES": "fr_FR", "LC_ALL": "de_AT@euro"], "de-AT;q=1"),
+            (["LANG": "en_US", "LC_ALL": "C", "LANGUAGE": "fr"], nil),
+            (["LANG": "en_US", "LANGUAGE": "fr_CA:fr:en_US:C:"], "fr-CA;q=1, fr;q=0.9, en-US;q=0.8"),
+            (["LANG": "sr_RS.UTF-8@latin"], "sr-Latn-RS;q=1"),
+            (["LANG": "zh_Hant_TW"], "zh-Hant-TW;q=1"),
+            (["LANG": "EN_gb"], "en-gb;q=1"),
+            (
+                ["LANG": "aa", "LANGUAGE": "ab:af:ak:am:an:ar:as"],
+                "ab;q=1, af;q=0.9, ak;q=0.8, am;q=0.7, an;q=0.6, ar;q=0.5"
+            ),
+            (["LANG": "en\r\nEvil: 1"], nil), (["LANG": "_"], nil), (["LANG": "x"], nil), (["LANG": "\u{e9}n"], nil),
+            (["LANG": "en_US", "LANGUAGE": "f;q=9:e\n"], "en-US;q=1"), (["LANG": "en_"], nil), (["LANG": "."], nil),
+        ] as [([String: String], String?)])
+    func languages(_ environment: [String: String], _ expected: String?) {
+        #expect(LanguagePreference(environment).acceptLanguage == expected)
+    }
+
+    @Test(
+        "the program's name becomes a token, its letters ASCII",
+        arguments: [
+            ("importer", "6.1.0-13-cloud-amd64", "importer (Linux 6.1.0)"),
+            ("My App", "5.15", "My-App (Linux 5.15)"),
+            ("Bücher-Größe ŁÆþ", "6", "Bucher-Grosse-LAEth (Linux 6)"),
+            ("\u{441}\u{43b}\u{43e}\u{43d}", "6.1", "Curlew (Linux 6.1)"),
+            ("", "", "Curlew (Linux)"),
+            ("a\r\nb/c(d)", "x", "abcd (Linux)"),
+        ])
+    func userAgent(_ program: String, _ release: String, _ expected: String) {
+        #expect(UserAgent(program: program, release: release).text == expected)
+    }
+
+    @Test("a version may be told")
+    func version() {
+        #expect(UserAgent(program: "a", version: "1.4 (x)", release: "6.1").text == "a/1.4-x (Linux 6.1)")
+        #expect(HTTPRequestSerializer.userAgent(version: "2").contains("/2 (Linux "))
+    }
+
+    @Test("the standard fields are those two and no more")
+    func standard() {
+        let fields = HTTPRequestSerializer.standardFields
+        #expect(fields[.userAgent]?.contains(" (Linux ") == true)
+        #expect(fields.allSatisfy { $0.name == .userAgent || $0.name == .acceptLanguage })
+    }
+}

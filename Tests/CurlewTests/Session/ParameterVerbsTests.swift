@@ -1,0 +1,168 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("Verbs with parameters", .noLeaks, .timeLimit(.minutes(1)))
+struct ParameterVerbsTests {
+    struct Search: Codable, Sendable {
+        var text = "a b"
+        var page = 2
+    }
+
+    private func server() async throws -> MockServer {
+        try await MockServer.start { request in
+            for try await _ in request.body {}
+            return MockResponse()
+        }
+    }
+
+    @Test("every verb puts its parameters where the method has them")
+    func verbs() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url("/v1"))
+        let tree: ParameterValue = ["text": "a b", "page": 2]
+        typealias Call = (String, () async throws -> Response)
+        let calls: [Call] = [
+            ("GET", { try await api.get("x", parameters: ["text": "a b", "page": 2]) }),
+            ("GET", { try await api.get("x", parameters: Search()) }),
+            ("HEAD", { try await api.head("x", parameters: tree) }),
+            ("HEAD", { try await api.head("x", parameters: Search()) }),
+            ("POST", { try await api.post("x", parameters: tree) }),
+            ("POST", { try await api.post("x", parameters: Search()) }),
+            ("PUT", { try await api.put("x", parameters: tree) }),
+            ("PUT", { try await api.put("x", parameters: Search()) }),
+            ("PATCH", { try await api.patch("x", parameters: tree) }),
+            ("PATCH", { try await api.patch("x", parameters: Search()) }),
+            ("DELETE", { try await api.delete("x", parameters: tree) }),
+            ("DELETE", { try await api.delete("x", parameters: Search()) }),
+            ("DELETE", { try await api.delete("x", parameters: Search(), placement: .body) }),
+            ("POST", { try await api.post("x", parameters: Search(), placement: .query) }),
+            ("QUERY", { try await api.send(HTTPRequest.Method("QUERY")!, "x", parameters: tree) }),
+            ("QUERY", { try await api.send(HTTPRequest.Method("QUERY")!, "x", parameters: Search()) }),
+        ]
+        for (index, (method, call)) in calls.enumerated() {
+            #expect(try await call().status == .ok)
+            let request = try #require(await server.takeRequest())
+            #expect(request.method.rawValue == method)
+            let isInQuery = index == 13 || (["GET", "HEAD", "DELETE"].contains(method) && index != 12)
+            #expect(request.target == (isInQuery ? "/v1/x?page=2&text=a%20b" : "/v1/x"))
+            #expect(request.text == (isInQuery ? "" : "page=2&text=a%20b"))
+            #expect(request.fields[.contentType] == (isInQuery ? nil : "application/x-www-form-urlencoded"))
+            #expect(request.fields[.contentLength] == (isInQuery ? (method == "POST" ? "0" : nil) : "17"))
+            #expect(request.fields[.userAgent] == HTTPRequestSerializer.standardFields[.userAgent])
+        }
+        await server.shutdown()
+    }
+
+    @Test("nil stands for no parameters")
+    func none() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        _ = try await api.get("x", parameters: nil)
+        #expect(await server.takeRequest()?.target == "/x")
+        _ = try await api.post("x", parameters: Search?.none)
+        let post = try #require(await server.takeRequest())
+        #expect(post.fields[.contentLength] == "0")
+        #expect(post.fields[.contentType] == "application/x-www-form-urlencoded")
+        await server.shutdown()
+    }
+
+    @Test("a session's serializer serves every call but those that bring their own")
+    func serializers() async throws {
+        let server = try await server()
+        var api = try makeSession(baseURL: server.url())
+        api.requestSerializer = JSONRequestSerializer()
+        _ = try await api.post("x", parameters: Search())
+        #expect(await server.takeRequest()?.text == #"{"text":"a b","page":2}"#)
+        _ = try await api.post("x", parameters: Search(), serializer: HTTPRequestSerializer())
+        #expect(await server.takeRequest()?.text == "page=2&text=a%20b")
+        _ = try await api.post("x", parameters: Search(), serializer: PropertyListRequestSerializer())
+        #expect(await server.takeRequest()?.fields[.contentType] == "application/x-plist")
+        await server.shutdown()
+    }
+
+    @Test("a call's fields replace the session's, and the session's the serializer's")
+    func fields() async throws {
+        let server = try await server()
+        var api = try makeSession(baseURL: server.url())
+        api.defaultFields = [.userAgent: "session", .accept: "session"]
+        var serializer = HTTPRequestSerializer()
+        serializer.defaultFields[.accept] = "serializer"
+        serializer.defaultFields[.cacheControl] = "serializer"
+        _ = try await api.post(
+            "x", parameters: ["k": 1], serializer: serializer, fields: [.accept: "call", .contentType: "text/x-call"])
+        let sent = try #require(await server.takeRequest()).fields
+        #expect(sent[values: .accept] == ["call"])
+        #expect(sent[values: .userAgent] == ["session"])
+        #expect(sent[values: .cacheControl] == ["serializer"])
+        #expect(sent[values: .contentType] == ["text/x-call"])
+        await server.shutdown()
+    }
+
+    @Test("plain calls have none of the serializer's fields")
+    func plain() async throws {
+        let server = try await server()
+        _ = try await makeSession().get(server.url())
+        let sent = try #require(await server.takeRequest()).fields
+        #expect(sent[.userAgent] == nil)
+        #expect(sent[.acceptLanguage] == nil)
+        await server.shutdown()
+    }
+
+    @Test("nothing is sent if the parameters cannot be written")
+    func failures() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        let error = await curlewError { _ = try await api.post("x", parameters: ["a": [ParameterValue(Double.nan)]]) }
+        #expect(error?.code == .encodingFailed)
+        #expect(error?.message.contains("a[0]") == true)
+        #expect(error?.method == .post)
+        #expect(error?.uri?.path == "/x")
+        #expect(error?.stage == .preparing)
+        struct Reason: Error, Equatable {}
+        var serializer = HTTPRequestSerializer()
+        serializer.queryEncoder = { _, _ in throw Reason() }
+        for method: HTTPRequest.Method in [.get, .post] {
+            await #expect(throws: Reason()) {
+                try await api.send(method, "x", parameters: ["a": 1], serializer: serializer)
+            }
+        }
+        let head = await curlewError { _ = try await api.head("x", parameters: ["a": 1], placement: .body) }
+        #expect(head?.code == .invalidRequest)
+        _ = try await api.get("last")
+        #expect(await server.takeRequest()?.target == "/last")
+        await server.shutdown()
+    }
+
+    @Test("a request can be made without being sent")
+    func request() throws {
+        let api = try HTTPSession(
+            baseURL: "https://a.test/v1", defaultFields: [.userAgent: "session"],
+            eventLoops: [EventLoop(name: "curlew-test")])
+        let request = try api.request(.post, "x", parameters: Parameters(Search()), serializer: JSONRequestSerializer())
+        #expect(request.uri.description == "https://a.test/v1/x")
+        #expect(request.fields[.userAgent] == "session")
+        #expect(request.fields[.contentType] == "application/json")
+    }
+
+    @Test("a serializer that waits for something is asked by its own intercept")
+    func waiting() async throws {
+        struct Signing: RequestSerializer {
+            func serialize(_ call: ParameterizedRequest) throws -> Request {
+                try HTTPRequestSerializer().serialize(call)
+            }
+
+            func intercept(_ call: ParameterizedRequest, next: Next<Request, Response>) async throws -> Response {
+                var request = try serialize(call)
+                request.fields[.authorization] = await Task { "signed" }.value
+                return try await next(request)
+            }
+        }
+        let server = try await server()
+        _ = try await makeSession().get(server.url(), parameters: ["k": 1], serializer: Signing())
+        #expect(await server.takeRequest()?.fields[.authorization] == "signed")
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,98 @@
+import Curlew
+import FoundationEssentials
+import HTTPTypes
+
+/// The code of Serialization.md and MigratingFromAFNetworking.md, so that it compiles. ``DocumentationTests`` compares them.
+enum SerializationSnippets {
+    struct Bird: Codable, Sendable {
+        var name: String
+        var seen: Date
+    }
+
+    // MARK: Serialization.md: requests
+
+    private func sendParameters(_ api: HTTPSession, bird: Bird) async throws {
+        _ = try await api.get(
+            "birds", parameters: ["family": "Scolopacidae", "tags": ["wader", "migrant"], "page": 2])
+        _ = try await api.post("birds", parameters: bird)
+        _ = try await api.post("birds", parameters: bird, serializer: JSONRequestSerializer())
+        _ = try await api.delete("birds", parameters: ["ids": [7, 8]], placement: .body)
+    }
+
+    private func chooseSerializer() throws -> HTTPSession {
+        var serializer = JSONRequestSerializer()
+        serializer.style.options = [.sortedKeys]
+        serializer.base.encoder.keyNaming = .snakeCase
+        serializer.base.style.arrays = .indexed
+        try serializer.base.setAuthorization(user: "importer", password: "secret")
+        serializer.base.defaultFields[.userAgent] = HTTPRequestSerializer.userAgent(version: "1.4")
+
+        var api = try HTTPSession(baseURL: "https://api.example.com/v1/")
+        api.requestSerializer = serializer
+        return api
+    }
+
+    private func buildTree() throws -> ParameterValue {
+        var parameters: ParameterValue = ["name": "Numenius arquata", "seen": .date(Date()), "note": nil]
+        parameters["observer"] = try ParameterValue(encoding: Bird(name: "Ada", seen: Date()))
+        parameters["exact"] = ParameterNumber(decimal: "0.10").map { .number($0) }
+        return parameters
+    }
+
+    private func ownQuery() -> HTTPRequestSerializer {
+        var serializer = HTTPRequestSerializer()
+        serializer.queryEncoder = { request, parameters in
+            guard case .dictionary(let dictionary) = parameters else { return "" }
+            return dictionary.keys.joined(separator: ";")
+        }
+        return serializer
+    }
+
+    private func serializeAlone() throws -> Request {
+        let request = try Request(.put, "https://api.example.com/birds/7")
+        return try JSONRequestSerializer().serialize(["name": "Curlew"] as ParameterValue, into: request)
+    }
+
+    /// Sends the readings compressed in the body, and everything else in the query.
+    struct PackedReadings: RequestSerializer {
+        var base = HTTPRequestSerializer()
+
+        func serialize(_ call: ParameterizedRequest) throws -> Request {
+            var rest = try call.parameters.value(encodedBy: base.encoder) ?? [:]
+            let readings = rest["readings"] ?? []
+            rest["readings"] = .none
+
+            var request = call.request
+            request.body = .bytes(try RequestCompression.Format.deflate.compress(readings.json()))
+            request.fields[.contentType] = "application/json"
+            request.fields[.contentEncoding] = RequestCompression.Format.deflate.name
+            return try base.serialize(
+                ParameterizedRequest(request, parameters: Parameters(rest), placement: .query))
+        }
+    }
+
+    private func upload(_ api: HTTPSession, readings: ParameterValue) async throws {
+        _ = try await api.post(
+            "stations/7", parameters: ["unit": "K", "readings": readings], serializer: PackedReadings())
+    }
+
+    private func compressed() throws -> HTTPSession {
+        var compression = RequestCompression(.gzip)
+        compression.minimumSize = .kibibytes(4)
+        return try HTTPSession(baseURL: "https://api.example.com/") {
+            compression
+        }
+    }
+
+    private func show(_ api: HTTPSession) throws {
+        let request = try api.request(.get, "birds", parameters: Parameters(["page": 2] as ParameterValue))
+        print(request.curlCommand())
+    }
+
+    // MARK: MigratingFromAFNetworking.md
+
+    private func migrated() async throws -> Response {
+        let api = try HTTPSession(baseURL: "https://example.com/v1")
+        return try await api.get("resources", parameters: ["foo": "bar", "baz": [1, 2, 3]])
+    }
+}
