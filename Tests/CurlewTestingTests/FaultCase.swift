@@ -80,13 +80,19 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         // Garbage. Inside a body of HTTP/1.1 nobody can tell it from content, and then the content ends.
         default:
             if self.wire.isHTTP2 { return [isInBody ? .responseTruncated : .connectionLost, .http2Failed] }
-            return [isInBody ? .responseTruncated : .invalidResponse]
+            if isInBody { return [.responseTruncated] }
+            // The close after it is a reset where the request has not been read, and may hide what was sent.
+            return self.fault.trigger == .atResponseStart ? [.invalidResponse] : [.invalidResponse, .connectionLost]
         }
     }
 
     /// How far the client may say that it got.
     var stages: Set<CurlewError.Stage> {
-        if self.fault.trigger == .inResponseBody(after: 400) { return [.receiving] }
+        if self.fault.trigger == .inResponseBody(after: 400) {
+            // A reset may come before what went ahead of it has been read.
+            let mayOvertake = !self.isSilent && (self.wire.isHTTP2 || self.fault.effect == .reset)
+            return mayOvertake ? [.receiving, .exchanging] : [.receiving]
+        }
         if self.fault.trigger == .onAccept && self.wire.usesTLS { return [.connecting] }
         return self.isOfConnection ? [.connecting, .exchanging] : [.exchanging]
     }

@@ -88,6 +88,8 @@ struct ProxyTests {
         try await client.send(self.get)
         #expect(try await client.receive(through: "hello").hasSuffix("hello"))
         #expect(await proxy.takeRequest()?.isAccepted == true)
+        // The end of the tunnel comes without close_notify.
+        await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
         await proxy.shutdown()
         await server.shutdown()
     }

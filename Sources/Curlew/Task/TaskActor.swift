@@ -199,7 +199,7 @@ public actor TaskActor: LoopActor {
     func begin(on multi: MultiHandle) {
         hasBegun = true
         let transfer = Transfer(request: prepared, channel: channel, multi: multi, observer: self)
-        transfer.totalDeadline = startedAt.advanced(byLimit: prepared.timeouts.total)
+        transfer.totalDeadline = startedAt.advanced(by: prepared.totalLimit)
         transfer.queued = startedAt.duration(to: loop.core.now)
         self.transfer = transfer
         isHeld = lifecycle.state == .suspended
@@ -207,7 +207,7 @@ public actor TaskActor: LoopActor {
     }
 
     /// When the task gives up waiting in the session's queue.
-    var queueDeadline: Instant { startedAt.advanced(byLimit: prepared.timeouts.total) }
+    var queueDeadline: Instant { startedAt.advanced(by: prepared.totalLimit) }
 
     /// Ends the exchange, or the waiting for it.
     func abort(_ error: CurlewError) {

@@ -71,6 +71,7 @@ struct HeadParser {
 
     /// The fields so far: also of trailers that are not finished, as HTTP/2 has no empty line after them.
     mutating func takeFields() -> HTTPFields {
+        guard !fields.isEmpty else { return HTTPFields() }
         defer { fields = [] }
         return HTTPFields(all: fields)
     }

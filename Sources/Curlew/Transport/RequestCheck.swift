@@ -26,7 +26,7 @@ struct RequestCheck {
         try takeFields(request)
         try takeTrailers(request)
         if !request.body.isNone, contentLength == nil { try append(line: "Transfer-Encoding: chunked") }
-        if request.body.isNone, Self.usuallyWithContent.contains(request.method) {
+        if request.body.isNone, Self.usuallyHasContent(request.method) {
             try append(line: "Content-Length: 0")
         }
     }
@@ -143,7 +143,9 @@ struct RequestCheck {
     }
 
     /// Methods that say so when they come without content (RFC 9110 §8.6).
-    private static let usuallyWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch]
+    private static func usuallyHasContent(_ method: HTTPRequest.Method) -> Bool {
+        method == .post || method == .put || method == .patch
+    }
     private static let hostName = HTTPField.Name("Host")!
     private static let http2Settings = HTTPField.Name("HTTP2-Settings")!
     /// Fields that must be known before the body (RFC 9110 §6.5.1).

@@ -142,7 +142,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func configure(_ easy: EasyHandle) throws {
         self.easy = easy
         do {
-            if Self.mustJoinHTTP2 {
+            if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2 {
                 attempt.joinsHTTP2 = attempt.joinsHTTP2 || multi.joinable.contains(request.uri.authority)
             }
             try easy.prepare(request, attempt)
@@ -176,7 +176,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         // A body that nobody has asked for has no reader to wait for.
         let exempting: Holds = isClaimed ? [.reader, .suspended] : .suspended
         guard isExchanging, holds.isDisjoint(with: exempting) else { return .distantFuture }
-        return lastActivity.advanced(byLimit: request.timeouts.idle)
+        return lastActivity.advanced(by: request.idleLimit)
     }
 
     /// Sees to it that the timer fires at the nearest deadline. One that is set for an earlier moment is left alone: it

@@ -10,7 +10,7 @@ struct RecordedChunks: AsyncSequence, Sendable {
     actor Record {
         private var chunks: [[UInt8]] = []
 
-        var bytes: [UInt8] { Array(chunks.joined()) }
+        var bytes: [UInt8] { chunks.reduce(into: []) { $0 += $1 } }
 
         fileprivate func append(_ chunk: [UInt8]) { chunks.append(chunk) }
     }
