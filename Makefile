@@ -20,7 +20,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -36,6 +36,9 @@ examples: setup ## Builds the examples
 
 test: setup ## Runs the tests; FILTER=… chooses
 	$(TEST)
+
+test-examples: setup ## Builds the examples and runs their tests
+	$(TEST) --package-path Examples
 
 test-thread: setup ## Runs the tests under ThreadSanitizer
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:second_deadlock_stack=1:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp}" \

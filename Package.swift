@@ -18,11 +18,13 @@ let package = Package(
     name: "curlew",
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/CoreOffice/XMLCoder", from: "0.18.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -56,10 +58,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "CurlewXML",
+            dependencies: [
+                "Curlew",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "XMLCoder", package: "XMLCoder"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "CurlewTesting",
             dependencies: [
                 "CCoding",
                 "COpenSSL",
+                "Curlew",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -73,7 +85,7 @@ let package = Package(
         ),
         .target(
             name: "CurlewTestingTraits",
-            dependencies: ["CurlewTesting"],
+            dependencies: ["Curlew", "CurlewTesting"],
             swiftSettings: settings
         ),
         .target(
@@ -94,9 +106,19 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "CurlewXMLTests",
+            dependencies: [
+                "Curlew",
+                "CurlewXML",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "CurlewTestingTests",
             dependencies: [
                 "CCoding",
+                "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -7,12 +7,18 @@ BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 BENCH_OUTPUT ?= $(BENCHMARKS)/bench.json
 
 SWIFT ?= swift
+# The server that is measured against, the tool that makes its certificate, and what counts instructions.
+BENCH_PACKAGES = nginx-light openssl python3 valgrind
+
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-build-all bench-build-two
+.PHONY: bench bench-instructions bench-build-all bench-build-two bench-setup
 
-bench-build-two: setup
+bench-setup:
+	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
+
+bench-build-two: bench-setup
 	$(BENCH_BUILD) bench-server
 	$(BENCH_BUILD) bench-raw
 	$(BENCH_BUILD) bench-curlew

@@ -4,6 +4,8 @@
 
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -90,6 +92,9 @@ static inline CURLcode curlew_message_result(const CURLMsg *message) { return me
 
 static inline unsigned int curlew_version_number(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }
 
-static inline CURLcode curlew_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+// Small blocks are malloc's own; who frees what was allocated before this was called does no harm.
+static inline CURLcode curlew_global_init(curl_malloc_callback allocate, curl_free_callback release) {
+    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, release, realloc, strdup, calloc);
+}
 
 #endif

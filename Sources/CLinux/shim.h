@@ -1,7 +1,8 @@
-// What Swift's Glibc module leaves out: epoll, eventfd and the name of a thread.
+// What Swift's Glibc module leaves out: epoll, eventfd, the name of a thread and the size of a block of memory.
 #ifndef CURLEW_CLINUX_SHIM_H
 #define CURLEW_CLINUX_SHIM_H
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -22,6 +23,8 @@ static inline int curlew_epoll_control(int epoll, int operation, int descriptor,
 }
 
 static inline uint64_t curlew_epoll_token(const struct epoll_event *event) { return event->data.u64; }
+
+static inline size_t curlew_block_size(void *block) { return malloc_usable_size(block); }
 
 // A GNU extension that the headers hide without _GNU_SOURCE, which would change what Glibc's module has seen.
 int pthread_setname_np(pthread_t thread, const char *name);

@@ -1,23 +1,36 @@
-internal import CurlewTesting
 public import Testing
 
 extension Trait where Self == NoLeaksTrait {
-    /// Fails a test that leaves file descriptors or threads behind.
+    /// Fails a test that leaves a task, a connection, a descriptor or a thread behind.
     ///
     ///     @Suite(.noLeaks, .serialized) struct PoolTests { … }
+    ///
+    /// - Tasks are those of Swift that the test started, itself or by what it called, and that have not ended, except
+    ///   detached ones; and those of Curlew's sessions that were started and have not ended.
+    /// - Connections and other descriptors are known by `/proc/self/fd`, threads by `/proc/self/task`. A thread without a
+    ///   name of its own looks like one of those that Swift keeps for its tasks: so many of them are allowed as there are
+    ///   processors, and four.
+    ///
+    /// What ends by itself within ``NoLeaksTrait/patience`` is no leak.
     ///
     /// Tests with this trait run one at a time. Tests without it that run beside them are blamed on them: keep all
     /// of a process's tests that open files or sockets in suites with the trait, or run `swift test --no-parallel`.
     public static var noLeaks: NoLeaksTrait { NoLeaksTrait() }
 }
 
-/// Fails a test that leaves file descriptors or threads behind; see ``Testing/Trait/noLeaks``.
+/// Fails a test that leaves a task, a connection, a descriptor or a thread behind: the trait `.noLeaks`.
 public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
-    /// A suite hands it on to its tests.
-    public var isRecursive: Bool { true }
-
     /// How long a test's resources may take to go away after it; two seconds.
     public static let patience = Duration.seconds(2)
+
+    let check: LeakCheck
+
+    init(patience: Duration = Self.patience) {
+        self.check = LeakCheck(patience: patience)
+    }
+
+    /// A suite hands it on to its tests.
+    public var isRecursive: Bool { true }
 
     /// Runs the test and compares what the process holds before and after.
     public func provideScope(
@@ -26,27 +39,14 @@ public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        try await OneAtATime.shared.enter()
+        await OneAtATime.shared.enter()
         do {
-            SharedThreads.start()
-            let before = ProcessResources.now()
-            try await function()
-            let left = await self.left(since: before)
+            let left = try await self.check.leaks(of: function)
             await OneAtATime.shared.leave()
             #expect(left.isEmpty, "left behind: \(left.joined(separator: ", "))")
         } catch {
             await OneAtATime.shared.leave()
             throw error
-        }
-    }
-
-    private func left(since before: ProcessResources) async -> [String] {
-        let end = ContinuousClock.now + Self.patience
-        while true {
-            let left = ProcessResources.now().beyond(before)
-            if left.isEmpty || ContinuousClock.now >= end { return left }
-            // There is no event for a thread's or a descriptor's end: look again, for a bounded while.
-            try? await Task.sleep(for: .milliseconds(5))
         }
     }
 }
@@ -58,7 +58,7 @@ private actor OneAtATime {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    func enter() async throws {
+    func enter() async {
         guard self.isTaken else { return self.isTaken = true }
         await withCheckedContinuation { self.waiting.append($0) }
     }

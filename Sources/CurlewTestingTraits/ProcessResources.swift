@@ -26,7 +26,8 @@ struct ProcessResources {
     /// What is here and was not there before.
     ///
     /// Threads that keep the process's name, or have the end of one of Dispatch's queues as theirs, are the workers of
-    /// Swift's pool, which come and go with the load: as many as there are processors, and some, are not counted. Nor are those of NIO's shared group, which stay.
+    /// Swift's pool, which come and go with the load: as many as there are processors, and some, are not counted. Nor
+    /// are those of NIO's shared group, which stay.
     func beyond(_ before: ProcessResources) -> [String] {
         let descriptors = self.descriptors.filter { before.descriptors[$0.key] != $0.value }
         // Reading the list takes a descriptor itself, which is gone by now.
@@ -34,7 +35,7 @@ struct ProcessResources {
         // Dispatch makes one timer a clock when a task first sleeps by it, and keeps it: three are nobody's leak.
         let timers = open.filter { $0.value == "anon_inode:[timerfd]" }
         let files = open.filter { timers.count > 3 || timers[$0.key] == nil }
-            .map { "descriptor \($0.key) (\($0.value))" }
+            .map { self.describe($0.key, $0.value) }
         let threads = self.threads.filter { before.threads[$0.key] == nil && !$0.value.hasPrefix("NIO-SGLTN") }
         let named = threads.filter { $0.value != self.processName && !$0.value.contains("-qos") }.map {
             "thread \($0.value)"
@@ -42,6 +43,13 @@ struct ProcessResources {
         let workers = threads.count - named.count
         let spare = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 4
         return (files + named + (workers > spare ? ["\(workers) threads"] : [])).sorted()
+    }
+
+    private func describe(_ descriptor: String, _ target: String) -> String {
+        guard let number = Int32(descriptor), let peer = ConnectedPeer(of: number) else {
+            return "descriptor \(descriptor) (\(target))"
+        }
+        return "connection \(descriptor) (\(peer.description))"
     }
 
     /// ThreadSanitizer speaks to its symbolizer through pipes, which it opens when it first has something to look up.

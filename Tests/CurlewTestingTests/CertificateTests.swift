@@ -1,5 +1,7 @@
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
+import Foundation
 import NIOSSL
 import Testing
 
@@ -67,6 +69,82 @@ struct CertificateTests {
         let client = try await WireClient.connect(port: server.port, tls: configuration)
         #expect(try await client.receive(count: 1) == Array("x".utf8))
         await server.shutdown()
+    }
+
+    @Test("PEM files serve, an Ed25519 key too, and a client that trusts the root takes them")
+    func files() async throws {
+        let root = try HeldCertificate.root()
+        let intermediate = try HeldCertificate(.authority("Between", pathLength: 0), issuer: root)
+        let options = HeldCertificate.Options(alternativeNames: HeldCertificate.loopbackNames, key: .ed25519)
+        let leaf = try HeldCertificate(options, issuer: intermediate)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let chainFile = folder.appending(path: "chain.pem").path
+        let keyFile = folder.appending(path: "key.pem").path
+        try Data(HeldCertificate.bundlePEM([leaf, intermediate]).utf8).write(to: URL(filePath: chainFile))
+        try Data(leaf.privateKeyPEM.utf8).write(to: URL(filePath: keyFile))
+
+        let server = try await MockServer.start(.init(tls: ServerTLS(chainFile: chainFile, keyFile: keyFile)))
+        server.enqueue(MockResponse(body: "hello"))
+        #expect(try await self.fetch(server.url(), trusting: root) == Array("hello".utf8))
+        await server.shutdown()
+    }
+
+    @Test("name constraints hold for a client that checks them", arguments: ["localhost", "elsewhere.test"])
+    func nameConstraints(permitted: String) async throws {
+        let root = try HeldCertificate.root()
+        var options = HeldCertificate.Options.authority("Between")
+        options.nameConstraints = ["permitted;DNS:\(permitted)"]
+        let intermediate = try HeldCertificate(options, issuer: root)
+        let leaf = try HeldCertificate(.server("localhost"), issuer: intermediate)
+        try await self.expect(isTaken: permitted == "localhost", [leaf, intermediate], trusting: root)
+    }
+
+    @Test("a path longer than its authority allows is refused", arguments: [0, 1])
+    func pathLength(_ length: Int) async throws {
+        let root = try HeldCertificate(.authority("Root", pathLength: length))
+        let intermediate = try HeldCertificate(.authority("Between"), issuer: root)
+        let leaf = try HeldCertificate(.server("localhost"), issuer: intermediate)
+        try await self.expect(isTaken: length == 1, [leaf, intermediate], trusting: root)
+    }
+
+    @Test("a signature by SHA-1, a weak key and a client's certificate are refused")
+    func unfit() async throws {
+        let root = try HeldCertificate.root()
+        var options = HeldCertificate.Options.server("localhost")
+        try await self.expect(isTaken: true, [try HeldCertificate(options, issuer: root)], trusting: root)
+        options.signatureHash = .sha1
+        try await self.expect(isTaken: false, [try HeldCertificate(options, issuer: root)], trusting: root)
+        options.signatureHash = .sha256
+        options.key = .rsa1024
+        try await self.expect(isTaken: false, [try HeldCertificate(options, issuer: root)], trusting: root)
+        options.key = .ecP384
+        options.extendedKeyUsage = ["clientAuth"]
+        try await self.expect(isTaken: false, [try HeldCertificate(options, issuer: root)], trusting: root)
+    }
+
+    /// Whether a session that trusts `root` takes what a server shows for `localhost`.
+    private func expect(
+        isTaken: Bool, _ chain: [HeldCertificate], trusting root: HeldCertificate,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let server = try await MockServer.start(.init(tls: ServerTLS(chain))) { _ in MockResponse(body: "x") }
+        do {
+            _ = try await self.fetch("https://localhost:\(server.port)/", trusting: root)
+            #expect(isTaken, sourceLocation: sourceLocation)
+        } catch let error as CurlewError {
+            #expect(!isTaken, "\(error)", sourceLocation: sourceLocation)
+            #expect([.untrustedCertificate, .tlsHandshakeFailed].contains(error.code), sourceLocation: sourceLocation)
+        }
+        await server.shutdown()
+    }
+
+    private func fetch(_ url: String, trusting root: HeldCertificate) async throws -> [UInt8] {
+        var configuration = SessionConfiguration()
+        configuration.security = .anchors(pem: root.certificatePEM)
+        configuration.route.addressFamily = .ipv4
+        return try await HTTPSession(configuration: configuration).get(url).body.collect(upTo: .kibibytes(1))
     }
 
     private func trust(_ root: HeldCertificate) throws -> TLSConfiguration {

@@ -10,7 +10,7 @@ struct FaultTests {
     @Test("a close in the response's body comes after exactly so many bytes")
     func closeInBody() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 20)) }
-        server.inject(Fault(.inResponseBody(after: 1000), .close))
+        try server.inject(Fault(.inResponseBody(after: 1000), .close))
         let client = try await WireClient.connect(port: server.port)
         try await client.send(self.get)
         _ = try await client.receive(through: "\r\n\r\n")
@@ -26,7 +26,7 @@ struct FaultTests {
     )
     func moments(_ trigger: Fault.Trigger) async throws {
         let server = try await MockServer.start { MockResponse(body: .bytes(try await $0.body.collect())) }
-        server.inject(Fault(trigger, .close))
+        try server.inject(Fault(trigger, .close))
         let client = try await WireClient.connect(port: server.port)
         try? await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")
         let received = try? await client.receiveAll()
@@ -41,7 +41,7 @@ struct FaultTests {
     @Test("garbage after a response leaves the connection open")
     func garbage() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "x") }
-        server.inject(Fault(.atResponseEnd, .garbage(Array("?!".utf8))))
+        try server.inject(Fault(.atResponseEnd, .garbage(Array("?!".utf8))))
         let client = try await WireClient.connect(port: server.port)
         try await client.send(self.get)
         #expect(try await client.receive(through: "?!").hasSuffix("\r\n\r\nx?!"))
@@ -53,7 +53,7 @@ struct FaultTests {
     @Test("a stall ends when the client closes or the server shuts down", arguments: [true, false])
     func stall(clientCloses: Bool) async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "abc") }
-        server.inject(Fault(.inResponseBody(after: 1), .stall))
+        try server.inject(Fault(.inResponseBody(after: 1), .stall))
         let client = try await WireClient.connect(port: server.port)
         try await client.send(self.get)
         _ = try await client.receive(through: "\r\n\r\na")
@@ -69,7 +69,7 @@ struct FaultTests {
         let server = try await MockServer.start(.init(tls: ServerTLS([try .selfSigned()]))) { _ in
             MockResponse(body: "abc")
         }
-        server.inject(Fault(.inResponseBody(after: 1), .truncatedTLS))
+        try server.inject(Fault(.inResponseBody(after: 1), .truncatedTLS))
         var tls = NIOSSLClient.untrusting
         tls.applicationProtocols = ["http/1.1"]
         let client = try await WireClient.connect(port: server.port, tls: tls)

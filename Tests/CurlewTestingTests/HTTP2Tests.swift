@@ -27,8 +27,8 @@ struct HTTP2Tests {
     @Test("a fault resets one stream, and GOAWAY lets the exchange end")
     func faults() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "hello") }
-        server.inject(Fault(.inResponseBody(after: 2), .resetStream(.refusedStream)), at: .exchange(0))
-        server.inject(Fault(.atResponseStart, .goAway(.noError)), at: .exchange(1))
+        try server.inject(Fault(.inResponseBody(after: 2), .resetStream(.refusedStream)), at: .exchange(0))
+        try server.inject(Fault(.atResponseStart, .goAway(.noError)), at: .exchange(1))
         let client = try await self.open(server.port)
         try await client.send(HTTP2WireFrame.headers(stream: 1, fields: self.request, endStream: true).bytes)
         let reset = try await client.receiveFrame { $0.kind == .resetStream }

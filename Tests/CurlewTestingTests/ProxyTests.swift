@@ -70,12 +70,82 @@ struct ProxyTests {
     @Test("a fault meets a tunnel before it stands")
     func fault() async throws {
         let (server, proxy) = try await self.pair()
-        proxy.inject(Fault(.atResponseStart, .close))
+        try proxy.inject(Fault(.atResponseStart, .close))
         let client = try await WireClient.connect(port: proxy.port)
         try await client.send("CONNECT localhost:\(server.port) HTTP/1.1\r\n\r\n")
         #expect(try await client.receiveAll() == [])
         await proxy.shutdown()
         await server.shutdown()
+    }
+
+    @Test("a proxy may itself be reached by TLS")
+    func tls() async throws {
+        let (server, proxy) = try await self.pair(.init(tls: ServerTLS([try .selfSigned()])))
+        #expect(proxy.url == "https://127.0.0.1:\(proxy.port)")
+        let client = try await WireClient.connect(port: proxy.port, tls: NIOSSLClient.untrusting)
+        try await client.send("CONNECT localhost:\(server.port) HTTP/1.1\r\n\r\n")
+        #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+        try await client.send(self.get)
+        #expect(try await client.receive(through: "hello").hasSuffix("hello"))
+        #expect(await proxy.takeRequest()?.isAccepted == true)
+        // The end of the tunnel comes without close_notify.
+        await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a refusal is told in the proxy's own way, and nothing reaches the server")
+    func refusal() async throws {
+        let (server, proxy) = try await self.pair(.init(refusal: 403))
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send("CONNECT localhost:\(server.port) HTTP/1.1\r\n\r\n")
+        #expect(String(decoding: try await client.receiveAll(), as: UTF8.self).hasPrefix("HTTP/1.1 403 "))
+        #expect(await proxy.takeRequest()?.isAccepted == false)
+        await proxy.shutdown()
+
+        let socks = try await MockProxy.start(.init(kind: .socks5, refusal: 2))
+        #expect(try await self.socksReply(through: socks, to: server.port).1 == 2)
+        #expect(await socks.takeRequest()?.isAccepted == false)
+        #expect(server.connectionCounts.accepted == 0)
+        await socks.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("wrong credentials, and a server that nobody can reach, are told too")
+    func failures() async throws {
+        let (server, proxy) = try await self.pair(.init(kind: .socks5, credentials: .init(user: "u", password: "pw")))
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send([5, 1, 2])
+        #expect(try await client.receive(count: 2) == [5, 2])
+        try await client.send([1, 1, 117, 1, 120])
+        #expect(try await client.receive(count: 2) == [1, 1])
+        #expect(try await client.receiveAll() == [])
+        let asked = await proxy.takeRequest()
+        #expect(asked?.isAccepted == false && asked?.credentials == .init(user: "u", password: "x"))
+        let plain = try await WireClient.connect(port: proxy.port)
+        try await plain.send([5, 1, 0])
+        #expect(try await plain.receiveAll() == [5, 0xff])
+        await proxy.shutdown()
+        await server.shutdown()
+
+        let refused = try RefusedPort.unused()
+        let open = try await MockProxy.start()
+        let connecting = try await WireClient.connect(port: open.port)
+        try await connecting.send("CONNECT localhost:\(refused.port) HTTP/1.1\r\n\r\n")
+        #expect(try await connecting.receive(through: "\r\n").hasPrefix("HTTP/1.1 502"))
+        await open.shutdown()
+        let socks = try await MockProxy.start(.init(kind: .socks5))
+        #expect(try await self.socksReply(through: socks, to: refused.port).1 == 5)
+        await socks.shutdown()
+    }
+
+    /// A client that has been greeted and has asked for a tunnel, and the code of the reply.
+    private func socksReply(through proxy: MockProxy, to port: Int) async throws -> (WireClient, UInt8) {
+        let client = try await WireClient.connect(port: proxy.port)
+        try await client.send([5, 1, 0])
+        _ = try await client.receive(count: 2)
+        try await client.send([5, 1, 0, 1, 127, 0, 0, 1, UInt8(port >> 8), UInt8(port & 0xff)])
+        return (client, try await client.receive(count: 10)[1])
     }
 
     private func pair(_ configuration: MockProxy.Configuration = .init()) async throws -> (MockServer, MockProxy) {

@@ -34,7 +34,12 @@ final class WireClient: Sendable {
         timeout: TimeAmount = .seconds(5)
     ) async throws -> WireClient {
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
-        let context = try tls.map { try NIOSSLContext(configuration: $0) }
+        let context = try tls.map { configuration in
+            var configuration = configuration
+            // After a truncation no close_notify will come, however long the client waits for it.
+            configuration.shutdownTimeout = .milliseconds(50)
+            return try NIOSSLContext(configuration: configuration)
+        }
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .connectTimeout(timeout)

@@ -78,7 +78,9 @@ public struct RequestCompression: Middleware {
 
 extension RequestCompression.Format {
     /// The bytes in this coding: for a serializer that packs a part of its parameters.
-    /// - Parameter level: From 1, quick, to 9, small.
+    /// - Parameters:
+    ///   - bytes: The bytes to code.
+    ///   - level: From 1, quick, to 9, small.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if zlib has no memory.
     public func compress(_ bytes: [UInt8], level: Int = 6) throws -> [UInt8] {
         let deflater = try Deflater(format: self, level: level)

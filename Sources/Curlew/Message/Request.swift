@@ -7,7 +7,7 @@ public struct Request: Sendable {
     /// Where the request goes.
     public var uri: URI
     /// The header fields, sent in this order. `Content-Length` and `Transfer-Encoding` are made from ``body``;
-    /// `Host` from ``uri`` unless given here.
+    /// `Host` from ``uri`` unless given here. `HTTPField(checking:value:)` makes one from text that may not be fit.
     public var fields: HTTPFields
     /// The body.
     public var body: RequestBody

@@ -32,7 +32,7 @@ public struct Route: Sendable, Hashable, Codable {
         }
     }
 
-    /// Addresses for hosts.
+    /// Addresses for hosts. Those of a host that a redirection leads to are used as well.
     public var hosts: [HostOverride]
     /// Other places to connect to; the first that fits is used.
     public var redirections: [Redirection]

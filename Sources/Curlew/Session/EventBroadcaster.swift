@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The events of a session, for any number of listeners. Each gets those that happen after it began to listen.
 public struct EventSequence: AsyncSequence, Sendable {
     public typealias Element = SessionEvent
@@ -20,11 +22,13 @@ final class EventBroadcaster: Sendable {
     }
 
     private let state = Guarded(State())
+    private let isHeard = Atomic(false)
     private let bufferSize: Int
 
     init(bufferSize: Int) { self.bufferSize = max(1, bufferSize) }
 
-    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
+    /// Whether anybody listens, asked for every event; mostly nobody does.
+    var hasListeners: Bool { isHeard.load(ordering: .acquiring) }
 
     func listen() -> AsyncStream<SessionEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
@@ -33,6 +37,7 @@ final class EventBroadcaster: Sendable {
             guard !state.isFinished else { return nil }
             state.next += 1
             state.listeners[state.next] = continuation
+            isHeard.store(true, ordering: .releasing)
             return state.next
         }
         guard let number else {
@@ -40,9 +45,16 @@ final class EventBroadcaster: Sendable {
             return stream
         }
         continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
+            self?.forget(number)
         }
         return stream
+    }
+
+    private func forget(_ number: UInt64) {
+        state.withLock { state in
+            state.listeners[number] = nil
+            isHeard.store(!state.listeners.isEmpty, ordering: .releasing)
+        }
     }
 
     func publish(_ event: SessionEvent) {
@@ -53,6 +65,7 @@ final class EventBroadcaster: Sendable {
     func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true
+            isHeard.store(false, ordering: .releasing)
             defer { state.listeners = [:] }
             return Array(state.listeners.values)
         }

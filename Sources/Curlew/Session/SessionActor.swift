@@ -21,12 +21,14 @@ public actor SessionActor {
         broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
         shards = try loops.map { try SessionShard(loop: $0, configuration: configuration) }
+        LivingSessions.add(self)
     }
 
     deinit {
+        LivingSessions.remove(ObjectIdentifier(self))
         broadcaster.finish()
         for shard in shards {
-            shard.loop.core.execute { shard.assumeIsolated { $0.close() } }
+            shard.loop.core.execute { shard.enter(()) { shard, _ in shard.close() } }
         }
     }
 

@@ -1,16 +1,16 @@
 /// The part of a session that lives on one loop: its connections, the tasks under way, and those that wait their turn.
-actor SessionShard {
+actor SessionShard: LoopActor {
     nonisolated let loop: EventLoop
     nonisolated let progressInterval: Duration
-    private let multi: MultiHandle
+    nonisolated let multi: MultiHandle
     private let limit: Int
-    private var live: [TaskIdentifier: TaskActor] = [:]
+    @exclusivity(unchecked) private var live: [TaskIdentifier: TaskActor] = [:]
     private var inFlight = 0
-    private var waiting: [TaskActor?] = []
+    @exclusivity(unchecked) private var waiting: [TaskActor?] = []
     private var firstWaiting = 0
     /// The place that the first slot of `waiting` stands for: slots that are done with are dropped.
     private var firstPlace = 0
-    private var places: [TaskIdentifier: Int] = [:]
+    @exclusivity(unchecked) private var places: [TaskIdentifier: Int] = [:]
     private var isInvalidated = false
     private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
     private let queueTimer = QueueTimer()
@@ -30,32 +30,30 @@ actor SessionShard {
     /// How many connections are open, idle ones included.
     var connectionCount: Int { multi.connectionCount }
 
-    /// Starts a task now, or when its turn comes.
-    func start(_ task: TaskActor) {
+    /// What becomes of a task that wants to start.
+    enum Admission { case begins, waits, isRefused }
+
+    /// Takes a task in. One that waits is told when its turn comes.
+    func admit(_ task: TaskActor) -> Admission {
         live[task.id] = task
-        if isInvalidated {
-            task.assumeIsolated { $0.abort(CurlewError(.sessionInvalidated, "the session takes no more tasks")) }
-        } else if inFlight < limit {
-            begin(task)
-        } else {
+        if isInvalidated { return .isRefused }
+        guard inFlight < limit else {
             places[task.id] = firstPlace + waiting.count
             waiting.append(task)
             queueTimer.shard = self
-            let deadline = task.assumeIsolated { $0.queueDeadline }
+            let deadline = task.enter(()) { task, _ in task.queueDeadline }
             if deadline < queueTimer.deadline { loop.core.timers.set(queueTimer, to: deadline) }
+            return .waits
         }
-    }
-
-    private func begin(_ task: TaskActor) {
         inFlight += 1
-        task.assumeIsolated { $0.begin(on: multi) }
+        return .begins
     }
 
     /// A task has ended, wherever it was.
     func ended(_ task: TaskActor, hadBegun: Bool) {
         guard live.removeValue(forKey: task.id) != nil else { return }
         if hadBegun { inFlight -= 1 }
-        if let place = places.removeValue(forKey: task.id) { waiting[place - firstPlace] = nil }
+        if !places.isEmpty, let place = places.removeValue(forKey: task.id) { waiting[place - firstPlace] = nil }
         if !waiting.isEmpty { beginWaiting() }
         if live.isEmpty {
             emptyWaiters.forEach { $0.resume() }
@@ -70,7 +68,8 @@ actor SessionShard {
             firstWaiting += 1
             guard let task else { continue }
             places[task.id] = nil
-            begin(task)
+            inFlight += 1
+            task.enter(multi) { $0.begin(on: $1) }
         }
         if firstWaiting > 1000, firstWaiting > waiting.count / 2 {
             waiting.removeFirst(firstWaiting)
@@ -90,10 +89,10 @@ actor SessionShard {
         let now = loop.core.now
         var next = Instant.distantFuture
         for task in waiting[firstWaiting...].compactMap({ $0 }) {
-            let deadline = task.assumeIsolated { $0.queueDeadline }
+            let deadline = task.enter(()) { task, _ in task.queueDeadline }
             if deadline <= now {
                 let error = CurlewError(.totalTimeout, "still waiting for its turn when its time was over")
-                task.assumeIsolated { $0.abort(error) }
+                task.enter(error) { $0.abort($1) }
             } else {
                 next = min(next, deadline)
             }
@@ -106,7 +105,7 @@ actor SessionShard {
         isInvalidated = true
         guard cancelling else { return }
         for task in live.values.sorted(by: { $0.id < $1.id }) {
-            task.assumeIsolated { $0.abort(CurlewError(.sessionInvalidated, "the session was invalidated")) }
+            task.enter(CurlewError(.sessionInvalidated, "the session was invalidated")) { $0.abort($1) }
         }
     }
 
@@ -131,5 +130,5 @@ actor SessionShard {
 private final class QueueTimer: LoopTimer {
     weak var shard: SessionShard?
 
-    override func fire() { shard?.assumeIsolated { $0.endOverdue() } }
+    override func fire() { shard?.enter(()) { shard, _ in shard.endOverdue() } }
 }

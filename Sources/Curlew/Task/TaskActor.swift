@@ -10,7 +10,7 @@ public import HTTPTypes
 /// task.resume()
 /// let response = try await task.response()
 /// ```
-public actor TaskActor {
+public actor TaskActor: LoopActor {
     /// The number of the task.
     public nonisolated let id: TaskIdentifier
     /// What the task is for.
@@ -23,9 +23,9 @@ public actor TaskActor {
     private let channel: BodyChannel
     private let shard: SessionShard
     /// Until the end, so that a session lives as long as its tasks run.
-    private var session: SessionActor?
+    @exclusivity(unchecked) private var session: SessionActor?
 
-    private var lifecycle = TaskLifecycle()
+    @exclusivity(unchecked) private var lifecycle = TaskLifecycle()
     private var transfer: Transfer?
     private var hasBegun = false
     /// Whether it was suspended when its turn came, and has not begun.
@@ -38,14 +38,14 @@ public actor TaskActor {
     /// The version of a response that has come and that nobody has asked for yet.
     private var unclaimed: HTTPVersion?
     private var end: CurlewError?
-    private var firstWaiter: UnsafeContinuation<Response, any Error>?
+    @exclusivity(unchecked) private var firstWaiter: UnsafeContinuation<Response, any Error>?
     private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
 
     private var interimSeen = 0
-    private var interim: [HTTPResponse] = []
-    private var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
-    private var attempts: [AttemptMetrics] = []
-    private var latest = TaskProgress()
+    @exclusivity(unchecked) private var interim: [HTTPResponse] = []
+    @exclusivity(unchecked) private var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
+    @exclusivity(unchecked) private var attempts: [AttemptMetrics] = []
+    @exclusivity(unchecked) private var latest = TaskProgress()
     private var progressPublisher: ProgressPublisher?
 
     init(
@@ -81,7 +81,7 @@ public actor TaskActor {
     nonisolated func readerMadeRoom() { onLoop { $0.transfer?.readerMadeRoom() } }
 
     nonisolated func onLoop(_ action: @escaping @Sendable (isolated TaskActor) -> Void) {
-        loop.core.execute { self.assumeIsolated(action) }
+        loop.core.execute { self.enter(action) { $1($0) } }
     }
 
     // MARK: Looking
@@ -174,7 +174,7 @@ public actor TaskActor {
         case .start:
             startedAt = loop.core.now
             publish(.resumed)
-            shard.assumeIsolated { $0.start(self) }
+            start()
         case .hold:
             transfer?.setSuspended(true)
             publish(.suspended)
@@ -187,11 +187,19 @@ public actor TaskActor {
         }
     }
 
+    private func start() {
+        switch shard.enter(self, { $0.admit($1) }) {
+        case .begins: begin(on: shard.multi)
+        case .waits: break
+        case .isRefused: abort(CurlewError(.sessionInvalidated, "the session takes no more tasks"))
+        }
+    }
+
     /// Its turn has come: hands the exchange to the engine.
     func begin(on multi: MultiHandle) {
         hasBegun = true
         let transfer = Transfer(request: prepared, channel: channel, multi: multi, observer: self)
-        transfer.totalDeadline = startedAt.advanced(byLimit: prepared.timeouts.total)
+        transfer.totalDeadline = startedAt.advanced(by: prepared.totalLimit)
         transfer.queued = startedAt.duration(to: loop.core.now)
         self.transfer = transfer
         isHeld = lifecycle.state == .suspended
@@ -199,7 +207,7 @@ public actor TaskActor {
     }
 
     /// When the task gives up waiting in the session's queue.
-    var queueDeadline: Instant { startedAt.advanced(byLimit: prepared.timeouts.total) }
+    var queueDeadline: Instant { startedAt.advanced(by: prepared.totalLimit) }
 
     /// Ends the exchange, or the waiting for it.
     func abort(_ error: CurlewError) {
@@ -228,7 +236,7 @@ public actor TaskActor {
         latest.isFinished = true
         progressPublisher?.finish(latest)
         publish(.completed)
-        shard.assumeIsolated { [hasBegun] in $0.ended(self, hadBegun: hasBegun) }
+        shard.enter((self, hasBegun)) { $0.ended($1.0, hadBegun: $1.1) }
         session = nil
     }
 
@@ -241,7 +249,7 @@ public actor TaskActor {
 
 extension TaskActor: TransferObserver {
     nonisolated func transferAdvanced(_ transfer: Transfer) {
-        assumeIsolated { $0.take(transfer) }
+        enter(transfer) { $0.take($1) }
     }
 
     private func take(_ transfer: Transfer) {
@@ -270,7 +278,7 @@ extension TaskActor: TransferObserver {
     private func deliverHead(_ head: HTTPResponse, _ transfer: Transfer) {
         interimListeners.forEach { $0.finish() }
         interimListeners = []
-        latest.received.total = expectedLength(of: head, transfer)
+        latest.received.total = expectedLength(transfer)
         guard firstWaiter != nil else {
             unclaimed = transfer.parser.version
             return
@@ -287,8 +295,9 @@ extension TaskActor: TransferObserver {
             head: head, body: body, version: version, uri: request.uri, interim: interim, task: self)
     }
 
-    private func expectedLength(of head: HTTPResponse, _ transfer: Transfer) -> Int64? {
-        if request.method == .head || head.status.code == 204 || head.status.code == 304 { return 0 }
+    private func expectedLength(_ transfer: Transfer) -> Int64? {
+        let status = transfer.parser.status
+        if request.method == .head || status == 204 || status == 304 { return 0 }
         return transfer.parser.framing.contentLength
     }
 
@@ -305,7 +314,7 @@ extension TaskActor: TransferObserver {
     }
 
     nonisolated func bodySource(for transfer: Transfer) -> UploadSource? {
-        assumeIsolated { $0.makeSource(transfer) }
+        enter(transfer) { $0.makeSource($1) }
     }
 
     /// Not asked before the engine wants the first byte: a connection that fails costs a stream nothing.

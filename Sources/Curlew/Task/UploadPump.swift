@@ -5,7 +5,7 @@ enum UploadPump {
 
     /// Runs until the body has ended, failed, or nobody wants it any more.
     /// - Parameter length: The bytes that were promised.
-    static func run(_ source: RequestBody.Source, length: Int64?, into channel: UploadChannel) async {
+    static func run(_ source: RequestBody.Source, length: Int64?, into channel: some UploadSink) async {
         do {
             switch source {
             case .none, .bytes: break
@@ -29,13 +29,13 @@ enum UploadPump {
     /// Passes the chunks on. The one that completes the promised length waits until the stream has ended, so that a
     /// stream that is too long fails before the first byte too many.
     private static func pump(
-        _ stream: RequestBody.Stream, length: Int64?, into channel: UploadChannel
+        _ stream: RequestBody.Stream, length: Int64?, into channel: some UploadSink
     ) async throws {
         try await pump(opened: stream, length: length, into: channel)
     }
 
     private static func pump<S: AsyncSequence>(
-        opened stream: S, length: Int64?, into channel: UploadChannel
+        opened stream: S, length: Int64?, into channel: some UploadSink
     ) async throws where S.Element == [UInt8] {
         var count: Int64 = 0
         var held: [UInt8]?
@@ -54,7 +54,7 @@ enum UploadPump {
     }
 
     private static func pumpFile(
-        _ path: String, offset: Int64, length: Int64, into channel: UploadChannel
+        _ path: String, offset: Int64, length: Int64, into channel: some UploadSink
     ) async throws {
         let file = try await FileReader(path: path)
         var position = offset

@@ -18,11 +18,11 @@ final class BodyChannel: @unchecked Sendable {
 
     private let lock = Lock()
     private let capacity: Int
-    private var chunks: [[UInt8]] = []
-    private var first = 0
-    private var buffered = 0
+    @exclusivity(unchecked) private var chunks: [[UInt8]] = []
+    @exclusivity(unchecked) private var first = 0
+    @exclusivity(unchecked) private var buffered = 0
     private var isPaused = false
-    private var end: Result<HTTPFields, CurlewError>?
+    @exclusivity(unchecked) private var end: Result<HTTPFields, CurlewError>?
     private var waiter: Waiter?
 
     init(capacity: Int) { self.capacity = capacity }

@@ -12,6 +12,11 @@ final class ConnectionOptions: @unchecked Sendable {
         var route = Route()
         var security = SecurityPolicy.system
 
+        /// libcurl takes 0 for its own default, and keeps 32 bits of what it is given.
+        var engineConnectTimeout: Int {
+            connectTimeout == 0 ? Int(Int32.max) : min(connectTimeout, Int(Int32.max))
+        }
+
         /// Within what libcurl takes.
         var clampedReadBufferSize: Int { min(max(readBufferSize, 1024), 10 << 20) }
     }
@@ -49,11 +54,15 @@ final class ConnectionOptions: @unchecked Sendable {
     }
 
     /// Host overrides are written as a redirection to a name that stands for exactly these addresses: libcurl keeps what
-    /// `CURLOPT_RESOLVE` says for every later transfer, and an override must not leak into other requests.
+    /// `CURLOPT_RESOLVE` says for every later transfer, and an override must not leak into other requests. Redirections
+    /// stand first, as the override is of the host that is then connected to; libcurl follows one line and no second, so
+    /// one that leads to an overridden host leads to the name that stands for it.
     private static func lists(_ route: Route) throws -> (connectTo: FieldList?, resolve: FieldList?) {
         guard !route.hosts.isEmpty || !route.redirections.isEmpty else { return (nil, nil) }
         let connectTo = FieldList()
         let resolve = FieldList()
+        var overrides: [String] = []
+        var names: [String: String] = [:]
         for override in route.hosts {
             guard !override.addresses.isEmpty else {
                 throw CurlewError(.invalidRequest, "a host override has no address")
@@ -62,14 +71,18 @@ final class ConnectionOptions: @unchecked Sendable {
             let list = addresses.joined(separator: ",")
             try check([override.host, list])
             let alias = "\(hex(fingerprint(list))).addresses.invalid"
-            try connectTo.append(line: "\(override.host):\(override.port):\(alias):\(override.port)")
+            let place = "\(override.host.lowercased()):\(override.port)"
+            overrides.append("\(place):\(alias):\(override.port)")
+            if names[place] == nil { names[place] = alias }
             try resolve.append(line: "\(alias):\(override.port):\(list)")
         }
         for redirection in route.redirections {
             try check([redirection.host ?? "", redirection.toHost])
             let from = "\(redirection.host ?? ""):\(redirection.port.map(String.init) ?? "")"
-            try connectTo.append(line: "\(from):\(redirection.toHost):\(redirection.toPort)")
+            let name = names["\(redirection.toHost.lowercased()):\(redirection.toPort)"] ?? redirection.toHost
+            try connectTo.append(line: "\(from):\(name):\(redirection.toPort)")
         }
+        for override in overrides { try connectTo.append(line: override) }
         return (connectTo, resolve)
     }
 
@@ -89,7 +102,7 @@ final class ConnectionOptions: @unchecked Sendable {
 
     /// Sets every option on a handle that carried other ones.
     func apply(to easy: EasyHandle) throws {
-        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.connectTimeout == 0 ? Int(Int32.max) : values.connectTimeout)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
         try easy.set(CURLOPT_BUFFERSIZE, values.clampedReadBufferSize)
         try easy.set(CURLOPT_MAXAGE_CONN, max(1, (values.idleLifetime + 999) / 1000))
         try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)

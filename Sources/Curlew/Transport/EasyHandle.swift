@@ -94,7 +94,7 @@ final class EasyHandle {
         }
         try set(CURLOPT_URL, request.url)
         let fields = attempt.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
-        try setFields(fields.head)
+        try setFields(fields?.head)
         try setKind(request)
         try setVersion(request, attempt)
         try forbidReuse(false)

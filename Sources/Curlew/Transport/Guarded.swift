@@ -3,7 +3,7 @@
 /// `@unchecked Sendable`: the value is touched under the lock alone.
 final class Guarded<Value>: @unchecked Sendable {
     private let lock = Lock()
-    private var value: Value
+    @exclusivity(unchecked) private var value: Value
 
     init(_ value: sending Value) { self.value = value }
 

@@ -21,12 +21,21 @@ struct HeadParser {
 
     private let limits: ResponseLimits
     private var part = Part.statusLine
-    private var status = 0
+    /// The status of the newest head.
+    private(set) var status = 0
     private var reason = ""
     // Not yet `HTTPFields`, whose `append` is a good deal slower than an array's.
     private var fields: [HTTPField] = []
     private var bytes = 0
-    private var names: FieldNameCache
+    private let names: FieldNameCache
+
+    // What the head has in common with one that was read before.
+    private let memory: HeadMemory
+    private var known: RememberedHead?
+    /// How many of its lines, from the first, are the known head's. They are not in `fields` while all of them are.
+    private var agreed = 0
+    private var isInAgreement = false
+    private var lines = FieldLines()
 
     /// The version on the status line.
     private(set) var version = HTTPVersion.http11
@@ -37,9 +46,10 @@ struct HeadParser {
     /// Whether any line has come.
     private(set) var hasBegun = false
 
-    init(limits: ResponseLimits, names: FieldNameCache) {
+    init(limits: ResponseLimits, names: FieldNameCache, memory: HeadMemory) {
         self.limits = limits
         self.names = names
+        self.memory = memory
     }
 
     /// Takes one line, its end of line included.
@@ -61,6 +71,7 @@ struct HeadParser {
 
     /// The fields so far: also of trailers that are not finished, as HTTP/2 has no empty line after them.
     mutating func takeFields() -> HTTPFields {
+        guard !fields.isEmpty else { return HTTPFields() }
         defer { fields = [] }
         return HTTPFields(all: fields)
     }
@@ -80,27 +91,103 @@ struct HeadParser {
     }
 
     private mutating func takeField(_ line: UnsafeRawBufferPointer) -> Event {
-        if line[0] == .space || line[0] == .tab { return takeFold(line) }
-        guard let colon = line.firstIndex(of: .colon), colon > 0 else {
-            return .invalid(.invalidResponse, "a field line has no name")
+        if part == .fields {
+            if follows(line) { return .more }
+            if isInAgreement, let problem = endAgreement() { return .invalid(.invalidResponse, problem) }
+            lines.append(line)
         }
+        if line[0] == .space || line[0] == .tab { return takeFold(line) }
         // More would not fit into `HTTPFields`.
         guard fields.count < min(limits.fieldCount, 60_000) else {
             return .invalid(.responseHeadTooLarge, "there are more than \(limits.fieldCount) fields")
+        }
+        if fields.isEmpty { fields.reserveCapacity(16) }
+        if part == .fields, let field = known?.field(fields.count, of: line) { return take(field) }
+        guard let colon = line.firstIndex(of: .colon), colon > 0 else {
+            return .invalid(.invalidResponse, "a field line has no name")
         }
         guard let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon])) else {
             return .invalid(.invalidResponse, "a field name holds a byte that may not stand there")
         }
         let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
-        guard value.allSatisfy(Self.isValueByte) else {
+        guard value.allSatisfy(\.isFieldValueByte) else {
             return .invalid(.invalidResponse, "the value of \(name.rawName) holds a control character")
         }
         if part == .fields, let problem = framing.note(name, value) {
             return .invalid(.invalidResponse, problem)
         }
-        if fields.isEmpty { fields.reserveCapacity(16) }
         fields.append(HTTPField(name: name, lenientValue: value))
         return .more
+    }
+
+    // MARK: Heads that were read before
+
+    /// Whether this line, and all before it, are the known head's.
+    private mutating func follows(_ line: UnsafeRawBufferPointer) -> Bool {
+        if agreed == 0, fields.isEmpty, lines.count == 0 {
+            known = memory.head(status: status, firstLine: line)
+            isInAgreement = known != nil
+        }
+        guard isInAgreement, agreed < limits.fieldCount, known?.holds(line, at: agreed) == true else { return false }
+        agreed += 1
+        return true
+    }
+
+    /// From here on the head is one of its own: takes over the fields that it shares.
+    private mutating func endAgreement() -> String? {
+        isInAgreement = false
+        guard let known else { return nil }
+        lines = known.lines(first: agreed)
+        fields.reserveCapacity(max(16, known.count))
+        for index in 0..<agreed {
+            if case .invalid(_, let problem) = take(known.response.headerFields[index]) { return problem }
+        }
+        return nil
+    }
+
+    /// Takes a field that was checked when it came the first time.
+    private mutating func take(_ field: HTTPField) -> Event {
+        if BodyFraming.matters(field.name),
+            let problem = field.withUnsafeBytesOfValue({ framing.note(field.name, UnsafeRawBufferPointer($0)) })
+        {
+            return .invalid(.invalidResponse, problem)
+        }
+        fields.append(field)
+        return .more
+    }
+
+    /// The response that the head makes, from what is known if it says the same.
+    private mutating func makeResponse() -> HTTPResponse {
+        defer {
+            known = nil
+            agreed = 0
+            isInAgreement = false
+            lines = FieldLines()
+        }
+        if isInAgreement, let known, known.count == agreed, known.reason == reason {
+            framing = known.framing
+            return known.response
+        }
+        if isInAgreement { _ = endAgreement() }
+        let made = HTTPResponse(
+            status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: takeFields(like: known))
+        if let head = RememberedHead(status: status, reason: reason, response: made, framing: framing, lines: lines) {
+            memory.remember(head)
+        }
+        return made
+    }
+
+    /// The fields so far. Changing those of a head that differs in few is quicker than making new ones.
+    private mutating func takeFields(like known: RememberedHead?) -> HTTPFields {
+        guard let known, known.count == fields.count, lines.count == fields.count else { return takeFields() }
+        var changed = known.response.headerFields
+        for index in fields.indices where !known.isSame(lines, at: index) {
+            // Names are equal whatever their case, and then would keep the case of the known head.
+            guard changed[index].name.rawName == fields[index].name.rawName else { return takeFields() }
+            changed[index] = fields[index]
+        }
+        fields = []
+        return changed
     }
 
     /// A line folded by an old server: its text belongs to the field before (RFC 9112 §5.2).
@@ -110,7 +197,7 @@ struct HeadParser {
             return .invalid(.invalidResponse, "the field \(last.name.rawName) is folded")
         }
         let text = Self.trimmed(line)
-        guard text.allSatisfy(Self.isValueByte) else {
+        guard text.allSatisfy(\.isFieldValueByte) else {
             return .invalid(.invalidResponse, "the value of \(last.name.rawName) holds a control character")
         }
         let joined = last.withUnsafeBytesOfValue { Array($0) + [.space] + Array(text) }
@@ -119,8 +206,7 @@ struct HeadParser {
     }
 
     private mutating func finishHead() -> Event {
-        let response = HTTPResponse(
-            status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: takeFields())
+        let response = makeResponse()
         if status == 101 { return .invalid(.invalidResponse, "the server switched protocols without being asked to") }
         if status < 200 {
             part = .statusLine
@@ -146,9 +232,6 @@ struct HeadParser {
         while end > start, bytes[end - 1] == .space || bytes[end - 1] == .tab { end -= 1 }
         return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
     }
-
-    /// Visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
-    private static func isValueByte(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7F : byte == .tab }
 }
 
 extension HTTPFields {

@@ -14,11 +14,6 @@ struct Instant: Comparable, Sendable {
 
     static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The moment so much later; a limit of zero or less is no limit.
-    func advanced(byLimit limit: Duration) -> Instant {
-        limit <= .zero ? .distantFuture : advanced(by: limit.nanosecondsClamped)
-    }
-
     func advanced(by nanoseconds: Int64) -> Instant {
         let (sum, overflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
         return overflow ? .distantFuture : Instant(nanoseconds: sum)
@@ -35,6 +30,12 @@ extension Duration {
         guard !overflow else { return seconds < 0 ? .min : .max }
         let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
         return carried ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// Nanoseconds as a limit: zero or less is no limit, for ever.
+    var limitInNanoseconds: Int64 {
+        let nanoseconds = nanosecondsClamped
+        return nanoseconds <= 0 ? .max : nanoseconds
     }
 
     /// Whole milliseconds, rounded up so that a short limit is never taken for none.

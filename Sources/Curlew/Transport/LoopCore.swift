@@ -13,25 +13,26 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     private let lock = Lock()
     // Under `lock`.
-    private var inbox: [LoopWork] = []
+    @exclusivity(unchecked) private var inbox: [LoopWork] = []
     private var isAsleep = false
     private var isStopping = false
     private var attachments = 0
-    private var thread = pthread_t()
+    // Written once, before the thread does anything, and read a dozen times a request.
+    @exclusivity(unchecked) private var thread = pthread_t()
 
     /// Who the loop is to tasks that prefer it: a name, never followed. Set once, before the first job.
     var taskExecutor: UnownedTaskExecutor?
 
     // Of the loop's thread alone.
-    private var backlog: [LoopWork] = []
+    @exclusivity(unchecked) private var backlog: [LoopWork] = []
     private var backlogHead = 0
-    private var local: [LoopWork] = []
-    var timers = TimerHeap()
+    @exclusivity(unchecked) private var local: [LoopWork] = []
+    @exclusivity(unchecked) var timers = TimerHeap()
     /// The time as it was when the loop last looked: near enough for limits, and free.
     private(set) var now = Instant.now
     /// Multi handles with news for their observers, told at the end of a turn: so the threads that wait for them are woken
     /// once for many.
-    private var withNews: [MultiHandle] = []
+    @exclusivity(unchecked) private var withNews: [MultiHandle] = []
     let poller: Poller
 
     init(name: String) throws {

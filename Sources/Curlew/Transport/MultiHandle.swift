@@ -7,19 +7,20 @@ internal import Glibc
 final class MultiHandle: LoopTimer, @unchecked Sendable {
     let core: LoopCore
     let names = FieldNameCache()
+    let heads = HeadMemory()
     private let limits: ConnectionLimits
     private var raw: UnsafeMutableRawPointer?
-    private var spareHandles: [EasyHandle] = []
-    private var active: [Transfer] = []
-    private var touched: [Transfer] = []
-    private var telling: [Transfer] = []
+    @exclusivity(unchecked) private var spareHandles: [EasyHandle] = []
+    @exclusivity(unchecked) private var active: [Transfer] = []
+    @exclusivity(unchecked) private var touched: [Transfer] = []
+    @exclusivity(unchecked) private var telling: [Transfer] = []
     private var hasNews = false
     private var isClosed = false
 
-    private var connections: [Int32: Connection] = [:]
+    @exclusivity(unchecked) private var connections: [Int32: Connection] = [:]
     /// Opened, but not yet known by their local port.
-    private var unnamed: [Int32: Connection] = [:]
-    private var named: [Int32: [Connection]] = [:]
+    @exclusivity(unchecked) private var unnamed: [Int32: Connection] = [:]
+    @exclusivity(unchecked) private var named: [Int32: [Connection]] = [:]
 
     /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Transfer/mustJoinHTTP2``). Bounded.
     var joinable: Set<String> = []
@@ -266,6 +267,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         spareHandles.removeAll()
         curl_multi_cleanup(raw)
         core.timers.remove(self)
+        EngineMemory.releaseKept()
     }
 
     /// Ends every transfer with an error, closes every connection and lets the loop go. Nothing begins afterwards.

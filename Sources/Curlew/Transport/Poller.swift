@@ -32,7 +32,7 @@ final class Poller: @unchecked Sendable {
 
     private let epoll: Int32
     private let event: Int32
-    private var watches: [Watch] = []
+    @exclusivity(unchecked) private var watches: [Watch] = []
     private let ready: UnsafeMutablePointer<epoll_event>
     private static let wakeToken = UInt64.max
 

@@ -7,7 +7,7 @@ final class PreparedRequest: Sendable {
     let uri: URI
     /// The URI without fragment and user information: `CURLOPT_URL`.
     let url: String
-    let fields: FieldList
+    let fields: FieldList?
     let fieldsWithoutExpectation: FieldList?
     let trailers: FieldList?
     let body: RequestBody
@@ -17,6 +17,9 @@ final class PreparedRequest: Sendable {
     let version: ProtocolChoice.Kind
     let options: ConnectionOptions
     let timeouts: Timeouts
+    /// The limits in nanoseconds; the largest number is none.
+    let idleLimit: Int64
+    let totalLimit: Int64
     let limits: ResponseLimits
     let bodyBufferSize: Int
 
@@ -32,6 +35,8 @@ final class PreparedRequest: Sendable {
             idle: options.idleTimeout ?? configuration.timeouts.idle,
             total: options.totalTimeout ?? configuration.timeouts.total
         )
+        idleLimit = timeouts.idle.limitInNanoseconds
+        totalLimit = timeouts.total.limitInNanoseconds
         limits = configuration.limits
         bodyBufferSize = max(1, (options.bodyBufferSize ?? configuration.bodyBufferSize).bytes)
         self.options = try defaults.overridden(by: options, timeouts: timeouts)

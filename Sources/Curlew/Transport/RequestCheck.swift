@@ -3,7 +3,7 @@ internal import HTTPTypes
 
 /// Checks a request before it leaves: what libcurl would pass on as it is must not reach it.
 struct RequestCheck {
-    private(set) var fields = FieldList()
+    private(set) var fields: FieldList?
     /// The same without the expectation, for a server that will not have it.
     private(set) var fieldsWithoutExpectation: FieldList?
     private(set) var trailers: FieldList?
@@ -26,14 +26,14 @@ struct RequestCheck {
         try takeFields(request)
         try takeTrailers(request)
         if !request.body.isNone, contentLength == nil { try append(line: "Transfer-Encoding: chunked") }
-        if request.body.isNone, Self.usuallyWithContent.contains(request.method) {
+        if request.body.isNone, Self.usuallyHasContent(request.method) {
             try append(line: "Content-Length: 0")
         }
     }
 
     private mutating func takeExpectation(_ request: Request) throws {
         expectsContinue = request.options.expectContinue != nil && !request.body.isNone
-        for field in request.fields[fields: .expect] {
+        for field in request.fields where field.name == .expect {
             guard field.value.lowercased() == "100-continue" else {
                 throw CurlewError(.invalidRequest, "the only expectation there is, is 100-continue")
             }
@@ -41,15 +41,23 @@ struct RequestCheck {
         }
         guard !request.body.isNone else { return }
         // An empty line keeps libcurl from adding an expectation of its own to large bodies.
-        try fields.append(line: expectsContinue ? "Expect: 100-continue" : "Expect:")
+        try ownFields().append(line: expectsContinue ? "Expect: 100-continue" : "Expect:")
         guard expectsContinue else { return }
         let others = FieldList()
         try others.append(line: "Expect:")
         fieldsWithoutExpectation = others
     }
 
-    private func append(line: String) throws {
-        try fields.append(line: line)
+    /// The list, made when the first line is to go into it.
+    private mutating func ownFields() -> FieldList {
+        if let fields { return fields }
+        let made = FieldList()
+        fields = made
+        return made
+    }
+
+    private mutating func append(line: String) throws {
+        try ownFields().append(line: line)
         try fieldsWithoutExpectation?.append(line: line)
     }
 
@@ -58,8 +66,10 @@ struct RequestCheck {
             throw CurlewError(.invalidRequest, "there are more than 10,000 fields")
         }
         var hasAuthorization = false
+        var hosts = 0
         for field in request.fields {
             try Self.check(field)
+            if field.name == Self.hostName { hosts += 1 }
             switch field.name {
             case .contentLength: try takeLength(field, of: request.body)
             case .transferEncoding, .upgrade, .trailer, Self.http2Settings:
@@ -67,11 +77,11 @@ struct RequestCheck {
             case .expect: break
             default:
                 if field.name == .authorization { hasAuthorization = true }
-                try fields.append(field)
+                try ownFields().append(field)
                 try fieldsWithoutExpectation?.append(field)
             }
         }
-        guard request.fields[fields: Self.hostName].count <= 1 else {
+        guard hosts <= 1 else {
             throw CurlewError(.invalidRequest, "there is more than one Host field")
         }
         if let user = request.uri.userInformation, !hasAuthorization {
@@ -115,10 +125,7 @@ struct RequestCheck {
         guard !field.name.rawName.isEmpty, field.name.rawName.utf8.allSatisfy(\.isTokenByte) else {
             throw CurlewError(.invalidRequest, "a field name is not a token")
         }
-        let isValid = field.withUnsafeBytesOfValue { value in
-            value.allSatisfy { $0 >= 0x20 ? $0 != 0x7F : $0 == .tab }
-        }
-        guard isValid else {
+        guard field.withUnsafeBytesOfValue({ $0.allSatisfy(\.isFieldValueByte) }) else {
             throw CurlewError(.invalidRequest, "the value of \(field.name.rawName) holds a control character")
         }
         if field.name == hostName { try checkHost(field) }
@@ -136,7 +143,9 @@ struct RequestCheck {
     }
 
     /// Methods that say so when they come without content (RFC 9110 §8.6).
-    private static let usuallyWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch]
+    private static func usuallyHasContent(_ method: HTTPRequest.Method) -> Bool {
+        method == .post || method == .put || method == .patch
+    }
     private static let hostName = HTTPField.Name("Host")!
     private static let http2Settings = HTTPField.Name("HTTP2-Settings")!
     /// Fields that must be known before the body (RFC 9110 §6.5.1).

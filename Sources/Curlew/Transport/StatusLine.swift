@@ -2,7 +2,9 @@
 enum StatusLine {
     /// Reads a line without its end. HTTP/2's stands for the `:status` field and has no reason.
     static func read(_ line: UnsafeRawBufferPointer) -> (HTTPVersion, status: Int, reason: String)? {
-        guard line.count >= 8, line.starts(with: "HTTP/".utf8) else { return nil }
+        guard line.count >= 8, line[0] == UInt8(ascii: "H"), line[1] == UInt8(ascii: "T"), line[2] == UInt8(ascii: "T"),
+            line[3] == UInt8(ascii: "P"), line[4] == .slash
+        else { return nil }
         let version: HTTPVersion
         var position = 6
         switch (line[5], line[6]) {

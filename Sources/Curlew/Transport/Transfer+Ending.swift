@@ -94,7 +94,7 @@ extension Transfer {
         readyCount = 0
         connection = nil
         holds.formIntersection(.suspended)
-        parser = HeadParser(limits: request.limits, names: multi.names)
+        parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
         chunkFraming = nil
         beginAttempt()
     }
@@ -108,7 +108,7 @@ extension Transfer {
         context.engineCode = Int(result.rawValue)
         let text = easy.errorText
         let words = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
-        return CurlewError(code(for: result, easy), sentence(for: result, words), context: context)
+        return CurlewError(code(for: result, easy), sentence(for: result, words, easy), context: context)
     }
 
     /// Whether the answer was complete before the attempt failed, as when a server answers, and then resets the stream
@@ -132,6 +132,8 @@ extension Transfer {
         switch result {
         case CURLE_COULDNT_CONNECT:
             return easy.long(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) ? .connectionRefused : .connectionFailed
+        // An HTTP/2 connection that ends before there is anything of a response to be cut short.
+        case CURLE_PARTIAL_FILE where stage == .exchanging: return .connectionLost
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
         case CURLE_OUT_OF_MEMORY where stage == .exchanging && parser.hasBegun, Self.tooLarge:
             return .responseHeadTooLarge
@@ -147,7 +149,7 @@ extension Transfer {
         }
     }
 
-    private func sentence(for result: CURLcode, _ words: String) -> String {
+    private func sentence(for result: CURLcode, _ words: String, _ easy: EasyHandle) -> String {
         switch refusal {
         case .resend:
             return request.method.isIdempotent
@@ -156,8 +158,18 @@ extension Transfer {
         case .strayInput: return "a kept connection was out of step, and the body cannot be sent again"
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
         case .connectionKind: return "no connection of the right kind was found"
-        case nil: return words
+        case nil: return result == CURLE_COULDNT_CONNECT ? connectSentence(easy) : words
         }
+    }
+
+    /// libcurl's own words hold a time, so that no two are the same, and seldom the reason.
+    private func connectSentence(_ easy: EasyHandle) -> String {
+        let socket = request.options.values.route.unixSocket
+        let place = socket.map { "the socket \($0)" } ?? "\(request.uri.host):\(request.uri.port)"
+        let reason = Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO))
+        guard reason != 0 else { return "could not connect to \(place)" }
+        let words = describe(reason)
+        return "could not connect to \(place): \(words.prefix(1).lowercased())\(words.dropFirst())"
     }
 
     /// `CURLE_TOO_LARGE`, which 7.88's header does not know yet.

@@ -38,7 +38,7 @@ extension Transfer {
             failure = CurlewError(.invalidResponse, "the answer claims \(parser.version), which was not agreed on")
             return false
         }
-        if response.status.code == 417, request.expectContinue != nil, !attempt.isUnexpecting, sentBody == 0 {
+        if parser.status == 417, request.expectContinue != nil, !attempt.isUnexpecting, sentBody == 0 {
             refusal = .expectation
             return false
         }
@@ -110,7 +110,7 @@ extension Transfer {
 
     func flushFilling() {
         guard !filling.isEmpty else { return }
-        if bodyPrefix.isEmpty, let head, head.status.code >= 300 {
+        if bodyPrefix.isEmpty, head != nil, parser.status >= 300 {
             bodyPrefix = Array(filling.prefix(CurlewError.bodyPrefixLimit))
         }
         let chunk = filling

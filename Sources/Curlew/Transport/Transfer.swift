@@ -20,6 +20,8 @@ enum UploadSource {
 /// takes for granted. Its files: `Transfer+Sending`, `Transfer+Receiving`, `Transfer+Ending`.
 ///
 /// `@unchecked Sendable`: it is made on the caller's side and from `begin` on touched on its loop's thread alone.
+/// For the same reason the properties that every request touches go without dynamic checks of exclusive access, here and
+/// in the other types of the loop; those checks were a twentieth of a small request.
 final class Transfer: LoopTimer, @unchecked Sendable {
     let request: PreparedRequest
     let channel: BodyChannel
@@ -37,13 +39,13 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var lastActivity = Instant(nanoseconds: 0)
 
     // What the peer has sent.
-    var parser: HeadParser
-    var chunkFraming: ChunkFraming?
-    var head: HTTPResponse?
+    @exclusivity(unchecked) var parser: HeadParser
+    @exclusivity(unchecked) var chunkFraming: ChunkFraming?
+    @exclusivity(unchecked) var head: HTTPResponse?
     var interim: [HTTPResponse] = []
     var interimCount = 0
     var trailers = HTTPFields()
-    var filling: [UInt8] = []
+    @exclusivity(unchecked) var filling: [UInt8] = []
     var bodyPrefix: [UInt8] = []
     var receivedBody: Int64 = 0
     var connection: Connection?
@@ -51,7 +53,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var isHTTP2Agreed = false
 
     // What was sent.
-    var source = UploadSource.none
+    @exclusivity(unchecked) var source = UploadSource.none
     var hasSource = false
     var sentBody: Int64 = 0
     var isBodySent = false
@@ -75,10 +77,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var refusal: Refusal?
     var readyCount = 0
     var attempt = Attempt()
-    var attempts: [AttemptMetrics] = []
+    @exclusivity(unchecked) var attempts: [AttemptMetrics] = []
     var queued = Duration.zero
     var tlsVersion: TLSVersion?
-    var outcome: Result<HTTPFields, CurlewError>?
+    @exclusivity(unchecked) var outcome: Result<HTTPFields, CurlewError>?
 
     /// How one attempt differs from the others of its exchange.
     struct Attempt {
@@ -112,7 +114,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         self.channel = channel
         self.multi = multi
         self.observer = observer
-        parser = HeadParser(limits: request.limits, names: multi.names)
+        parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
     }
 
     /// Begins the exchange. What fails here is told to the observer as any other end.
@@ -140,7 +142,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func configure(_ easy: EasyHandle) throws {
         self.easy = easy
         do {
-            if Self.mustJoinHTTP2 {
+            if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2 {
                 attempt.joinsHTTP2 = attempt.joinsHTTP2 || multi.joinable.contains(request.uri.authority)
             }
             try easy.prepare(request, attempt)
@@ -174,12 +176,15 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         // A body that nobody has asked for has no reader to wait for.
         let exempting: Holds = isClaimed ? [.reader, .suspended] : .suspended
         guard isExchanging, holds.isDisjoint(with: exempting) else { return .distantFuture }
-        return lastActivity.advanced(byLimit: request.timeouts.idle)
+        return lastActivity.advanced(by: request.idleLimit)
     }
 
+    /// Sees to it that the timer fires at the nearest deadline. One that is set for an earlier moment is left alone: it
+    /// looks at the clocks anew when it fires, and moving it with every step would be for nothing.
     func rearm() {
         guard position >= 0 else { return }
-        multi.core.timers.set(self, to: min(totalDeadline, currentIdleDeadline))
+        let nearest = min(totalDeadline, currentIdleDeadline)
+        if nearest < deadline { multi.core.timers.set(self, to: nearest) }
     }
 
     // MARK: Holding back

@@ -6,6 +6,8 @@ internal import NIOCore
 final class AcceptedConnection: Sendable {
     let index: Int
     let channel: any Channel
+    /// How the bodies of its requests were cut, for servers that parse HTTP.
+    let chunks = ChunkLedger()
     private let handshake = NIOLockedValueBox<HandshakeRecord?>(nil)
 
     init(index: Int, channel: any Channel) {

@@ -26,10 +26,16 @@ final class ConnectionTable: Sendable {
         channel.closeFuture.whenComplete { _ in self.closed(connection) }
 
         try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.socket)
-        let faults = faults.claim(connection: connection.index)
-        if let fault = faults.first(where: { $0.trigger == .onAccept || context == nil }) {
+        let claimed = faults.claim(connection: connection.index)
+        // Nobody reads while a fault is committed: the end of the client's direction has to close the channel.
+        if !claimed.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false) }
+        let strike: @Sendable (Fault) async -> Void = { fault in
+            faults.commit(CommittedFault(fault: fault, connectionIndex: connection.index, exchangeIndex: nil))
+            await connection.commit(fault.effect, untilClientEnds: connection.closed)
+        }
+        if let fault = claimed.first(where: { $0.trigger == .onAccept || context == nil }) {
             return self.run(connection) {
-                await connection.commit(fault.effect)
+                await strike(fault)
                 connection.abort()
             }
         }
@@ -38,8 +44,8 @@ final class ConnectionTable: Sendable {
         self.run(connection) {
             do {
                 let installed = try await installed.futureResult.get()
-                if let fault = faults.first {
-                    await connection.commit(fault.effect)
+                if let fault = claimed.first {
+                    await strike(fault)
                 } else {
                     await serve(connection, installed)
                 }

@@ -23,7 +23,7 @@ final class Listener: Sendable {
         at address: ServerAddress,
         tls: ServerTLS?,
         allowsHalfClosure: Bool,
-        faults: FaultScript = FaultScript(),
+        faults: FaultScript,
         install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
         serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
     ) async throws -> Listener {

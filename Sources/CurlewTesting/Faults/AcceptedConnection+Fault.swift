@@ -1,18 +1,23 @@
 internal import NIOCore
 
 extension AcceptedConnection {
-    /// Does to the whole connection what `effect` says; returns when that is done, for a stall when the peer is gone
-    /// or the task is cancelled.
-    func commit(_ effect: Fault.Effect) async {
+    /// Does to the whole connection what `effect` says; returns when that is done.
+    ///
+    /// - Parameter untilClientEnds: Returns when the client has ended its direction or is gone, or the task is
+    ///   cancelled: so long a stall lasts.
+    func commit(_ effect: Fault.Effect, untilClientEnds: () async -> Void) async {
         switch effect.kind {
         case .close: self.close()
-        case .reset, .resetStream: self.reset()
+        case .reset: self.reset()
         case .truncate: self.abort()
-        case .stall, .goAway: break
-        case .halfClose: self.closeOutput()
         case .garbage(let bytes):
             try? await self.writePlain(bytes)
             self.close()
+        case .halfClose:
+            self.closeOutput()
+            return await untilClientEnds()
+        case .stall, .goAway, .resetStream:
+            return await untilClientEnds()
         }
         await self.closed()
     }

@@ -1,6 +1,12 @@
 /// Something that goes wrong on purpose: what, and when.
 ///
-///     server.inject(Fault(.inResponseBody(after: 1000), .reset), at: .next)
+///     try server.inject(Fault(.inResponseBody(after: 1000), .reset), at: .next)
+///
+/// Not every effect can happen at every moment. ``MockServer/inject(_:at:)`` and ``MockProxy/inject(_:at:)`` refuse, with
+/// the reason,
+/// - GOAWAY and RST_STREAM at a connection's start: there is no exchange yet that they could speak of;
+/// - GOAWAY and RST_STREAM where HTTP/2 is not spoken, and so at every proxy;
+/// - truncated TLS where there is no TLS, or not yet: that is what ``Effect/close`` does.
 public struct Fault: Sendable, Hashable {
     /// When it happens.
     public var trigger: Trigger
@@ -25,7 +31,7 @@ extension Fault {
 
         /// When the connection is accepted; before TLS.
         public static let onAccept = Trigger(kind: .accept)
-        /// When TLS is agreed on; in cleartext the same as ``onAccept``.
+        /// When TLS is agreed on and before a request is read; in cleartext, without a handshake, the same as ``onAccept``.
         public static let afterHandshake = Trigger(kind: .handshake)
         /// When the head of a request has been read.
         public static let atRequestStart = Trigger(kind: .requestStart)
@@ -49,7 +55,7 @@ extension Fault {
 
         let kind: Kind
 
-        /// Closes; with TLS after a close_notify.
+        /// Closes; with TLS after a close_notify. The kernel resets instead where bytes of the client have not been read.
         public static let close = Effect(kind: .close)
         /// Sends RST.
         public static let reset = Effect(kind: .reset)
@@ -57,11 +63,13 @@ extension Fault {
         public static let halfClose = Effect(kind: .halfClose)
         /// Sends nothing more and waits for the client to close.
         public static let stall = Effect(kind: .stall)
-        /// Closes the socket without TLS's close_notify; in cleartext the same as ``close``.
+        /// Closes the socket without TLS's close_notify, so that the client finds its stream truncated.
         public static let truncatedTLS = Effect(kind: .truncate)
-        /// Sends GOAWAY and goes on with the exchange; without HTTP/2 nothing happens.
+        /// Sends GOAWAY and goes on with this exchange and those that run already; HTTP/2 only. Code NO_ERROR is a
+        /// server that leaves in good order (RFC 9113, section 6.8).
         public static func goAway(_ code: HTTP2WireFrame.ErrorCode) -> Effect { Effect(kind: .goAway(code.rawValue)) }
-        /// Sends RST_STREAM; without HTTP/2 the same as ``reset``.
+        /// Sends RST_STREAM, which ends the exchange and leaves the connection open; HTTP/2 only. After the response's
+        /// end it is seen only by a client whose request has not ended.
         public static func resetStream(_ code: HTTP2WireFrame.ErrorCode) -> Effect {
             Effect(kind: .resetStream(code.rawValue))
         }
@@ -71,13 +79,19 @@ extension Fault {
 
     /// Whom a fault meets.
     public struct Target: Sendable, Hashable {
-        enum Kind: Sendable, Hashable { case next, exchange(Int), connection(Int), every }
+        enum Kind: Sendable, Hashable {
+            case next, exchange(Int), exchangeOn(Int, connection: Int), connection(Int), every
+        }
         let kind: Kind
 
         /// The next exchange that begins, or the next connection for a fault of connections; once.
         public static let next = Target(kind: .next)
         /// The exchange with this number, from 0 over all connections; once.
         public static func exchange(_ number: Int) -> Target { Target(kind: .exchange(number)) }
+        /// The exchange with this number, from 0, on the connection with that number, from 0; once.
+        public static func exchange(_ number: Int, onConnection index: Int) -> Target {
+            Target(kind: .exchangeOn(number, connection: index))
+        }
         /// Every exchange of the connection with this number, from 0, or that connection.
         public static func connection(_ index: Int) -> Target { Target(kind: .connection(index)) }
         /// Every exchange or connection from now on.

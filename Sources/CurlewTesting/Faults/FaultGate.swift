@@ -1,25 +1,45 @@
-internal import NIOCore
-
 /// Thrown through an exchange when a fault has ended it.
 struct FaultStruck: Error {}
 
 /// The faults of one exchange, committed as it passes their moments.
 final class FaultGate: Sendable {
-    private let pending: Watched<[Fault]>
-    private let struck = Watched(false)
-    private let connection: AcceptedConnection
-    private let port: ServerPort
-    private let isHTTP2: Bool
-
-    init(_ faults: [Fault], connection: AcceptedConnection, port: ServerPort, isHTTP2: Bool) {
-        self.pending = Watched(faults)
-        self.connection = connection
-        self.port = port
-        self.isHTTP2 = isHTTP2
+    /// What an exchange offers to its faults.
+    struct Exchange: Sendable {
+        let connection: AcceptedConnection
+        let index: Int
+        /// Returns when all that was written has left.
+        let flush: @Sendable () async -> Void
+        /// Returns when the client has ended its direction or is gone, or the task is cancelled.
+        let untilClientEnds: @Sendable () async -> Void
+        /// Is called when a fault is about to end the exchange, however long that takes.
+        let willEnd: @Sendable () -> Void
+        /// Sends RST_STREAM; `nil` without HTTP/2.
+        let resetStream: (@Sendable (UInt32) -> Void)?
     }
 
-    /// Whether a fault has ended the exchange.
-    var isStruck: Bool { self.struck.update { $0 } }
+    private struct State: Sendable {
+        var pending: [Fault]
+        var isStruck = false
+    }
+
+    private let state: Watched<State>
+    private let exchange: Exchange
+    private let script: FaultScript
+    /// Why a fault of this exchange cannot happen in it.
+    let objection: String?
+
+    init(_ exchange: Exchange, script: FaultScript) {
+        let faults = script.claim(exchange: exchange.index, onConnection: exchange.connection.index)
+        let unfit = exchange.resetStream == nil ? faults.filter(\.effect.needsHTTP2) : []
+        self.exchange = exchange
+        self.script = script
+        self.objection = unfit.first.map { "\($0): this exchange does not use HTTP/2" }
+        self.state = Watched(State(pending: faults.filter { !unfit.contains($0) }))
+        script.miss(unfit)
+    }
+
+    /// Whether a fault has ended the exchange, or is about to.
+    var isStruck: Bool { self.state.update { $0.isStruck } }
 
     /// Commits the faults of this moment; throws ``FaultStruck`` when one ends the exchange.
     func pass(_ trigger: Fault.Trigger) async throws {
@@ -34,18 +54,39 @@ final class FaultGate: Sendable {
         }
     }
 
-    /// Commits the faults in the response's body that `count` bytes have reached.
-    func passResponseBody(_ count: Int) async throws {
-        try await self.commit { trigger in
-            if case .responseBody(let after) = trigger.kind { return after <= count }
-            return false
+    /// Sends `count` bytes of the response's body, in pieces that end where a fault is to be committed.
+    ///
+    /// - Parameters:
+    ///   - count: The bytes to send.
+    ///   - sent: The bytes that were sent before.
+    ///   - send: Sends so many of the next bytes.
+    func passResponseBody(_ count: Int, after sent: Int, send: (Int) async throws -> Void) async throws {
+        var sent = sent
+        let end = sent + count
+        while true {
+            try await self.commit { trigger in
+                if case .responseBody(let after) = trigger.kind { return after <= sent }
+                return false
+            }
+            guard sent < end else { return }
+            let piece = min(end - sent, self.bytesUntilFault(after: sent) ?? .max)
+            try await send(piece)
+            sent += piece
         }
     }
 
-    /// How many bytes of the response's body may be sent until the next fault in it.
-    func responseBytesUntilFault(sent: Int) -> Int? {
-        self.pending.update { faults in
-            faults.compactMap { fault in
+    /// Notes the faults whose moments did not come. Nothing happens when it is called again.
+    func finish() {
+        let left = self.state.update { state in
+            defer { state.pending = [] }
+            return state.isStruck ? [] : state.pending
+        }
+        if !left.isEmpty { self.script.miss(left) }
+    }
+
+    private func bytesUntilFault(after sent: Int) -> Int? {
+        self.state.update { state in
+            state.pending.compactMap { fault in
                 if case .responseBody(let after) = fault.trigger.kind { return max(0, after - sent) }
                 return nil
             }.min()
@@ -54,18 +95,25 @@ final class FaultGate: Sendable {
 
     private func commit(_ matches: @escaping (Fault.Trigger) -> Bool) async throws {
         while let fault = self.take(matches) {
-            self.port.channel.flush()
-            try? await self.port.drained()
-            if try await self.commit(fault) {
-                self.struck.update { $0 = true }
-                throw FaultStruck()
-            }
+            await self.exchange.flush()
+            self.script.commit(
+                CommittedFault(
+                    fault: fault,
+                    connectionIndex: self.exchange.connection.index,
+                    exchangeIndex: self.exchange.index
+                )
+            )
+            if fault.endsExchange { self.exchange.willEnd() }
+            if try await self.commit(fault) { throw FaultStruck() }
         }
     }
 
     private func take(_ matches: (Fault.Trigger) -> Bool) -> Fault? {
-        self.pending.update { faults in
-            faults.firstIndex { matches($0.trigger) }.map { faults.remove(at: $0) }
+        self.state.update { state in
+            guard let index = state.pending.firstIndex(where: { matches($0.trigger) }) else { return nil }
+            let fault = state.pending.remove(at: index)
+            if fault.endsExchange { state.isStruck = true }
+            return fault
         }
     }
 
@@ -73,17 +121,33 @@ final class FaultGate: Sendable {
     private func commit(_ fault: Fault) async throws -> Bool {
         switch fault.effect.kind {
         case .goAway(let code):
-            if self.isHTTP2 { self.connection.sendGoAway(code: code) }
-            return false
-        case .resetStream(let code) where self.isHTTP2:
-            self.port.channel.resetStream(code: code)
-            return true
-        case .garbage(let bytes) where fault.trigger == .atResponseEnd:
-            try await self.connection.writePlain(bytes)
-            return false
+            self.exchange.connection.sendGoAway(code: code)
+        case .resetStream(let code):
+            self.exchange.resetStream?(code)
+        case .garbage(let bytes) where !fault.endsExchange:
+            try await self.exchange.connection.writePlain(bytes)
         default:
-            await self.connection.commit(fault.effect)
-            return true
+            await self.exchange.connection.commit(fault.effect, untilClientEnds: self.exchange.untilClientEnds)
+        }
+        return fault.endsExchange
+    }
+}
+
+extension Fault {
+    fileprivate var endsExchange: Bool {
+        switch self.effect.kind {
+        case .goAway: false
+        case .garbage: self.trigger != .atResponseEnd
+        case .close, .reset, .halfClose, .stall, .resetStream, .truncate: true
+        }
+    }
+}
+
+extension Fault.Effect {
+    fileprivate var needsHTTP2: Bool {
+        switch self.kind {
+        case .goAway, .resetStream: true
+        case .close, .reset, .halfClose, .stall, .garbage, .truncate: false
         }
     }
 }

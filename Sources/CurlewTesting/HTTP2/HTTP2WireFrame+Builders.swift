@@ -60,7 +60,7 @@ extension HTTP2WireFrame {
 
     /// HEADERS with these fields, pseudo-fields such as `:status` first.
     ///
-    /// - Parameter endHeaders: `false` when ``continuation(stream:fields:endHeaders:)`` is to follow.
+    /// With `endHeaders` false, ``continuation(stream:fields:endHeaders:)`` is to follow.
     public static func headers(
         stream: UInt32,
         fields: [(String, String)],

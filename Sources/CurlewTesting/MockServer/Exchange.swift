@@ -13,28 +13,35 @@ struct Exchange: Sendable {
 
     /// Answers the request; returns whether the connection may carry another one.
     func run() async throws -> Bool {
-        let gate = FaultGate(
-            self.core.faults.claimExchange(onConnection: self.connection.index),
-            connection: self.connection,
-            port: self.port,
-            isHTTP2: self.version == .http2
-        )
-        let reader = self.makeReader(gate)
-        defer { reader.giveUp() }
+        let recorder = self.makeRecorder()
+        let gate = self.makeGate(willEnd: recorder.record)
+        defer {
+            recorder.record()
+            gate.finish()
+        }
         try await gate.pass(.atRequestStart)
-        let response = await self.response(reading: reader)
+        let reader = RequestBodyReader(
+            port: self.port,
+            gate: gate,
+            recorder: recorder,
+            awaitsContinue: self.head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+        )
+        async let received: Void = reader.receive()
+        let response = await self.response(reading: reader, objection: gate.objection)
         try Task.checkCancellation()
-        if gate.isStruck { throw FaultStruck() }
+        // A fault in the request's body ends the exchange when its effect is over, a stall's too.
+        if gate.isStruck { try await received }
         try await gate.pass(.atResponseStart)
         let writer = ResponseWriter(exchange: self, response: response, gate: gate)
-        let isWhole = try await writer.write(after: reader)
-        guard isWhole else {
+        // Before the response, so that a client that has read it knows.
+        if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }
+        guard try await writer.write(after: reader) else {
             await self.breakOff()
             return false
         }
         try await gate.pass(.atResponseEnd)
-        if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }
-        try await reader.drain()
+        reader.discard()
+        try await received
         return !writer.closes
     }
 
@@ -48,25 +55,40 @@ struct Exchange: Sendable {
         }
     }
 
-    private func response(reading reader: RequestBodyReader) async -> MockResponse {
+    private func response(reading reader: RequestBodyReader, objection: String?) async -> MockResponse {
         do {
+            if let objection { throw TestKitError(objection) }
             if let queued = self.core.dequeue() {
-                if queued.expectation == .continues {
-                    while try await reader.next(maySendContinue: true) != nil {}
-                }
+                if queued.expectation == .continues { try await reader.readToEnd() }
                 return queued
             }
             guard let handler = self.core.handler else {
-                while try await reader.next(maySendContinue: true) != nil {}
+                try await reader.readToEnd()
                 return .notFound
             }
             return try await handler(self.request(body: InboundRequestBody(reader: reader)))
         } catch {
-            return MockResponse(status: .internalServerError, body: .string("the handler threw: \(error)\n"))
+            return MockResponse(status: .internalServerError, body: .string("the server failed: \(error)\n"))
         }
     }
 
-    private func makeReader(_ gate: FaultGate) -> RequestBodyReader {
+    private func makeGate(willEnd: @escaping @Sendable () -> Void) -> FaultGate {
+        let resetStream: @Sendable (UInt32) -> Void = { [port] code in port.channel.resetStream(code: code) }
+        let exchange = FaultGate.Exchange(
+            connection: self.connection,
+            index: self.index,
+            flush: { [port] in
+                port.channel.flush()
+                try? await port.drained()
+            },
+            untilClientEnds: { [connection] in await connection.closed() },
+            willEnd: willEnd,
+            resetStream: self.version == .http2 ? resetStream : nil
+        )
+        return FaultGate(exchange, script: self.core.faults)
+    }
+
+    private func makeRecorder() -> RequestRecorder {
         let record = RecordedRequest(
             method: self.method,
             target: self.head.uri,
@@ -76,13 +98,11 @@ struct Exchange: Sendable {
             exchangeIndex: self.index,
             tls: self.connection.tls
         )
-        return RequestBodyReader(
-            port: self.port,
-            gate: gate,
+        return RequestRecorder(
+            record,
             log: self.core.log,
-            bodyLimit: self.core.configuration.recordedBodyLimit,
-            record: record,
-            awaitsContinue: self.head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+            chunks: self.connection.chunks,
+            bodyLimit: self.core.configuration.recordedBodyLimit
         )
     }
 

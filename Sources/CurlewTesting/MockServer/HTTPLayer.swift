@@ -7,9 +7,12 @@ enum HTTPLayer: Sendable {
     case http1(ServerPort)
     case http2(NIOHTTP2Handler.AsyncStreamMultiplexer<ServerPort>)
 
-    static func http1(on channel: any Channel) throws -> HTTPLayer {
+    static func http1(on connection: AcceptedConnection) throws -> HTTPLayer {
+        let channel = connection.channel
         var encoder = HTTPResponseEncoder.Configuration()
         encoder.automaticallySetFramingHeaders = false
+        let scanner = WireScanner(ChunkScanner(), ledger: connection.chunks)
+        try channel.pipeline.syncOperations.addHandler(scanner)
         try channel.pipeline.syncOperations.configureHTTPServerPipeline(
             withPipeliningAssistance: false,
             withErrorHandling: true,
@@ -19,7 +22,13 @@ enum HTTPLayer: Sendable {
         return .http1(try ServerPort(installingOn: channel))
     }
 
-    static func http2(on channel: any Channel, _ configuration: MockServer.Configuration) throws -> HTTPLayer {
+    static func http2(
+        on connection: AcceptedConnection,
+        _ configuration: MockServer.Configuration
+    ) throws -> HTTPLayer {
+        let channel = connection.channel
+        let scanner = WireScanner(FrameScanner(), ledger: connection.chunks)
+        try channel.pipeline.syncOperations.addHandler(scanner)
         var settings = NIOHTTP2Handler.Configuration()
         settings.connection.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.concurrentStreams),

@@ -27,6 +27,8 @@ public struct InboundRequest: Sendable {
 }
 
 /// The body of an ``InboundRequest`` as it arrives: reading slowly slows the client.
+///
+/// At most 256 KiB, and a little more in the kernel and in HTTP/2's window, are taken in ahead of the reader.
 public struct InboundRequestBody: AsyncSequence, Sendable {
     /// The pieces in which the body arrived.
     public typealias Element = [UInt8]
@@ -39,7 +41,7 @@ public struct InboundRequestBody: AsyncSequence, Sendable {
 
         /// The next piece, or `nil` at the end; throws when the client goes away before it.
         public mutating func next() async throws -> [UInt8]? {
-            try await self.reader.next(maySendContinue: true).map { Array($0.readableBytesView) }
+            try await self.reader.next().map { Array(buffer: $0) }
         }
     }
 

@@ -32,15 +32,17 @@ public struct MockResponse: Sendable {
         public static let answersAtOnce = Expectation(isContinued: false)
     }
 
-    /// How the end of the body is told in HTTP/1.1.
+    /// How the end of the body is told. HTTP/2 has its own way and needs none of this: there it decides only whether
+    /// Content-Length is told, and whether the connection goes on.
     public struct Framing: Sendable, Hashable {
         enum Kind { case automatic, chunked, untilClose }
         let kind: Kind
         /// `Content-Length` where the length is known, else chunked.
         public static let automatic = Framing(kind: .automatic)
-        /// Chunked even where the length is known.
+        /// Chunked even where the length is known; in HTTP/2, without Content-Length.
         public static let chunked = Framing(kind: .chunked)
-        /// By closing the connection; no framing field is sent.
+        /// By closing the connection; no framing field is sent. In HTTP/2, without Content-Length and with GOAWAY
+        /// before it.
         public static let untilClose = Framing(kind: .untilClose)
     }
 
@@ -68,13 +70,14 @@ public struct MockResponse: Sendable {
     public var interim: [Interim] = []
     /// What becomes of an expectation; for responses from the queue.
     public var expectation = Expectation.continues
-    /// How the end of the body is told in HTTP/1.1.
+    /// How the end of the body is told.
     public var framing = Framing.automatic
     /// A wait before the head.
     public var headDelay: Duration?
     /// The pace of the body; as fast as the client takes it when `nil`.
     public var throttle: Throttle?
-    /// Whether the connection closes afterwards: `Connection: close` in HTTP/1.1, GOAWAY in HTTP/2.
+    /// Whether the connection closes afterwards: `Connection: close` in HTTP/1.1; in HTTP/2 GOAWAY comes before the
+    /// response, and the client closes.
     public var closesConnection = false
 
     /// Makes a response.

@@ -45,6 +45,13 @@ extension MockResponse {
             }
         }
 
+        /// A request's body, sent back as it comes.
+        public static func stream(length: Int? = nil, _ body: InboundRequestBody) -> Body {
+            .stream(length: length) { writer in
+                while let buffer = try await body.reader.next() { try await writer.send(buffer) }
+            }
+        }
+
         var length: Int? {
             switch self.source {
             case .none: 0

@@ -1,7 +1,8 @@
 extension MockServer {
-    /// The requests as they come to their end, oldest first; ends when the server has ended.
+    /// The requests, oldest first; ends when the server has ended.
     ///
-    /// Each request is handed out once, to whoever asks first, here or by ``takeRequest()``.
+    /// A request is recorded when the whole of it has arrived, whatever its handler does meanwhile, or when the client
+    /// or a fault has broken it off. A body that is not read arrives only as far as it is taken in ahead of the handler. Each request is handed out once, to whoever asks first, here or by ``takeRequest()``.
     public var requests: AsyncStream<RecordedRequest> {
         AsyncStream { [log = self.core.log] in await log.take() }
     }
@@ -36,12 +37,35 @@ extension MockServer {
     }
 
     /// Has a fault committed: at the next exchange or connection unless told otherwise.
-    public func inject(_ fault: Fault, at target: Fault.Target = .next) {
-        self.core.faults.inject(fault, at: target)
+    ///
+    /// - Throws: ``TestKitError`` with the reason when the fault can never happen at this server; see ``Fault``.
+    ///
+    /// A server that speaks both versions takes faults of HTTP/2; an exchange over HTTP/1.1 that one of them meets is
+    /// answered with 500 and the reason.
+    public func inject(_ fault: Fault, at target: Fault.Target = .next) throws {
+        try self.core.faults.inject(fault, at: target)
     }
 
-    /// Forgets the faults that have not been committed.
+    /// Forgets the faults that have met nobody.
     public func removeFaults() {
         self.core.faults.removeAll()
+    }
+
+    /// The faults that have happened, or happen now, oldest first.
+    public var committedFaults: [CommittedFault] { self.core.faults.committed }
+
+    /// Returns when `count` faults have happened or begun to.
+    public func waitForFaults(_ count: Int) async throws {
+        try await self.core.faults.waitForCommitted(count)
+    }
+
+    /// Checks that the script was played to its end: no response is left in the queue, every fault that was to happen
+    /// once has happened, and no fault waited in vain for its moment, such as more bytes than there were.
+    ///
+    /// - Throws: ``TestKitError`` that names what is left.
+    public func verify() throws {
+        let left = self.core.queueLength
+        let complaints = self.core.faults.complaints + (left == 0 ? [] : ["responses left in the queue: \(left)"])
+        if !complaints.isEmpty { throw TestKitError(complaints.joined(separator: "; ")) }
     }
 }

@@ -7,12 +7,18 @@ final class MockServerCore: Sendable {
     let configuration: MockServer.Configuration
     let handler: MockServer.Handler?
     let log: RequestLog
-    let faults = FaultScript()
+    let faults: FaultScript
     private let queue = Watched<[MockResponse]>([])
 
     init(configuration: MockServer.Configuration, handler: MockServer.Handler?) {
         self.configuration = configuration
         self.handler = handler
+        self.faults = FaultScript(
+            FaultGround(
+                usesTLS: configuration.tls != nil,
+                speaksHTTP2: configuration.protocols.contains(.http2)
+            )
+        )
         self.log = RequestLog(
             countLimit: configuration.recordedRequestLimit,
             bytesLimit: configuration.recordedBytesLimit
@@ -27,13 +33,16 @@ final class MockServerCore: Sendable {
         self.queue.update { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
+    /// How many responses wait in the queue.
+    var queueLength: Int { self.queue.update { $0.count } }
+
     /// Builds the HTTP layer. Runs on the event loop.
     func install(on connection: AcceptedConnection) throws -> EventLoopFuture<HTTPLayer> {
         let channel = connection.channel
         let promise = channel.eventLoop.makePromise(of: HTTPLayer.self)
         let configuration = self.configuration
         let install: @Sendable (Bool) throws -> HTTPLayer = { isHTTP2 in
-            try isHTTP2 ? .http2(on: channel, configuration) : .http1(on: channel)
+            try isHTTP2 ? .http2(on: connection, configuration) : .http1(on: connection)
         }
         if let tls = connection.tls {
             promise.completeWith(Result { try install(self.speaksHTTP2(tls.applicationProtocol)) })

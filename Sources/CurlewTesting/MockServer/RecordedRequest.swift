@@ -12,8 +12,9 @@ public struct RecordedRequest: Sendable {
     public var body: [UInt8] = []
     /// The length of the whole body.
     public var bodyLength = 0
-    /// The sizes of the pieces in which the body arrived, the first 65,536 of them: DATA frames in HTTP/2; in
-    /// HTTP/1.1 what one read of the socket gave, cut at the borders of chunks.
+    /// The sizes of the pieces in which the client sent the body, the first 65,536 of them: the chunks of HTTP/1.1's
+    /// chunked coding (RFC 9112, section 7.1), the DATA frames of HTTP/2 without their padding. Empty ones do not
+    /// count, and a body with Content-Length has none in HTTP/1.1. How the network cut them does not matter.
     public var chunkSizes: [Int] = []
     /// How many pieces there were.
     public var chunkCount = 0

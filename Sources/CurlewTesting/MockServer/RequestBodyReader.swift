@@ -1,106 +1,105 @@
 internal import HTTPTypes
-internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOHTTP1
 
 typealias ServerPort = ChannelPort<HTTPServerRequestPart, HTTPServerResponsePart>
 
-/// Reads the body of one request, sends 100 when it is awaited, and records what passes.
+/// Receives the body of one request, whether its handler reads or not, and hands it to the handler.
 final class RequestBodyReader: Sendable {
     private struct State: Sendable {
-        var record: RecordedRequest
+        var held: CircularBuffer<ByteBuffer> = []
+        var heldBytes = 0
+        var end: Result<Void, any Error>?
         var awaitsContinue: Bool
-        var isFinished = false
-        var isRecorded = false
+        var isDiscarding = false
     }
 
-    private static let chunkSizesLimit = 65_536
+    /// The bytes that are taken in ahead of the handler.
+    private static let heldLimit = 256 << 10
 
     private let port: ServerPort
     private let gate: FaultGate
-    private let log: RequestLog
-    private let bodyLimit: Int
-    private let state: NIOLockedValueBox<State>
+    private let recorder: RequestRecorder
+    private let state: Watched<State>
 
-    init(
-        port: ServerPort,
-        gate: FaultGate,
-        log: RequestLog,
-        bodyLimit: Int,
-        record: RecordedRequest,
-        awaitsContinue: Bool
-    ) {
+    init(port: ServerPort, gate: FaultGate, recorder: RequestRecorder, awaitsContinue: Bool) {
         self.port = port
         self.gate = gate
-        self.log = log
-        self.bodyLimit = bodyLimit
-        self.state = NIOLockedValueBox(State(record: record, awaitsContinue: awaitsContinue))
+        self.recorder = recorder
+        self.state = Watched(State(awaitsContinue: awaitsContinue))
     }
 
-    /// The next piece; `nil` at the end.
-    func next(maySendContinue: Bool) async throws -> ByteBuffer? {
-        if maySendContinue && self.stopAwaitingContinue() {
+    /// Takes the body in until its end; suspends while the handler is far behind. Run it once, beside the handler.
+    func receive() async throws {
+        do {
+            while let buffer = try await self.nextPart() {
+                try await self.gate.passRequestBody(self.recorder.note(buffer))
+                try await self.hold(buffer)
+            }
+            self.state.update { $0.end = .success(()) }
+        } catch {
+            self.state.update { $0.end = .failure(error) }
+            throw error
+        }
+    }
+
+    /// The next piece for the handler; `nil` at the end. Sends 100 first if that is awaited.
+    func next() async throws -> ByteBuffer? {
+        if self.stopAwaitingContinue() {
             try await self.port.write(.head(HTTPResponseHead(version: .http1_1, status: .continue)))
         }
-        guard !self.state.withLockedValue({ $0.isFinished }) else { return nil }
-        switch try await self.port.next() {
-        case .body(let buffer):
-            try await self.gate.passRequestBody(self.record(buffer))
-            return buffer
-        case .end(let trailers):
-            self.finish(trailers: trailers)
-            return nil
-        case .head, nil:
-            self.giveUp()
-            throw TestKitError("the client went away inside a request")
-        }
+        return try await self.state.take { state -> Result<ByteBuffer?, any Error>? in
+            if let buffer = state.held.popFirst() {
+                state.heldBytes -= buffer.readableBytes
+                return .success(buffer)
+            }
+            return state.end.map { end in end.map { nil } }
+        }.get()
     }
 
-    /// Reads to the end without asking for it.
-    func drain() async throws {
-        while try await self.next(maySendContinue: false) != nil {}
+    /// Reads what is left for nobody.
+    func readToEnd() async throws {
+        while try await self.next() != nil {}
+    }
+
+    /// From now on nobody reads: what comes is recorded and dropped.
+    func discard() {
+        self.state.update { state in
+            state.isDiscarding = true
+            state.held = []
+            state.heldBytes = 0
+        }
     }
 
     /// From now on no 100 is sent; returns whether one was awaited.
     @discardableResult
     func stopAwaitingContinue() -> Bool {
-        self.state.withLockedValue { state in
+        self.state.update { state in
             defer { state.awaitsContinue = false }
             return state.awaitsContinue
         }
     }
 
-    /// Records the request as it is, if that has not been done.
-    func giveUp() {
-        let record = self.state.withLockedValue { state -> RecordedRequest? in
-            state.isFinished = true
-            guard !state.isRecorded else { return nil }
-            state.isRecorded = true
-            defer { state.record.body = [] }
-            return state.record
-        }
-        if let record { self.log.append(record) }
-    }
-
-    /// Notes a piece; returns how many bytes have come so far.
-    private func record(_ buffer: ByteBuffer) -> Int {
-        self.state.withLockedValue { state in
-            let room = self.bodyLimit - state.record.body.count
-            if room > 0 { state.record.body.append(contentsOf: buffer.readableBytesView.prefix(room)) }
-            state.record.bodyLength += buffer.readableBytes
-            state.record.chunkCount += 1
-            if state.record.chunkSizes.count < Self.chunkSizesLimit {
-                state.record.chunkSizes.append(buffer.readableBytes)
-            }
-            return state.record.bodyLength
+    private func nextPart() async throws -> ByteBuffer? {
+        switch try await self.port.next() {
+        case .body(let buffer):
+            return buffer
+        case .end(let trailers):
+            self.recorder.finish(trailers: trailers.map { HTTPFields($0) } ?? [:])
+            return nil
+        case .head, nil:
+            self.recorder.record()
+            throw TestKitError("the client went away inside a request")
         }
     }
 
-    private func finish(trailers: HTTPHeaders?) {
-        self.state.withLockedValue { state in
-            state.record.trailers = trailers.map { .init($0) } ?? [:]
-            state.record.isComplete = true
+    private func hold(_ buffer: ByteBuffer) async throws {
+        try await self.state.take { state -> Void? in
+            if state.isDiscarding { return () }
+            guard state.heldBytes < Self.heldLimit else { return nil }
+            state.held.append(buffer)
+            state.heldBytes += buffer.readableBytes
+            return ()
         }
-        self.giveUp()
     }
 }

@@ -13,9 +13,8 @@ struct ResponseWriter: Sendable {
 
     /// Whether the connection ends with this response.
     var closes: Bool {
-        if self.isHTTP2 { return self.response.closesConnection }
-        return self.response.closesConnection || self.response.framing == .untilClose
-            || !self.exchange.head.isKeepAlive || self.framing == .close
+        if self.response.closesConnection || self.response.framing == .untilClose { return true }
+        return !self.isHTTP2 && (!self.exchange.head.isKeepAlive || self.framing == .close)
     }
 
     private var hasBody: Bool {
@@ -38,7 +37,8 @@ struct ResponseWriter: Sendable {
         let meter = Watched(0)
         do {
             try await self.writeBody { try await self.send($0, meter: meter) }
-            try await self.gate.passResponseBody(meter.update { $0 })
+            // What is to happen after more bytes than there are never happens; after as many, now.
+            try await self.gate.passResponseBody(0, after: meter.update { $0 }) { _ in }
         } catch {
             if self.gate.isStruck { throw FaultStruck() }
             return false
@@ -50,17 +50,10 @@ struct ResponseWriter: Sendable {
     /// Sends a piece of the body, cut where a fault is to be committed.
     private func send(_ buffer: ByteBuffer, meter: Watched<Int>) async throws {
         var rest = buffer
-        while rest.readableBytes > 0 {
-            let room = self.gate.responseBytesUntilFault(sent: meter.update { $0 }) ?? rest.readableBytes
-            guard let piece = rest.readSlice(length: min(room, rest.readableBytes)) else { return }
-            if piece.readableBytes > 0 {
-                try await self.port.write(.body(.byteBuffer(piece)), size: piece.readableBytes)
-            }
-            let sent = meter.update {
-                $0 += piece.readableBytes
-                return $0
-            }
-            if room == piece.readableBytes { try await self.gate.passResponseBody(sent) }
+        try await self.gate.passResponseBody(rest.readableBytes, after: meter.update { $0 }) { length in
+            guard let piece = rest.readSlice(length: length) else { return }
+            try await self.port.write(.body(.byteBuffer(piece)), size: length)
+            meter.update { $0 += length }
         }
     }
 
@@ -82,7 +75,9 @@ struct ResponseWriter: Sendable {
         let code = self.response.status.code
         if code == 204 || code == 304 || code < 200 { return .none }
         let length = self.response.body.length
-        if self.isHTTP2 { return length.map { .length($0) } ?? .none }
+        if self.isHTTP2 {
+            return self.response.framing == .automatic ? length.map { .length($0) } ?? .none : .none
+        }
         if self.response.framing == .untilClose { return .close }
         if self.response.fields[.transferEncoding] != nil { return .chunked }
         let wantsChunks = self.response.framing == .chunked || !self.response.trailers.isEmpty

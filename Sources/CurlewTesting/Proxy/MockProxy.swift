@@ -39,7 +39,8 @@ public final class MockProxy: Sendable {
         public var credentials: Credentials?
         /// Its own TLS, for clients that reach the proxy itself by HTTPS.
         public var tls: ServerTLS?
-        /// The status that CONNECT is answered with instead of a tunnel, or the reply of SOCKS5; a tunnel when `nil`.
+        /// The status that every request is answered with, such as 403, or the reply code of SOCKS5, such as 2
+        /// (RFC 1928, section 6); requests are served when it is `nil`.
         public var refusal: Int?
 
         /// A configuration with the default that each property names.
@@ -127,10 +128,32 @@ public final class MockProxy: Sendable {
         try await self.listener.waitForConnections(until: condition)
     }
 
-    /// Has a fault committed. Requests and tunnels are exchanges: the request's start is when it has been read, the
-    /// response's start when it is about to be answered, its end when the tunnel stands; the bodies do not count.
-    public func inject(_ fault: Fault, at target: Fault.Target = .next) {
-        self.core.faults.inject(fault, at: target)
+    /// Has a fault committed: at the next exchange or connection unless told otherwise.
+    ///
+    /// What a proxy is asked is an exchange. The request's start is when it has been read, the response's start when it
+    /// is about to be answered, the response's end when all has been carried, or the refusal sent. The bodies are
+    /// what a tunnel carries: after 0 bytes of the response's body it has just been made. A proxy does not look into
+    /// what it carries, so that the head of a response to a request in absolute form counts.
+    ///
+    /// - Throws: ``TestKitError`` with the reason when the fault can never happen at this proxy; see ``Fault``.
+    public func inject(_ fault: Fault, at target: Fault.Target = .next) throws {
+        try self.core.faults.inject(fault, at: target)
+    }
+
+    /// The faults that have happened, or happen now, oldest first.
+    public var committedFaults: [CommittedFault] { self.core.faults.committed }
+
+    /// Returns when `count` faults have happened or begun to.
+    public func waitForFaults(_ count: Int) async throws {
+        try await self.core.faults.waitForCommitted(count)
+    }
+
+    /// Checks that every fault that was to happen once has happened, and that none waited in vain for its moment.
+    ///
+    /// - Throws: ``TestKitError`` that names what is left.
+    public func verify() throws {
+        let complaints = self.core.faults.complaints
+        if !complaints.isEmpty { throw TestKitError(complaints.joined(separator: "; ")) }
     }
 
     /// Aborts the connections and returns when all is closed.

@@ -1,11 +1,12 @@
 /// What a ``MockProxy`` and its connections share.
 final class ProxyCore: Sendable {
     let configuration: MockProxy.Configuration
-    let faults = FaultScript()
+    let faults: FaultScript
     let requests = BoundedQueue<MockProxy.Request>(limit: 1024)
 
     init(configuration: MockProxy.Configuration) {
         self.configuration = configuration
+        self.faults = FaultScript(FaultGround(usesTLS: configuration.tls != nil, speaksHTTP2: false))
     }
 
     func serve(_ connection: AcceptedConnection, _ client: RawConnection) async {

@@ -1,39 +1,54 @@
 extension ProxySession {
     /// Serves requests until one becomes a tunnel or the client ends.
     func serveHTTP() async throws {
-        while true {
-            let faults = self.core.faults.claimExchange(onConnection: self.connection.index)
+        for index in 0... {
             let head = ProxyRequestHead(try await self.client.readHead())
-            try await self.pass(.atRequestStart, faults)
-            let accepted = self.isAuthorized(head)
-            self.record(
-                head.method,
-                head.target,
-                head: head.text,
-                credentials: head.credentials,
-                isAccepted: accepted
-            )
-            try await self.pass(.atResponseStart, faults)
-            guard accepted else {
-                let bodyLength = head.field("content-length").flatMap { Int($0) } ?? 0
-                _ = try await self.client.readExactly(bodyLength)
-                try await self.answer("407 Proxy Authentication Required", "Proxy-Authenticate: Basic realm=\"test\"")
-                continue
-            }
-            if let refusal = self.core.configuration.refusal { return try await self.answer("\(refusal) Refused") }
-            guard let upstream = try? await self.connect(for: head) else {
-                return try await self.answer("502 Bad Gateway")
-            }
-            defer { upstream.close() }
-            if head.method == "CONNECT" {
-                try await self.client.write("HTTP/1.1 200 Connection established\r\n\r\n")
-                try await self.pass(.atResponseEnd, faults)
-            } else {
-                // One forwarded request a connection: the server is told to close, and the bytes pass unread.
-                try await upstream.write(Array(head.forwarded.utf8))
-            }
-            return await self.tunnel(to: upstream)
+            let gate = self.makeGate(exchange: index)
+            defer { gate.finish() }
+            guard try await self.serve(head, gate) else { return }
         }
+    }
+
+    /// Returns whether the connection may carry another request.
+    private func serve(_ head: ProxyRequestHead, _ gate: FaultGate) async throws -> Bool {
+        try await gate.pass(.atRequestStart)
+        let isAccepted = self.isAuthorized(head)
+        self.record(
+            head.method,
+            head.target,
+            head: head.text,
+            credentials: head.credentials,
+            isAccepted: isAccepted && self.core.configuration.refusal == nil
+        )
+        try await gate.pass(.atResponseStart)
+        guard isAccepted else {
+            try await self.demandCredentials(head)
+            try await gate.pass(.atResponseEnd)
+            return true
+        }
+        if let refusal = self.core.configuration.refusal {
+            try await self.answer("\(refusal) Refused")
+            try await gate.pass(.atResponseEnd)
+            return false
+        }
+        guard let upstream = try? await self.connect(for: head) else {
+            try await self.answer("502 Bad Gateway")
+            return false
+        }
+        if head.method == "CONNECT" {
+            try await self.client.write("HTTP/1.1 200 Connection established\r\n\r\n")
+        } else {
+            // One forwarded request a connection: the server is told to close, and the bytes pass unread.
+            try await upstream.write(Array(head.forwarded.utf8))
+        }
+        try await self.tunnel(to: upstream, gate)
+        return false
+    }
+
+    private func demandCredentials(_ head: ProxyRequestHead) async throws {
+        let bodyLength = head.field("content-length").flatMap { Int($0) } ?? 0
+        _ = try await self.client.readExactly(bodyLength)
+        try await self.answer("407 Proxy Authentication Required", "Proxy-Authenticate: Basic realm=\"test\"")
     }
 
     private func isAuthorized(_ head: ProxyRequestHead) -> Bool {

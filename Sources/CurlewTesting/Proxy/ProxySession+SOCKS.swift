@@ -1,37 +1,51 @@
 extension ProxySession {
     /// Greets, authenticates, connects, and carries bytes.
     func serveSOCKS() async throws {
-        let faults = self.core.faults.claimExchange(onConnection: self.connection.index)
         let greeting = try await self.client.readExactly(2)
         guard greeting[0] == 5 else { throw TestKitError("SOCKS version \(greeting[0])") }
         let methods = try await self.client.readExactly(Int(greeting[1]))
-        try await self.pass(.atRequestStart, faults)
+        let gate = self.makeGate(exchange: 0)
+        defer { gate.finish() }
+        try await gate.pass(.atRequestStart)
 
-        let wanted: UInt8 = self.core.configuration.credentials == nil ? 0 : 2
-        guard methods.contains(wanted) else {
-            try await self.client.write([5, 0xff])
-            return self.record("SOCKS5", "", credentials: nil, isAccepted: false)
-        }
-        try await self.client.write([5, wanted])
-        let credentials = wanted == 2 ? try await self.readCredentials() : nil
-        if wanted == 2 {
-            let isRight = credentials == self.core.configuration.credentials
-            try await self.client.write([1, isRight ? 0 : 1])
-            guard isRight else { return self.record("SOCKS5", "", credentials: credentials, isAccepted: false) }
-        }
-
+        guard case .admitted(let credentials) = try await self.authenticate(methods) else { return }
         let (host, port) = try await self.readTarget()
-        self.record("SOCKS5", "\(host):\(port)", credentials: credentials, isAccepted: true)
-        try await self.pass(.atResponseStart, faults)
-        if let refusal = self.core.configuration.refusal {
-            return try await self.reply(UInt8(truncatingIfNeeded: refusal))
+        let refusal = self.core.configuration.refusal
+        self.record("SOCKS5", "\(host):\(port)", credentials: credentials, isAccepted: refusal == nil)
+        try await gate.pass(.atResponseStart)
+        if let refusal {
+            try await self.reply(UInt8(truncatingIfNeeded: refusal))
+            return try await gate.pass(.atResponseEnd)
         }
         // 5 is "connection refused" (RFC 1928, section 6).
         guard let upstream = try? await Upstream.connect(host: host, port: port) else { return try await self.reply(5) }
-        defer { upstream.close() }
         try await self.reply(0)
-        try await self.pass(.atResponseEnd, faults)
-        await self.tunnel(to: upstream)
+        try await self.tunnel(to: upstream, gate)
+    }
+
+    private enum Admission {
+        case admitted(MockProxy.Credentials?)
+        case refused
+    }
+
+    /// Agrees on a method and performs it.
+    private func authenticate(_ methods: [UInt8]) async throws -> Admission {
+        let wanted: UInt8 = self.core.configuration.credentials == nil ? 0 : 2
+        guard methods.contains(wanted) else {
+            try await self.client.write([5, 0xff])
+            self.record("SOCKS5", "", credentials: nil, isAccepted: false)
+            return .refused
+        }
+        try await self.client.write([5, wanted])
+        guard wanted == 2 else { return .admitted(nil) }
+        let credentials = try await self.readCredentials()
+        let isRight = credentials == self.core.configuration.credentials
+        try await self.client.write([1, isRight ? 0 : 1])
+        guard isRight else {
+            self.record("SOCKS5", "", credentials: credentials, isAccepted: false)
+            return .refused
+        }
+        return .admitted(credentials)
     }
 
     private func reply(_ code: UInt8) async throws {

@@ -41,6 +41,7 @@ public final class RawServer: Sendable {
             at: address,
             tls: tls,
             allowsHalfClosure: true,
+            faults: FaultScript(FaultGround(usesTLS: tls != nil, speaksHTTP2: false)),
             install: { connection in
                 try ChannelPort<ByteBuffer, ByteBuffer>(installingOn: connection.channel)
             },

@@ -29,6 +29,21 @@ struct RequestCheckTests {
         #expect(await curlewError { _ = try await session.get(url) }?.code == .unsupportedScheme)
     }
 
+    @Test("a field made of text that cannot be sent is an error; every other byte is kept")
+    func checkedField() throws {
+        let bytes = [UInt8](0x20...0x7E) + [0x09] + [UInt8](0x80...0xFF) + [0x21]
+        let field = try HTTPField(checking: "X-mIxEd", value: bytes)
+        #expect(field.name.rawName == "X-mIxEd")
+        #expect(field.withUnsafeBytesOfValue { Array($0) } == bytes)
+        let refused: [(String, [UInt8])] =
+            [("", []), ("a b", []), ("a:", []), ("na\u{E9}me", []), (":path", []), ("a\r", [])]
+            + ([UInt8](0x00...0x1F) + [0x7F]).filter { $0 != 0x09 }.map { ("X", [0x61, $0, 0x62]) }
+        for (name, value) in refused {
+            let error = #expect(throws: CurlewError.self) { try HTTPField(checking: name, value: value) }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+
     @Test("CR, LF and NUL never leave in a field, a method or a path")
     func injection() async throws {
         let server = try await MockServer.start { _ in MockResponse() }

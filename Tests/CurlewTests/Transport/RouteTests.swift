@@ -70,6 +70,24 @@ struct RouteTests {
         await server.shutdown()
     }
 
+    @Test("a redirection goes before an override, and may lead to an overridden host")
+    func redirectionAndOverride() async throws {
+        let server = try await server(at: .ipv4)
+        let refused = try RefusedPort.unused()
+        let session = try makeSession {
+            $0.route.redirections = [.init(host: "first.test", port: 80, toHost: "Second.test", toPort: server.port)]
+            $0.route.hosts = [
+                .init(host: "second.test", port: server.port, addresses: ["127.0.0.1"]),
+                .init(host: "first.test", port: 80, addresses: ["127.0.0.1"]),
+                .init(host: "third.test", port: refused.port, addresses: ["127.0.0.1"]),
+            ]
+        }
+        #expect(try await session.fetch("http://first.test/") == Array("first.test".utf8))
+        let error = await curlewError { _ = try await session.fetch("http://third.test:\(refused.port)/") }
+        #expect(error?.code == .connectionRefused)
+        await server.shutdown()
+    }
+
     @Test("a Unix socket carries requests, kept connections and stray bytes included")
     func unixSocket() async throws {
         let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
@@ -78,6 +96,14 @@ struct RouteTests {
         for _ in 0..<3 { #expect(try await session.fetch("http://localhost/") == Array("localhost".utf8)) }
         #expect(server.connectionCounts.accepted == 1)
         await server.shutdown()
+    }
+
+    @Test("a Unix socket that is not there is named in the error")
+    func missingSocket() async throws {
+        let session = try makeSession { $0.route.unixSocket = "/nowhere/curlew.sock" }
+        let error = await curlewError { _ = try await session.fetch("http://localhost/") }
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.message.hasPrefix("could not connect to the socket /nowhere/curlew.sock") == true)
     }
 
     @Test("a local interface can be chosen; one that is not there is an error")
@@ -95,7 +121,9 @@ struct RouteTests {
         let session = try makeSession()
         let refused = try RefusedPort.unused()
         #expect(await curlewError { _ = try await session.fetch("http://name.invalid/") }?.code == .hostNotFound)
-        #expect(await curlewError { _ = try await session.fetch(refused.url()) }?.code == .connectionRefused)
+        let refusal = await curlewError { _ = try await session.fetch(refused.url()) }
+        #expect(refusal?.code == .connectionRefused)
+        #expect(refusal?.message == "could not connect to 127.0.0.1:\(refused.port): connection refused")
         var options = RequestOptions()
         options.route = Route(hosts: [.init(host: "x", port: 1, addresses: [])])
         #expect(

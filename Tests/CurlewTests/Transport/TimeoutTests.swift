@@ -45,6 +45,16 @@ struct TimeoutTests {
         #expect(try await session.fetch(server.url()) == Array("slow".utf8))
     }
 
+    @Test("a connect limit of more milliseconds than 32 bits hold is not taken for a short one")
+    func longConnect() async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession {
+            $0.timeouts.connect = .milliseconds(4_294_967_296 + 50)
+            $0.timeouts.total = .milliseconds(400)
+        }
+        #expect(await curlewError { _ = try await session.fetch(stalled.url()) }?.code == .totalTimeout)
+    }
+
     @Test("the total runs from the start to the last byte, bytes or none", arguments: [true, false])
     func total(drips: Bool) async throws {
         let server = try await RawServer.start { connection in

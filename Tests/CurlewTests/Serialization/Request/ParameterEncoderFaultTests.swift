@@ -1,4 +1,5 @@
 import Curlew
+import Foundation
 import Testing
 
 @Suite("Values that cannot be encoded say where and why")
@@ -121,12 +122,6 @@ struct ParameterEncoderFaultTests {
 
     @Test("a value that encodes itself in place of itself ends in an error")
     func itself() {
-        struct Itself: Encodable {
-            func encode(to encoder: any Encoder) throws {
-                var container = encoder.singleValueContainer()
-                try container.encode(self)
-            }
-        }
         #expect(failure(Itself())?.message.contains("deep") == true)
     }
 
@@ -144,18 +139,48 @@ struct ParameterEncoderFaultTests {
         #expect(failure(value)?.message.contains("deep") == true)
     }
 
+    struct Box: Encodable {
+        let depth: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var list = encoder.unkeyedContainer()
+            if depth > 1 { try list.encode(Box(depth: depth - 1)) } else { try list.encode(1) }
+        }
+    }
+
+    struct Itself: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(self)
+        }
+    }
+
     @Test("values may be as deep as the limit says")
     func deep() throws {
-        struct Box: Encodable {
-            let depth: Int
-            func encode(to encoder: any Encoder) throws {
-                var list = encoder.unkeyedContainer()
-                if depth > 1 { try list.encode(Box(depth: depth - 1)) } else { try list.encode(1) }
-            }
-        }
         let value = try ParameterEncoder().encode(Box(depth: ParameterValue.depthLimit))
         #expect(try value.json().count == 2 * ParameterValue.depthLimit + 1)
         #expect(throws: CurlewError.self) { try ParameterEncoder().encode(Box(depth: 200)) }
         #expect(throws: CurlewError.self) { try ParameterEncoder().encode(Box(depth: 100_000)) }
+    }
+
+    @Test("the deepest that is allowed needs less than 1 MiB of stack, and so does what is refused")
+    func stack() async {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                do {
+                    let value = try ParameterEncoder().encode(["k": Box(depth: ParameterValue.depthLimit - 1)])
+                    #expect(try !value.json().isEmpty)
+                    #expect(try !value.propertyList().isEmpty)
+                    #expect(try !value.propertyList(.binary).isEmpty)
+                    #expect(try !ParameterStyle().form(value).isEmpty)
+                } catch {
+                    Issue.record(error)
+                }
+                #expect(throws: CurlewError.self) { try ParameterEncoder().encode(Itself()) }
+                continuation.resume()
+            }
+            thread.stackSize = 1 << 20
+            thread.start()
+        }
     }
 }

@@ -2,11 +2,10 @@ internal import HTTPTypes
 
 /// Fields whose values are for the server alone.
 enum SecretFields {
-    private static let names: Set<HTTPField.Name> = Set(
+    private static let names = Set(
         [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token",
-            "X-Access-Token",
-            "X-CSRF-Token", "X-XSRF-Token", "X-Amz-Security-Token", "X-Vault-Token",
+            "X-Access-Token", "X-CSRF-Token", "X-XSRF-Token", "X-Amz-Security-Token", "X-Vault-Token",
         ].compactMap { HTTPField.Name($0) })
 
     private static let schemes: Set<String> = ["basic", "bearer", "digest", "negotiate", "token", "aws4-hmac-sha256"]

@@ -2,7 +2,8 @@
 ///
 /// - Keys keep the order in which they are encoded.
 /// - Dates stay dates and data stays data, to be written by the style of the serializer. A `URL` becomes its text, a
-///   `Decimal` a number with all its digits, a `Set` a set, a `ParameterValue` is taken as it is.
+///   `Decimal` a number with all its digits, a `Set` a set, a `ParameterValue` is taken as it is. An array of bytes is a list
+///   of numbers, as everywhere in Swift.
 /// - A value that encodes nothing is an empty dictionary; at the top it is an error. A key that is encoded twice has the
 ///   last value. Encoding twice into a single-value container, or asking for containers of two kinds, is an error.
 /// - Values may lie in each other ``ParameterValue/depthLimit`` levels deep, and 256 `encode(to:)` may be under way in each

@@ -59,7 +59,9 @@ struct PairWalker<Sink: PairSink> {
         for (index, value) in values.enumerated() {
             let length = name.count
             switch style.arrays.kind {
-            case .brackets: name += [.openBracket, .closeBracket]
+            case .brackets:
+                name.append(.openBracket)
+                name.append(.closeBracket)
             case .indexed: append(index)
             case .repeated, .commas: break
             }

@@ -11,16 +11,19 @@ struct PercentEncoding {
         bytes.withUnsafeBufferPointer { append($0, to: &output) }
     }
 
+    /// Runs of what stays are appended as a whole.
     private func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        for byte in bytes {
-            if Self.isKept(byte) {
-                output.append(byte)
-            } else if byte == .space, spaces == .plus {
+        var start = 0
+        for (position, byte) in bytes.enumerated() where !Self.isKept(byte) {
+            if start < position { output.append(contentsOf: bytes[start..<position]) }
+            start = position + 1
+            if byte == .space, spaces == .plus {
                 output.append(UInt8(ascii: "+"))
             } else {
                 Self.appendEscaped(byte, to: &output)
             }
         }
+        if start < bytes.count { output.append(contentsOf: bytes[start...]) }
     }
 
     static func appendEscaped(_ byte: UInt8, to output: inout [UInt8]) {

@@ -1,0 +1,24 @@
+internal import Curlew
+
+extension FieldRule {
+    /// How a request is carried.
+    static let carriage: [FieldRule] = [
+        FieldRule("timeout_ms") { field, order in order.options.totalTimeout = try field.milliseconds() },
+        FieldRule("connect_timeout_ms") { field, order in order.options.connectTimeout = try field.milliseconds() },
+        FieldRule("idle_timeout_ms") { field, order in order.options.idleTimeout = try field.milliseconds() },
+        FieldRule("http_version") { field, order in
+            let word = try field.string()
+            guard let version = Order.Version(rawValue: word), version != .negotiated else {
+                throw LineProblem.unsupported("http_version \(word)")
+            }
+            order.version = version
+        },
+        FieldRule("resolve") { field, order in order.hosts = try field.strings().map { try RouteText.override($0) } },
+        FieldRule("connect_to") { field, order in
+            order.redirections = try field.strings().map { try RouteText.connectTo($0) }
+        },
+        FieldRule("unix_socket") { field, order in order.unixSocket = try field.string() },
+        .unsupported("proxy"),
+        .word("address_policy", always: "any"),
+    ]
+}

@@ -1,0 +1,83 @@
+internal import FoundationEssentials
+
+/// The value of a field, to be read as what the field has to be.
+struct FieldValue {
+    let name: String
+    let value: JSONValue
+
+    init(_ member: JSONValue.Member) {
+        name = member.name
+        value = member.value
+    }
+
+    func wrong(_ expectation: String) -> LineProblem { .unusable("\(name) is not \(expectation)") }
+
+    func string() throws -> String {
+        guard case .string(let string) = value else { throw wrong("a string") }
+        return string
+    }
+
+    func stringOrNull() throws -> String? { value == .null ? nil : try string() }
+
+    func flag() throws -> Bool {
+        guard case .bool(let flag) = value else { throw wrong("true or false") }
+        return flag
+    }
+
+    /// A whole number from 0 on, however it was written.
+    func count() throws -> Int {
+        guard case .number(let digits) = value,
+            let number = Int(digits) ?? Double(digits).flatMap({ Int(exactly: $0) }),
+            number >= 0
+        else { throw wrong("a whole number from 0 on") }
+        return number
+    }
+
+    /// A number of milliseconds from 0 on; decimals are allowed.
+    func milliseconds() throws -> Duration {
+        // Up to here a duration holds every number of milliseconds.
+        guard case .number(let digits) = value, let number = Double(digits), (0...1e15).contains(number) else {
+            throw wrong("a number of milliseconds")
+        }
+        return .milliseconds(number)
+    }
+
+    /// Bytes in base64 (RFC 4648 §4), with padding.
+    func bytes() throws -> [UInt8] {
+        guard let data = Data(base64Encoded: try string()) else { throw wrong("base64") }
+        return Array(data)
+    }
+
+    func strings() throws -> [String] {
+        try elements("a list of strings").map { element in
+            guard case .string(let string) = element else { throw wrong("a list of strings") }
+            return string
+        }
+    }
+
+    /// A list of names and values, the values as bytes.
+    func rawFields() throws -> [RawField] {
+        let expectation = "a list of [name, value]"
+        return try elements(expectation).map { element in
+            guard case .array(let pair) = element, pair.count == 2, case .string(let name) = pair[0],
+                case .string(let value) = pair[1]
+            else { throw wrong(expectation) }
+            let bytes = value.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+            guard bytes.count == value.unicodeScalars.count else {
+                throw wrong("\(expectation) with code points from 0 to 255 in the values")
+            }
+            return RawField(name: name, value: bytes)
+        }
+    }
+
+    private func elements(_ expectation: String) throws -> [JSONValue] {
+        guard case .array(let elements) = value else { throw wrong(expectation) }
+        return elements
+    }
+}
+
+/// A field as the protocol writes it: a name that may be none, and bytes that may not stand in a value.
+struct RawField: Sendable, Hashable {
+    let name: String
+    let value: [UInt8]
+}

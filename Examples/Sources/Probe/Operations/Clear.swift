@@ -1,0 +1,23 @@
+internal import Curlew
+
+extension Operation {
+    /// Empties what a session keeps: today its idle connections.
+    static let clear = Operation(
+        name: "clear",
+        rules: [.session, FieldRule("what") { field, order in order.subject = try field.string() }]
+    ) { order, probe in
+        guard let subject = order.subject else { throw LineProblem.unusable("what is missing") }
+        guard subject == "connections" else { throw LineProblem.unsupported("clear \(subject)") }
+        let sessions = probe.sessions(named: order.session).compactMap(\.session)
+        return { answering in
+            for session in sessions {
+                await session.closeIdleConnections()
+                // The library closes nothing while a request is under way.
+                guard await session.connectionCount() == 0 else {
+                    throw LineProblem.unsupported("clear connections while requests are under way")
+                }
+            }
+            await answering.write([.init("cleared", .string(subject))])
+        }
+    }
+}

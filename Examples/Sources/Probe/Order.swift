@@ -1,0 +1,77 @@
+internal import Curlew
+internal import HTTPTypes
+
+/// What a line asks for: its fields, read and checked one by one.
+struct Order: Sendable {
+    var operation = Operation.fetch
+    var session: String?
+
+    // The request.
+    var method = "GET"
+    var url: String?
+    var fields: [RawField] = []
+    var body: Body?
+    var isChunked = false
+    var trailers: [RawField] = []
+
+    // How it is carried.
+    var options = RequestOptions()
+    var version = Version.negotiated
+    var hosts: [Route.HostOverride] = []
+    var redirections: [ConnectTo] = []
+    var unixSocket: String?
+    var security = SecuritySettings()
+
+    // What becomes of the response.
+    var redirect = Redirect.follow
+    var decodes = true
+    var bodyLimit: ByteCount?
+
+    // What other operations are about.
+    var target: JSONValue?
+    var subject: String?
+
+    enum Body: Sendable, Hashable {
+        case bytes([UInt8])
+        case file(String)
+    }
+
+    enum Redirect: String, Sendable { case follow, manual, error }
+
+    enum Version: String, Sendable {
+        case negotiated
+        case http11 = "1.1"
+        case http2 = "2"
+        case http2PriorKnowledge = "2-prior-knowledge"
+    }
+}
+
+extension Order {
+    /// Reads a line by the table of its operation's fields. What is unusable is told before what is unsupported.
+    init(_ line: RequestLine) throws {
+        if let problem = line.problem { throw LineProblem.unusable(problem) }
+        if let name = try line.members.first(where: { $0.name == "op" }).map(FieldValue.init)?.stringOrNull() {
+            guard let known = Operation.named(name) else { throw LineProblem.unsupported("op \(name)") }
+            operation = known
+        }
+        var unsupported: LineProblem?
+        for member in line.members where member.name != "op" {
+            do {
+                try take(FieldValue(member))
+            } catch let problem as LineProblem {
+                guard case .unsupported = problem else { throw problem }
+                unsupported = unsupported ?? problem
+            }
+        }
+        if let unsupported { throw unsupported }
+    }
+
+    private mutating func take(_ field: FieldValue) throws {
+        guard let rule = operation.rules.first(where: { $0.name == field.name }) else {
+            throw LineProblem.unsupported("field \(field.name)")
+        }
+        // Null stands for the default everywhere but in an id.
+        guard field.value != .null || rule.takesNull else { return }
+        try rule.take(field, &self)
+    }
+}

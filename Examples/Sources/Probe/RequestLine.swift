@@ -1,0 +1,50 @@
+/// An id as it came: it goes back byte for byte, and is compared as a value.
+struct Identifier: Sendable {
+    let value: JSONValue
+    let text: [UInt8]
+
+    /// For a line without an id.
+    static let null = Identifier(value: .null, text: Array("null".utf8))
+}
+
+/// A line of the input as a list of members, read as far as it can be.
+struct RequestLine: Sendable {
+    private(set) var id = Identifier.null
+    /// All but the id.
+    private(set) var members: [JSONValue.Member] = []
+    /// Why the line cannot be used, if it cannot.
+    private(set) var problem: String?
+
+    init(_ line: InputLine) {
+        switch line {
+        case .line(let bytes): read(bytes)
+        case .tooLong(let beginning):
+            read(beginning)
+            problem = "the line is longer than \(LineReader.limit) bytes"
+        }
+    }
+
+    private mutating func read(_ bytes: [UInt8]) {
+        var reader = JSONReader(bytes)
+        var names: Set<String> = []
+        do {
+            try reader.members { member, text in
+                guard names.insert(member.name).inserted else {
+                    throw LineProblem.unusable("the member \(member.name) stands there twice")
+                }
+                if member.name == "id" {
+                    id = Identifier(value: member.value, text: Array(text))
+                } else {
+                    members.append(member)
+                }
+            }
+            try reader.end()
+        } catch let error as JSONReader.Problem {
+            problem = "not a JSON object: \(error.reason) (byte \(error.offset))"
+        } catch LineProblem.unusable(let reason) {
+            problem = reason
+        } catch {
+            problem = "\(error)"
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Testing
+
+@testable import Probe
+
+@Suite("A line that cannot be used is answered, and nothing else", .timeLimit(.minutes(1)))
+struct BadLineTests {
+    @Test(
+        "an id comes back byte for byte",
+        arguments: [
+            "1", "-0", "1.50", "1e3", "12345678901234567890123", #""a""#, #""\u0041\/\n""#, #""\ud800""#, #""é""#,
+            "null",
+            "true", "[]", "[1, 2.50]", #"{"b": 1, "a": [null]}"#,
+        ])
+    func identifiers(_ id: String) async throws {
+        let probe = ProbeDriver()
+        await probe.send(#"{"op":"teleport", "id" : \#(id) }"#)
+        #expect(try await probe.nextLine() == #"{"id":\#(id),"skip":"op teleport"}"#)
+    }
+
+    @Test(
+        "text that is no JSON object is a bad request without an id",
+        arguments: ["", " ", "junk", "5", "[1]", #""x""#, "null", #"{"url":,"id":7}"#, #"{"url":"x","#])
+    func unreadable(_ line: String) async throws {
+        let answer = try await ProbeDriver().ask(line)
+        #expect(answer["id"] == .null)
+        #expect(answer.code == "bad-request")
+        #expect(answer.string("error")?.isEmpty == false)
+    }
+
+    @Test(
+        "the id is found in what could be read",
+        arguments: [
+            #"{"id":7,"url":"#, #"{"id":7,"url":"x"} x"#, #"{"id":7,"url":"x","url":"y"}"#, #"{"id":7,"id":8}"#,
+            "{\"id\":7,\"url\":\"a\tb\"}",
+        ])
+    func partly(_ line: String) async throws {
+        let answer = try await ProbeDriver().ask(line)
+        #expect(answer["id"] == .integer(7))
+        #expect(answer.code == "bad-request")
+    }
+
+    @Test("a line that is too long is a bad request, with its id if it stands at the beginning")
+    func tooLong() async throws {
+        let probe = ProbeDriver()
+        await probe.send(.tooLong(beginning: Array(#"{"id":"big","body":"aaaa"#.utf8)))
+        #expect(try await probe.nextLine().hasPrefix(#"{"id":"big","error":"the line is longer than 67108864 bytes","#))
+        await probe.send(.tooLong(beginning: Array(#"{"body":"aaaa"#.utf8)))
+        #expect(try await probe.nextLine().hasPrefix(#"{"id":null,"error""#))
+    }
+
+    @Test(
+        "a member that is missing or of the wrong kind is a bad request",
+        arguments: [
+            #""url":5"#, #""op":5"#, #""method":null,"url":null"#, #""method":1"#, #""session":1"#, #""headers":{}"#,
+            #""headers":["a"]"#, #""headers":[["a"]]"#, #""headers":[["a","b","c"]]"#, #""headers":[["a",1]]"#,
+            #""headers":[["a","\u0100"]]"#, #""trailers":5"#, #""body":5"#, #""body":"a""#, #""body":"a-_=""#,
+            #""body":"","body_file":"/x""#, #""body_file":[]"#, #""chunked":"yes""#, #""redirect":true"#,
+            #""max_redirects":-1"#, #""max_redirects":1.5"#, #""cache":false"#, #""cookies":"no""#, #""decode":0"#,
+            #""timeout_ms":"5""#, #""timeout_ms":-1"#, #""timeout_ms":1e300"#, #""idle_timeout_ms":[]"#,
+            #""connect_timeout_ms":true"#, #""http_version":2"#, #""resolve":"h:1:2""#, #""resolve":["h:1"]"#,
+            #""resolve":["h:x:127.0.0.1"]"#, #""resolve":["h:70000:127.0.0.1"]"#, #""connect_to":["a:1:b"]"#,
+            #""connect_to":["a:x:b:1"]"#, #""unix_socket":1"#, #""max_body":-1"#, #""max_body":"1""#, #""retry":3"#,
+            #""retry":{"attempts":1,"pause":2}"#, #""retry":{}"#, #""verify":"no""#, #""cacert":1"#, #""tls_min":1.2"#,
+            #""cacert":"/tmp","url":"http://127.0.0.1:1/""#, #""strict":0"#, #""op":"abort""#, #""op":"clear""#,
+            #""cacert":"/nowhere/a.pem","url":"http://127.0.0.1:1/""#,
+        ])
+    func wrongKind(_ members: String) async throws {
+        let answer = try await ProbeDriver().ask(#"{"id":1,\#(members)}"#)
+        #expect(answer.code == "bad-request", "\(answer)")
+    }
+
+    @Test("what is unusable is told before what is unsupported, whichever comes first")
+    func precedence() async throws {
+        for line in [#"{"id":1,"frobnicate":1,"url":5}"#, #"{"id":1,"url":5,"frobnicate":1}"#] {
+            #expect(try await ProbeDriver().ask(line).code == "bad-request")
+        }
+    }
+
+    @Test("the probe goes on after bad lines")
+    func goesOn() async throws {
+        let probe = ProbeDriver()
+        for _ in 0..<3 { await probe.send("junk") }
+        await probe.send(#"{"id":4,"op":"teleport"}"#)
+        #expect(try await probe.answer(to: 4).skip == "op teleport")
+    }
+}

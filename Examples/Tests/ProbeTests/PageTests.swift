@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@testable import Probe
+
+@Suite("The page and the probe know the same")
+struct PageTests {
+    private let page: String
+
+    init() throws {
+        let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        page = try String(contentsOf: examples.appendingPathComponent("PROBE.md"), encoding: .utf8)
+    }
+
+    /// The names in the first column of a section's table.
+    private func names(in section: String) throws -> [String] {
+        let start = try #require(page.range(of: "## \(section)\n")).upperBound
+        let rows = page[start...].prefix(while: { $0 != "#" }).split(separator: "\n")
+        return rows.filter { $0.hasPrefix("| `") }.compactMap { $0.split(separator: "`").dropFirst().first }
+            .map(String.init)
+    }
+
+    @Test("each field of a fetch has a rule and a row")
+    func fields() throws {
+        let rules = Operation.fetch.rules.map(\.name)
+        #expect(Set(rules).count == rules.count)
+        #expect(try names(in: "Fields of a fetch").sorted() == rules.sorted())
+    }
+
+    @Test("each operation has a row")
+    func operations() throws {
+        let rows = try names(in: "Operations").filter { $0 != "op" }
+        #expect(rows.count == 3)
+        for name in rows { #expect(Operation.named(name) != nil) }
+    }
+}

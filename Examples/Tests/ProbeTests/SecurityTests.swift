@@ -1,0 +1,66 @@
+import CurlewTesting
+import Testing
+
+@testable import Probe
+
+@Suite("TLS as the line says", .timeLimit(.minutes(1)))
+struct SecurityTests {
+    private struct Stage {
+        let server: MockServer
+        let anchors: TemporaryFile
+        var members: String { #""cacert":"\#(anchors.path)""# }
+    }
+
+    private func stage(_ adjust: (inout ServerTLS) -> Void = { _ in }) async throws -> Stage {
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        var tls = ServerTLS([certificate])
+        adjust(&tls)
+        configuration.tls = tls
+        let server = try await MockServer.start(configuration) { _ in MockResponse(body: "safe") }
+        return Stage(server: server, anchors: try TemporaryFile(certificate.certificatePEM.utf8))
+    }
+
+    @Test("cacert names whom to trust; without it nobody vouches for the server")
+    func anchors() async throws {
+        let stage = try await stage()
+        let probe = ProbeDriver()
+        let answer = try await probe.fetch(stage.server.url(), stage.members)
+        #expect(answer.bodyText == "safe")
+        #expect(answer["tls"] == .object([.init("version", .string("1.3"))]))
+        #expect(try #require(answer["metrics"]?.number("tls")) > 0)
+        #expect(try await probe.fetch(stage.server.url()).code == "untrusted-certificate")
+        await stage.server.shutdown()
+    }
+
+    @Test("a file that holds no certificate is the library's error")
+    func noCertificate() async throws {
+        let stage = try await stage()
+        let file = try TemporaryFile("nothing".utf8)
+        let answer = try await ProbeDriver().fetch(stage.server.url(), #""cacert":"\#(file.path)""#)
+        #expect(answer.code == "invalid-tls-setting")
+        await stage.server.shutdown()
+    }
+
+    @Test(
+        "the version of HTTP is negotiated unless one is asked for",
+        arguments: [(nil, "2"), ("2", "2"), ("1.1", "1.1"), ("2-prior-knowledge", "2")])
+    func httpVersion(_ asked: String?, _ expected: String) async throws {
+        let stage = try await stage()
+        let version = asked.map { #","http_version":"\#($0)""# } ?? ""
+        let answer = try await ProbeDriver().fetch(stage.server.url(), stage.members + version)
+        #expect(answer.string("http_version") == expected)
+        await stage.server.shutdown()
+    }
+
+    @Test("tls_min is kept to")
+    func minimum() async throws {
+        let stage = try await stage { $0.maximumVersion = .tls12 }
+        let probe = ProbeDriver()
+        let answer = try await probe.fetch(stage.server.url(), stage.members)
+        #expect(answer["tls"]?.string("version") == "1.2")
+        let refused = try await probe.fetch(stage.server.url(), stage.members + #","tls_min":"1.3""#)
+        #expect(refused.code == "tls-handshake-failed")
+        await stage.server.shutdown()
+    }
+}

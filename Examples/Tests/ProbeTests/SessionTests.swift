@@ -1,0 +1,84 @@
+import CurlewTesting
+import Testing
+
+@testable import Probe
+
+@Suite("Lines run at once and share what their session has", .timeLimit(.minutes(1)))
+struct SessionTests {
+    private func isReused(_ probe: ProbeDriver, _ server: MockServer, _ session: String?) async throws -> JSONValue? {
+        try await probe.fetch(server.url(), session.map { #""session":"\#($0)""# } ?? "")["reused"]
+    }
+
+    @Test("a name stands for one pool; no name and null for the default one")
+    func names() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let probe = ProbeDriver()
+        for name in [nil, "a", "b"] {
+            #expect(try await isReused(probe, server, name) == .bool(false))
+            #expect(try await isReused(probe, server, name) == .bool(true))
+        }
+        #expect(try await probe.fetch(server.url(), #""session":null"#)["reused"] == .bool(true))
+        #expect(try await probe.fetch(server.url(), #""session":"""#)["reused"] == .bool(false))
+        #expect(server.connectionCounts.accepted == 4)
+        await server.shutdown()
+    }
+
+    @Test("clear closes the kept connections of its session")
+    func clear() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let probe = ProbeDriver()
+        for name in [nil, "a"] { _ = try await isReused(probe, server, name) }
+        await probe.send(#"{"id":9,"op":"clear","what":"connections"}"#)
+        #expect(try await probe.nextLine() == #"{"id":9,"cleared":"connections"}"#)
+        try await server.waitForConnections(open: 1)
+        #expect(try await isReused(probe, server, "a") == .bool(true))
+        #expect(try await isReused(probe, server, nil) == .bool(false))
+        let unknown = try await probe.ask(#"{"id":9,"op":"clear","what":"connections","session":"never"}"#)
+        #expect(unknown.string("cleared") == "connections")
+        await server.shutdown()
+    }
+
+    @Test("while a request is under way nothing can be cleared, and that is said")
+    func clearWhileBusy() async throws {
+        let server = try await silentServer()
+        let probe = ProbeDriver()
+        await probe.send(#"{"id":1,"url":"\#(server.url())"}"#)
+        try await server.waitForAccepted(1)
+        let answer = try await probe.ask(#"{"id":2,"op":"clear","what":"connections"}"#)
+        #expect(answer.skip == "clear connections while requests are under way")
+        await server.shutdown()
+        #expect(try await probe.answer(to: 1).code == "connection-lost")
+    }
+
+    @Test("requests run at once and are answered as they end")
+    func atOnce() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { request in
+            if request.path == "/1" { for await _ in gate { break } }
+            return MockResponse(body: .string(request.path))
+        }
+        let probe = ProbeDriver()
+        for id in 1...5 { await probe.send(#"{"id":\#(id),"url":"\#(server.url("/\(id)"))"}"#) }
+        for id in 2...5 { #expect(try await probe.answer(to: id).bodyText == "/\(id)") }
+        open.yield()
+        #expect(try await probe.answer(to: 1).bodyText == "/1")
+        await server.shutdown()
+    }
+
+    @Test("finishing waits for what is under way and closes the connections")
+    func finish() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse(body: "late")
+        }
+        let probe = ProbeDriver()
+        await probe.send(#"{"id":1,"url":"\#(server.url())"}"#)
+        try await server.waitForConnections { $0.accepted == 1 }
+        open.yield()
+        await probe.finish()
+        #expect(try await probe.answer(to: 1).bodyText == "late")
+        try await server.waitForConnections(open: 0)
+        await server.shutdown()
+    }
+}

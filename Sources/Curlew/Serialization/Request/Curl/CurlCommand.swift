@@ -1,0 +1,153 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// Composes the command.
+struct CurlCommand {
+    private let request: Request
+    private let masksSecrets: Bool
+    private var words = ["curl"]
+    /// Methods that say so when they come without content (RFC 9110 §8.6).
+    private static let methodsWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch]
+    private var prefix = ""
+
+    init(_ request: Request, masksSecrets: Bool) {
+        self.request = request
+        self.masksSecrets = masksSecrets
+        appendMethod()
+        appendOptions()
+        appendRoute()
+        appendFields()
+        appendBody()
+        appendTarget()
+    }
+
+    var text: String { prefix + words.joined(separator: " ") }
+
+    private mutating func append(_ option: String, _ value: String? = nil) {
+        words.append(option)
+        if let value { words.append(ShellWord.quoted(value)) }
+    }
+
+    private mutating func appendMethod() {
+        switch request.method {
+        case .get where request.body.isNone: break
+        case .head: append("--head")
+        default: append("--request", request.method.rawValue)
+        }
+    }
+
+    private mutating func appendOptions() {
+        switch request.options.protocolChoice?.kind {
+        // Over cleartext there is nothing to negotiate with, and curl would ask for an upgrade.
+        case .negotiated: append(request.uri.layout.isSecure ? "--http2" : "--http1.1")
+        case .http11: append("--http1.1")
+        case .http2PriorKnowledge: append("--http2-prior-knowledge")
+        case nil: break
+        }
+        append("--connect-timeout", request.options.connectTimeout)
+        append("--max-time", request.options.totalTimeout)
+        append("--expect100-timeout", request.options.expectContinue)
+    }
+
+    private mutating func append(_ option: String, _ duration: Duration?) {
+        guard let duration, duration > .zero else { return }
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        let number = ParameterNumber(Double(seconds) + Double(milliseconds) / 1000)
+        append(option, number.description)
+    }
+
+    private mutating func appendRoute() {
+        guard let route = request.options.route else { return }
+        for override in route.hosts {
+            append("--resolve", "\(override.host):\(override.port):\(override.addresses.joined(separator: ","))")
+        }
+        for redirection in route.redirections {
+            let port = redirection.port.map(String.init) ?? ""
+            append("--connect-to", "\(redirection.host ?? ""):\(port):\(redirection.toHost):\(redirection.toPort)")
+        }
+        if let path = route.unixSocket { append("--unix-socket", path) }
+        if let interface = route.localInterface { append("--interface", interface) }
+        switch route.addressFamily {
+        case .any: break
+        case .ipv4: append("--ipv4")
+        case .ipv6: append("--ipv6")
+        }
+    }
+
+    private mutating func appendFields() {
+        for field in request.fields where field.name != .contentLength {
+            let value = masksSecrets ? SecretFields.masked(field) : field.value
+            // curl takes a field without value for one to leave out, unless a semicolon follows its name.
+            let line = value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)"
+            append("--header", Self.printable(line))
+        }
+        if !request.fields.contains(.userAgent) { append("--header", "User-Agent:") }
+        if request.options.expectContinue != nil, !request.body.isNone, !request.fields.contains(.expect) {
+            append("--header", "Expect: 100-continue")
+        }
+        // curl would call every body a form.
+        let hasData = !request.body.isNone || Self.methodsWithContent.contains(request.method)
+        if hasData, !request.fields.contains(.contentType) { append("--header", "Content-Type:") }
+        guard let user = request.uri.userInformation, !request.fields.contains(.authorization) else { return }
+        append("--user", masksSecrets ? "***" : Self.printable(user.contains(":") ? user : user + ":"))
+    }
+
+    private mutating func appendBody() {
+        switch request.body.source {
+        case .none:
+            guard Self.methodsWithContent.contains(request.method) else { return }
+            append("--data-raw", "")
+        case .bytes(let bytes): append(bytes)
+        case .file(let path, let offset, let length):
+            if offset == 0, length == nil {
+                append("--data-binary", path == "-" ? "@./-" : "@\(path)")
+            } else {
+                let tail = "tail --bytes=+\(offset + 1) -- \(ShellWord.quoted(path))"
+                pipe(tail + (length.map { " | head --bytes=\($0)" } ?? ""))
+            }
+        case .factory, .once: append("--data-binary", "@-")
+        }
+    }
+
+    private mutating func append(_ bytes: [UInt8]) {
+        guard bytes.count <= 64 << 10 else { return append("--data-binary", "@-") }
+        if let text = String(validating: bytes, as: UTF8.self), Self.isPrintable(text) {
+            append("--data-raw", text)
+        } else {
+            pipe("printf %s \(Data(bytes).base64EncodedString()) | base64 --decode")
+        }
+    }
+
+    private mutating func pipe(_ command: String) {
+        prefix = command + " | "
+        append("--data-binary", "@-")
+    }
+
+    private mutating func appendTarget() {
+        if request.uri.description.utf8.contains(where: { $0 == .openBracket || $0 == UInt8(ascii: "{") }) {
+            append("--globoff")
+        }
+        if request.uri.layout.hasDotSegment { append("--path-as-is") }
+        words.append(ShellWord.quoted(request.uri.requestText))
+    }
+
+    /// Whether the text may stand in a command: no control characters but line feeds and tabs, no marks that turn the
+    /// direction of text around.
+    private static func isPrintable(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isPrintable) }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control: scalar == "\n" || scalar == "\t"
+        case .format, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
+    }
+
+    /// What could not be sent anyway is left out.
+    private static func printable(_ text: String) -> String {
+        var kept = String.UnicodeScalarView()
+        kept.append(contentsOf: text.unicodeScalars.filter { isPrintable($0) && $0 != "\n" })
+        return String(kept)
+    }
+}

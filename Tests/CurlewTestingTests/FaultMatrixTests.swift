@@ -1,0 +1,106 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("Every fault, seen by a client and by the server", .noLeaks, .timeLimit(.minutes(2)))
+struct FaultMatrixTests {
+    @Test("a fault is what the client sees, the server notes it, and both go on", arguments: FaultCase.possible)
+    func possible(_ scene: FaultCase) async throws {
+        let (server, session) = try await self.pair(scene.wire)
+        try server.inject(scene.fault)
+        let result = await self.call(session, server, scene)
+        switch result {
+        case .success(let body):
+            #expect(scene.isSurvived)
+            #expect(body == BytePattern.bytes(count: FaultCase.responseLength))
+        case .failure(let error):
+            #expect(!scene.isSurvived)
+            #expect(scene.codes.contains(error.code), "\(error)")
+            #expect(scene.stages.contains(error.stage), "\(error.stage)")
+        }
+        try await self.expectRecord(server, scene)
+        try await self.expectUsable(session, server, scene)
+        await server.shutdown()
+    }
+
+    @Test("a fault that can never happen is refused with the reason", arguments: FaultCase.impossible)
+    func impossible(_ scene: FaultCase) async throws {
+        let (server, session) = try await self.pair(scene.wire)
+        let error = #expect(throws: TestKitError.self) { try server.inject(scene.fault) }
+        #expect(error?.description.hasPrefix("\(scene.fault): ") == true)
+        #expect(try await session.get(server.url()).status == .ok)
+        #expect(server.committedFaults == [])
+        try server.verify()
+        await server.shutdown()
+    }
+
+    /// What becomes of a call that meets the fault; one that would wait for ever is cancelled.
+    private func call(
+        _ session: HTTPSession, _ server: MockServer, _ scene: FaultCase
+    ) async -> Result<[UInt8], CurlewError> {
+        let (heads, heard) = AsyncStream.makeStream(of: Void.self)
+        let call = Task { () -> Result<[UInt8], CurlewError> in
+            do {
+                let response = try await session.post(server.url(), body: .bytes(FaultCase.requestBody))
+                heard.yield()
+                return .success(try await response.body.collect(upTo: .mebibytes(1)))
+            } catch let error as CurlewError {
+                return .failure(error)
+            } catch {
+                return .failure(CurlewError(.invalidRequest, "not an error of Curlew: \(error)"))
+            }
+        }
+        try? await server.waitForFaults(1)
+        if scene.isSilent {
+            if scene.fault.trigger == .inResponseBody(after: 400) { for await _ in heads { break } }
+            call.cancel()
+        }
+        return await call.value
+    }
+
+    /// The server has noted the fault, and the request as far as it came.
+    private func expectRecord(_ server: MockServer, _ scene: FaultCase) async throws {
+        let index = scene.isOfConnection ? nil : 0
+        let committed = server.committedFaults
+        #expect(committed.map(\.fault) == [scene.fault])
+        #expect(committed.first?.connectionIndex == 0)
+        #expect(committed.first?.exchangeIndex == index)
+        try server.verify()
+        guard !scene.isOfConnection else { return #expect(server.requestCount == 0) }
+        let request = try #require(await server.takeRequest())
+        switch scene.fault.trigger {
+        case .atRequestStart where !scene.isSurvived: #expect(request.bodyLength == 0 && !request.isComplete)
+        case .inRequestBody(after: 500) where !scene.isSurvived: #expect(request.bodyLength >= 500)
+        default: #expect(request.body == FaultCase.requestBody && request.isComplete)
+        }
+    }
+
+    /// The next call of the same session gets its response, over a new connection where the fault has used up the old.
+    private func expectUsable(_ session: HTTPSession, _ server: MockServer, _ scene: FaultCase) async throws {
+        let spoilsStream = scene.fault.effect == .resetStream(.cancel)
+        // At a response's end the client may not have seen yet what has become of its connection.
+        if !spoilsStream { await session.session?.closeIdleConnections() }
+        let response = try await session.get(server.url())
+        #expect(try await response.body.collect(upTo: .mebibytes(1)).count == FaultCase.responseLength)
+        #expect(server.connectionCounts.accepted == (spoilsStream ? 1 : 2))
+    }
+
+    private static let certificate = Result { try HeldCertificate.localhost() }
+
+    private func pair(_ wire: FaultCase.Wire) async throws -> (MockServer, HTTPSession) {
+        let certificate = try Self.certificate.get()
+        let configuration = MockServer.Configuration(
+            tls: wire.usesTLS ? ServerTLS([certificate]) : nil,
+            protocols: wire.isHTTP2 ? [.http2] : [.http11]
+        )
+        let server = try await MockServer.start(configuration) { request in
+            _ = try await request.body.collect()
+            return MockResponse(body: .pattern(count: FaultCase.responseLength))
+        }
+        var client = SessionConfiguration()
+        client.security = .anchors(pem: certificate.certificatePEM)
+        return (server, try HTTPSession(configuration: client))
+    }
+}

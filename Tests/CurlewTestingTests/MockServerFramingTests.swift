@@ -1,0 +1,96 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("How a MockServer frames and targets", .noLeaks, .timeLimit(.minutes(1)))
+struct MockServerFramingTests {
+    private func session(_ choice: ProtocolChoice = .http2PriorKnowledge) throws -> HTTPSession {
+        var configuration = SessionConfiguration()
+        configuration.protocolChoice = choice
+        return try HTTPSession(configuration: configuration)
+    }
+
+    @Test("in HTTP/2 framing decides on Content-Length and on the connection")
+    func http2Framing() async throws {
+        let server = try await MockServer.start()
+        let session = try self.session()
+        for (framing, length) in [(MockResponse.Framing.automatic, Int64(5)), (.chunked, nil), (.untilClose, nil)] {
+            var answer = MockResponse(body: "hello")
+            answer.framing = framing
+            server.enqueue(answer)
+            let response = try await session.get(server.url())
+            #expect(response.contentLength == length)
+            #expect(try await response.body.collect(upTo: 9) == Array("hello".utf8))
+        }
+        #expect(server.connectionCounts.accepted == 1)
+        // GOAWAY came before the last of them.
+        server.enqueue(MockResponse())
+        #expect(try await session.get(server.url()).status == .ok)
+        #expect(server.connectionCounts.accepted > 1)
+        await server.shutdown()
+    }
+
+    @Test("an early response is sent while a long request arrives, and its body echoed as it comes")
+    func echo() async throws {
+        let server = try await MockServer.start { MockResponse(body: .stream($0.body)) }
+        for choice in [ProtocolChoice.http11, .http2PriorKnowledge] {
+            let bytes = BytePattern.bytes(count: 3 << 20)
+            let response = try await self.session(choice).put(server.url(), body: .bytes(bytes))
+            #expect(try await response.body.collect(upTo: .mebibytes(4)) == bytes)
+        }
+        await server.shutdown()
+    }
+
+    @Test("a fault meets the exchange of the connection it was meant for")
+    func targets() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "x") }
+        try server.inject(Fault(.atResponseStart, .close), at: .exchange(1, onConnection: 1))
+        let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        let first = try await WireClient.connect(port: server.port)
+        try await first.send(get)
+        _ = try await first.receive(through: "\r\n\r\nx")
+        let second = try await WireClient.connect(port: server.port)
+        for client in [second, first] {
+            try await client.send(get)
+            _ = try await client.receive(through: "\r\n\r\nx")
+        }
+        try await second.send(get)
+        #expect(try await second.receiveAll() == [])
+        #expect(server.committedFaults.map(\.connectionIndex) == [1])
+        #expect(server.committedFaults.map(\.exchangeIndex) == [1])
+        try server.verify()
+        await server.shutdown()
+    }
+
+    @Test("verify names what did not happen")
+    func verify() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(MockResponse(body: "x"), MockResponse())
+        try server.inject(Fault(.inResponseBody(after: 2), .close))
+        try server.inject(Fault(.atResponseStart, .reset), at: .exchange(7))
+        try server.inject(Fault(.atResponseStart, .stall), at: .connection(7))
+        #expect(try await self.session().get(server.url()).status == .ok)
+        await server.shutdown()
+        let complaint = #expect(throws: TestKitError.self) { try server.verify() }
+        #expect(
+            complaint?.description
+                == "reset at the response's start found nobody; close in the response's body after 2 bytes found no such "
+                + "moment in its exchange; responses left in the queue: 1"
+        )
+    }
+
+    @Test("a fault of HTTP/2 that meets an exchange over HTTP/1.1 is answered with the reason")
+    func wrongVersion() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "x") }
+        try server.inject(Fault(.atResponseStart, .goAway(.noError)))
+        let response = try await self.session(.http11).get(server.url())
+        #expect(response.status == .internalServerError)
+        let text = String(decoding: try await response.body.collect(upTo: 200), as: UTF8.self)
+        #expect(text.contains("GOAWAY 0 at the response's start: this exchange does not use HTTP/2"))
+        #expect(server.committedFaults == [])
+        #expect(throws: TestKitError.self) { try server.verify() }
+        await server.shutdown()
+    }
+}
