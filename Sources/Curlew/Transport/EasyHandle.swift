@@ -12,6 +12,10 @@ final class EasyHandle {
     /// The socket that the engine last spoke of for this handle.
     var lastConnection: Connection?
 
+    /// Whether it must not serve again: libcurl 7.88 never clears the system's error that it noted for a handle, and would
+    /// tell it as the reason of a later failure, or take that for a timeout.
+    var isSpent = false
+
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
     private var carriedMethod = ""

@@ -91,7 +91,7 @@ enum EngineCallbacks {
                 guard let context, let address else { return -1 }
                 let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
                 let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
-                if descriptor >= 0 { multi(context).opened(descriptor) }
+                if descriptor >= 0 { multi(context).opened(descriptor) } else { multi(context).socketError = errno }
                 return descriptor
             }
 

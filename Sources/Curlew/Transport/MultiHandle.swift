@@ -28,6 +28,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Bytes of bodies given to the engine so far; it may wrap.
     var uploadedBytes = 0
 
+    /// Why the last socket could not be made; libcurl does not keep it. 0 after a success.
+    var socketError: Int32 = 0
+
     private let idleTimer = IdleTimer()
     private var idleSince = Instant(nanoseconds: 0)
 
@@ -90,7 +93,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     private func recycle(_ easy: EasyHandle) {
         easy.clear()
-        if spareHandles.count < Self.spareLimit, !isClosed { spareHandles.append(easy) }
+        if spareHandles.count < Self.spareLimit, !isClosed, !easy.isSpent { spareHandles.append(easy) }
     }
 
     /// Notes that a transfer has news for its observer.
@@ -187,6 +190,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     func opened(_ descriptor: Int32) {
         closing(descriptor)
+        socketError = 0
         let connection = Connection(descriptor: descriptor, isTracked: true, multi: self)
         connections[descriptor] = connection
         unnamed[descriptor] = connection

@@ -51,6 +51,7 @@ extension Transfer {
     private func leaveEngine() {
         guard let easy else { return }
         if refusal != .connectionKind { attempts.append(measure(easy)) }
+        if !isReused, easy.long(CURLINFO_OS_ERRNO) != 0 { easy.isSpent = true }
         self.easy = nil
         multi.end(self, easy)
     }
@@ -131,7 +132,11 @@ extension Transfer {
         if refusal != nil { return .connectionLost }
         switch result {
         case CURLE_COULDNT_CONNECT:
-            return easy.long(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) ? .connectionRefused : .connectionFailed
+            return switch connectError(easy) {
+            case ECONNREFUSED: .connectionRefused
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resourcesExhausted
+            default: .connectionFailed
+            }
         // An HTTP/2 connection that ends before there is anything of a response to be cut short.
         case CURLE_PARTIAL_FILE where stage == .exchanging: return .connectionLost
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
@@ -166,10 +171,16 @@ extension Transfer {
     private func connectSentence(_ easy: EasyHandle) -> String {
         let socket = request.options.values.route.unixSocket
         let place = socket.map { "the socket \($0)" } ?? "\(request.uri.host):\(request.uri.port)"
-        let reason = Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO))
+        let reason = connectError(easy)
         guard reason != 0 else { return "could not connect to \(place)" }
         let words = describe(reason)
         return "could not connect to \(place): \(words.prefix(1).lowercased())\(words.dropFirst())"
+    }
+
+    /// The system's error that kept a connection from being made; 0 if it is not known.
+    private func connectError(_ easy: EasyHandle) -> Int32 {
+        let noted = Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO))
+        return noted == 0 ? multi.socketError : noted
     }
 
     /// `CURLE_TOO_LARGE`, which 7.88's header does not know yet.
