@@ -118,8 +118,8 @@ enum SerializationSnippets {
     private func spoolForm(_ api: HTTPSession, _ form: MultipartFormData) async throws -> Response {
         var form = form
         form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
-        let request = try api.request(
-            .post, "sightings", parameters: .none, serializer: MultipartRequestSerializer(form))
+        let serializer = MultipartRequestSerializer(form)
+        let request = try api.request(.post, "sightings", parameters: .none, serializer: serializer)
         let spooled = try await request.spoolingBody(to: "/var/spool/sightings/7")
         let response = try await api.send(spooled)
         return response
