@@ -16,7 +16,7 @@ enum Demo {
     static let downloadSize = 64 << 20
     static let uploadSize = 32 << 20
 
-    /// Four exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download.
+    /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download, a form.
     static func tour() async throws {
         let server = try await DemoServer.start()
         let session = try HTTPSession(baseURL: server.url())
@@ -47,9 +47,27 @@ enum Demo {
                 for try await chunk in response.body { count += chunk.count }
                 precondition(count == downloadSize)
             })
+        rows.append(
+            try await follow("POST form (multipart)") { options in
+                let form = try recordings()
+                let response = try await session.post("form", multipart: form, options: options)
+                let answer = try await response.body.collect(upTo: .kibibytes(1))
+                precondition(form.length.map { String(decoding: answer, as: UTF8.self) == "\($0)" } ?? false)
+            })
         Report.write(rows)
         await session.shutdown(deadline: .seconds(5))
         await server.shutdown()
+    }
+
+    /// A form with a field, this program as a file, and a stream.
+    private static func recordings() throws -> MultipartFormData {
+        var form = MultipartFormData()
+        form.append("Numenius arquata", name: "species")
+        try form.append(file: "/proc/self/exe", name: "program", fileName: "curlew")
+        try form.append(
+            .stream(length: Int64(uploadSize)) { Chunks(count: uploadSize / Chunks.size) }, name: "recording",
+            fileName: "recording.wav")
+        return form
     }
 
     /// A GET of any URL, with the same bar and table. A status that is no success is an error.

@@ -10,7 +10,7 @@ enum DemoServer {
                 return json(#"{"name":"curlew","words":["hello","there"]}"#)
             case "/echo":
                 return json(String(decoding: try await request.body.collect(), as: UTF8.self))
-            case "/upload":
+            case "/upload", "/form":
                 var count = 0
                 for try await chunk in request.body { count += chunk.count }
                 return MockResponse(body: .string("\(count)"))

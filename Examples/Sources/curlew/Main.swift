@@ -28,7 +28,7 @@ struct Main {
     private struct UsageError: Error {}
 
     private static let usage = """
-        usage: curlew          four exchanges with an embedded server on loopback
+        usage: curlew          five exchanges with an embedded server on loopback
                curlew URL      a GET of the URL
         """
 

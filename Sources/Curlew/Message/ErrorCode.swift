@@ -66,9 +66,9 @@ extension ErrorCode {
 extension ErrorCode {
     /// The peer's bytes are not HTTP, or break its framing.
     public static let invalidResponse = Self("invalid-response")
-    /// The head has more bytes or fields than ``ResponseLimits`` allows.
+    /// The head has more bytes or fields than ``ResponseLimits`` allows, or that of a part more than ``MultipartLimits`` does.
     public static let responseHeadTooLarge = Self("response-head-too-large")
-    /// The body ended before its declared length or its last chunk.
+    /// The body ended before its declared length, its last chunk, or its last boundary.
     public static let responseTruncated = Self("response-truncated")
     /// The body is larger than the caller was ready to collect.
     public static let responseTooLarge = Self("response-too-large")

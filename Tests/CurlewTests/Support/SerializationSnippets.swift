@@ -89,6 +89,49 @@ enum SerializationSnippets {
         print(request.curlCommand())
     }
 
+    // MARK: Serialization.md: multipart
+
+    private func postForm(_ api: HTTPSession) async throws -> Response {
+        let response = try await api.post("sightings", parameters: ["species": "curlew"]) { form in
+            form.append("two, calling", name: "note")
+            try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
+        }
+        return response
+    }
+
+    struct Recorder: Sendable {
+        func hour() async throws -> AsyncStream<[UInt8]> { AsyncStream { $0.finish() } }
+    }
+
+    private func putForm(
+        _ api: HTTPSession, bird: Bird, thumbnail: [UInt8], recorder: Recorder
+    ) async throws -> Response {
+        var form = MultipartFormData()
+        try form.append(parameters: bird)
+        try form.append(.bytes(thumbnail), name: "thumbnail", fileName: "curlew.png")
+        try form.append(file: "/srv/recordings/1.wav", name: "call", contentType: "audio/wav", range: 0..<65_536)
+        try form.append(.stream(length: 3600) { try await recorder.hour() }, name: "levels", fileName: "levels.bin")
+        let response = try await api.send(.put, "sightings/7", multipart: form)
+        return response
+    }
+
+    private func spoolForm(_ api: HTTPSession, _ form: MultipartFormData) async throws -> Response {
+        var form = form
+        form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
+        let serializer = MultipartRequestSerializer(form)
+        let request = try api.request(.post, "sightings", parameters: .none, serializer: serializer)
+        let spooled = try await request.spoolingBody(to: "/var/spool/sightings/7")
+        let response = try await api.send(spooled)
+        return response
+    }
+
+    private func readRanges(_ api: HTTPSession) async throws {
+        let response = try await api.get("recordings/1", fields: [.range: "bytes=0-99,500-599"])
+        for try await part in try response.multipart() {
+            print(part.fields[.contentRange] ?? "", try await part.body.collect(upTo: .kibibytes(1)).count)
+        }
+    }
+
     // MARK: MigratingFromAFNetworking.md
 
     private func migrated() async throws -> Response {

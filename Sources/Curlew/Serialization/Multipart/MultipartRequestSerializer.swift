@@ -60,12 +60,12 @@ public struct MultipartRequestSerializer: RequestSerializer {
 
     /// Never without the boundary, whatever the call, the session or the serializer say.
     private static func contentType(_ given: String?, of form: MultipartFormData) -> String {
-        guard let given else { return form.contentType }
-        let field = FieldParameters(given)
-        guard field.value.lowercased().hasPrefix("multipart/") else { return form.contentType }
-        let others = field.parameters.filter { $0.name != "boundary" }.map {
-            "; \(FieldParameters.written($0.name, $0.value))"
-        }
-        return "\(field.value)\(others.joined()); \(FieldParameters.written("boundary", form.boundary))"
+        guard let given = given.flatMap({ MediaType($0) }), given.type == "multipart" else { return form.contentType }
+        let others = given.parameters.filter { $0.name != "boundary" }
+        let boundary = MediaType.Parameter("boundary", form.boundary)
+        return MediaType(
+            "multipart", given.subtype, parameters: others.prefix(MediaType.parameterLimit - 1) + [boundary]
+        )
+        .description
     }
 }

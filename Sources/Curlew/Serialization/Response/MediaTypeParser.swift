@@ -10,7 +10,8 @@ package enum MediaTypeParser {
         return MediaType(type, subtype, parameters: parameters(&reader))
     }
 
-    private static func parameters(_ reader: inout FieldValueReader) -> [MediaType.Parameter] {
+    /// What stands behind the first value: a semicolon, a name and a value, each time.
+    static func parameters(_ reader: inout FieldValueReader) -> [MediaType.Parameter] {
         var parameters: [MediaType.Parameter] = []
         while !reader.isAtEnd, parameters.count < MediaType.parameterLimit {
             reader.skip { $0 != .semicolon }

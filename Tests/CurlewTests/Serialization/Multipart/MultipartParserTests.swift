@@ -243,6 +243,20 @@ struct MultipartParserTests {
         #expect(try parser.next() == .end)
     }
 
+    @Test("no boundary makes the search slow", arguments: ["-", "a"])
+    func slowBoundaries(_ end: String) throws {
+        // Every place looks like the boundary but for its end, or its start.
+        let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 1 << 20)
+        for boundary in [String(repeating: "-", count: 200) + end + "-", String(repeating: "-", count: 201)] {
+            var parser = try MultipartParser(boundary: boundary)
+            parser.append(dashes)
+            #expect(try parser.next() == nil)
+            parser.append(Array("\n--\(boundary)\r\n\r\n".utf8) + dashes)
+            #expect(try parser.next() == .head([:]))
+            #expect(try parser.next() == .body(dashes))
+        }
+    }
+
     @Test(
         "what cannot be a boundary is refused", arguments: ["", "a ", "a\r", "a\0", String(repeating: "b", count: 257)])
     func boundaries(_ boundary: String) {

@@ -98,7 +98,7 @@ struct MultipartRequestTests {
             ("multipart/form-data; boundary=other", "multipart/form-data; boundary=B"),
             (
                 "Multipart/Mixed; charset=\"utf-8\"; Boundary=x; a=\"b c\"",
-                "Multipart/Mixed; charset=utf-8; a=\"b c\"; boundary=B"
+                "multipart/mixed; charset=utf-8; a=\"b c\"; boundary=B"
             ),
         ])
     func contentType(_ given: String, _ sent: String) async throws {

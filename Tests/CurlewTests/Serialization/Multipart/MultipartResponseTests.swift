@@ -35,11 +35,11 @@ struct MultipartResponseTests {
             """)
         var parts = try response.multipart().makeAsyncIterator()
         let first = try #require(try await parts.next())
-        #expect(first.contentType == "text/plain" && first.name == "a b" && first.fileName == "é.txt")
+        #expect(first.mediaType == .plainText && first.name == "a b" && first.fileName == "é.txt")
         #expect(try await text(first) == "one")
         #expect(try await text(first) == "")
         let second = try #require(try await parts.next())
-        #expect(second.fields.isEmpty && second.name == nil && second.fileName == nil && second.contentType == nil)
+        #expect(second.fields.isEmpty && second.name == nil && second.fileName == nil && second.mediaType == nil)
         #expect(try await text(second) == "two")
         #expect(try await parts.next() == nil)
         #expect(try await parts.next() == nil)
@@ -79,7 +79,7 @@ struct MultipartResponseTests {
             """)
         var texts: [String] = []
         for try await part in try response.multipart() {
-            if part.contentType == nil {
+            if part.mediaType == nil {
                 texts.append(try await text(part))
             } else {
                 for try await inner in try part.multipart() { texts.append(try await text(inner)) }

@@ -31,7 +31,7 @@ extension MultipartFormData {
     ) throws {
         var fields: HTTPFields = [.contentDisposition: disposition(name, fileName)]
         if let type = contentType ?? fileName.map(Self.contentType(forFileNamed:)) {
-            fields[.contentType] = try PartFields.checked(type)
+            fields.append(try PartFields.contentType(type))
         }
         try append(checking: FormPart(name: name, fields: fields, content: Self.content(of: body)))
     }

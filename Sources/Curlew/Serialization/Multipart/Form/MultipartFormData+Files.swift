@@ -23,10 +23,11 @@ extension MultipartFormData {
     ) throws {
         let fileName = fileName ?? Self.lastComponent(of: path)
         let file = try WatchedFile(path: path, range: range)
-        let type = try PartFields.checked(contentType ?? Self.contentType(forFileNamed: fileName))
+        let type = try PartFields.contentType(contentType ?? Self.contentType(forFileNamed: fileName))
         try append(
             checking: FormPart(
-                name: name, fields: [.contentDisposition: disposition(name, fileName), .contentType: type],
+                name: name,
+                fields: HTTPFields([HTTPField(name: .contentDisposition, value: disposition(name, fileName)), type]),
                 content: .file(file)))
     }
 

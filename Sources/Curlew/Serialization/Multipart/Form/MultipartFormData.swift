@@ -47,7 +47,7 @@ public struct MultipartFormData: Sendable {
     public var boundary: String { delimiter.text }
 
     /// The Content-Type of the body, with the boundary.
-    public var contentType: String { "multipart/form-data; \(FieldParameters.written("boundary", boundary))" }
+    public var contentType: String { "multipart/form-data; boundary=\(MediaTypeParser.quotedIfNeeded(boundary))" }
 
     /// How many parts there are.
     public var count: Int { parts.count }

@@ -44,15 +44,14 @@ extension MultipartParser {
     }
 
     /// Passes over what stands before the first delimiter, holding nothing but what may be a part of it.
-    mutating func findFirstDelimiter(_ isLineStart: Bool) -> Step {
+    mutating func findFirstDelimiter() -> Step {
         var start = position
-        while let match = dashed.firstMatch(in: buffer, from: start) {
+        while let match = delimiter.firstMatch(in: buffer, from: start) {
             start = match + 1
-            guard match == position ? isLineStart : buffer[match - 1] == .lineFeed else { continue }
-            switch tail(at: match + dashed.pattern.count) {
+            switch tail(at: match + delimiter.pattern.count) {
             case .part(let end, let lineEnd):
                 newline = lineEnd
-                delimiter = DelimiterSearch(lineEnd.bytes + dashed.pattern)
+                delimiter = DelimiterSearch(lineEnd.bytes + dashed)
                 position = end
                 state = .head(PartHeadScan())
                 return .goesOn
@@ -62,13 +61,10 @@ extension MultipartParser {
             case .noDelimiter: continue
             case .needsMore:
                 position = match
-                state = .preamble(isLineStart: true)
                 return .needsMore
             }
         }
-        let rest = dashed.partialMatch(in: buffer, from: start)
-        if rest > position { state = .preamble(isLineStart: buffer[rest - 1] == .lineFeed) }
-        position = rest
+        position = delimiter.partialMatch(in: buffer, from: start)
         return .needsMore
     }
 

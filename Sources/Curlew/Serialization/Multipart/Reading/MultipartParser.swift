@@ -26,8 +26,8 @@ package struct MultipartParser: Sendable {
     }
 
     enum State {
-        /// Before the first delimiter. What is left of the buffer begins a line, or is in the midst of one.
-        case preamble(isLineStart: Bool)
+        /// Before the first delimiter.
+        case preamble
         /// In the fields of a part.
         case head(PartHeadScan)
         /// At the line end of the empty line behind the fields, which may be the delimiter's own.
@@ -48,13 +48,15 @@ package struct MultipartParser: Sendable {
     }
 
     let limits: MultipartLimits
-    /// What delimiter lines begin with.
-    let dashed: DelimiterSearch
-    /// The same with the line end before it, once that is known.
+    /// `--` and the boundary.
+    let dashed: [UInt8]
+    /// What delimiter lines begin with, and the line end before it: before the first delimiter LF, which CRLF ends with too.
+    /// As no boundary holds a line end, the search never looks at a byte more than twice or so, whatever the peer sends.
     var delimiter: DelimiterSearch
     var newline: LineEnd?
-    var state = State.preamble(isLineStart: true)
-    var buffer: [UInt8] = []
+    var state = State.preamble
+    /// It begins with the end of a line that is not there, since the first delimiter needs none.
+    var buffer: [UInt8] = [.lineFeed]
     /// How much of the buffer is done with.
     var position = 0
     private(set) var isFinished = false
@@ -68,8 +70,8 @@ package struct MultipartParser: Sendable {
         guard (1...256).contains(bytes.count), bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), bytes.last != .space
         else { throw CurlewError(.decodingFailed, "the boundary of the multipart body cannot be one") }
         self.limits = limits
-        dashed = DelimiterSearch(Array("--".utf8) + bytes)
-        delimiter = dashed
+        dashed = Array("--".utf8) + bytes
+        delimiter = DelimiterSearch([.lineFeed] + dashed)
     }
 
     /// Adds bytes of the body.
@@ -111,7 +113,7 @@ package struct MultipartParser: Sendable {
 
     private mutating func step() throws -> Step? {
         switch state {
-        case .preamble(let isLineStart): return findFirstDelimiter(isLineStart)
+        case .preamble: return findFirstDelimiter()
         case .head(let scan): return try takeHead(scan)
         case .bodyStart: return startBody()
         case .body: return takeBody()

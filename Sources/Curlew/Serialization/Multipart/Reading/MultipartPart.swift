@@ -11,20 +11,20 @@ public struct MultipartPart: Sendable {
     public let body: ResponseBody
 
     /// The `name` of Content-Disposition.
-    public var name: String? { disposition?["name"] }
+    public var name: String? { disposition?.name }
 
     /// The file name of Content-Disposition: `filename*` if it can be read, else `filename`. It is what the peer says: never
     /// use it as a path.
-    public var fileName: String? { disposition?.extended("filename") ?? disposition?["filename"] }
+    public var fileName: String? { disposition?.fileName }
 
-    /// The value of Content-Type.
-    public var contentType: String? { fields[.contentType] }
+    /// Content-Type as ``MediaType/init(contentTypeOf:)`` reads it.
+    public var mediaType: MediaType? { MediaType(contentTypeOf: fields) }
 
     /// The parts of this part, which must be multipart itself.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if its Content-Type is not multipart or has no boundary.
     public func multipart(limits: MultipartLimits = MultipartLimits()) throws -> MultipartParts {
-        try body.multipart(contentType: fields[.contentType], limits: limits)
+        try body.multipart(mediaType, limits: limits)
     }
 
-    private var disposition: FieldParameters? { fields[.contentDisposition].map { FieldParameters($0) } }
+    private var disposition: ContentDisposition? { fields[.contentDisposition].map { ContentDisposition($0) } }
 }

@@ -44,12 +44,11 @@ extension ResponseBody {
         return MultipartParts(reader: MultipartReader(body: self, parser: parser, limits: limits))
     }
 
-    func multipart(contentType: String?, limits: MultipartLimits) throws -> MultipartParts {
-        let field = FieldParameters(contentType ?? "")
-        guard field.value.lowercased().hasPrefix("multipart/") else {
+    func multipart(_ type: MediaType?, limits: MultipartLimits) throws -> MultipartParts {
+        guard let type, type.type == "multipart" else {
             throw CurlewError(.decodingFailed, "the Content-Type is not multipart")
         }
-        guard let boundary = field["boundary"] else {
+        guard let boundary = type["boundary"] else {
             throw CurlewError(.decodingFailed, "the Content-Type has no boundary")
         }
         return try multipart(boundary: boundary, limits: limits)
@@ -62,7 +61,7 @@ extension Response {
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if Content-Type is not multipart or has no boundary.
     public func multipart(limits: MultipartLimits = MultipartLimits()) throws -> MultipartParts {
         do {
-            return try body.multipart(contentType: fields[.contentType], limits: limits)
+            return try body.multipart(mediaType, limits: limits)
         } catch let error as CurlewError {
             throw error.adding(CurlewError.Context(uri: uri, stage: .receiving, response: head))
         }

@@ -1,0 +1,26 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("Names of parts that are read")
+struct ContentDispositionTests {
+    @Test(
+        "a name is found, quoted or not",
+        arguments: [
+            ("form-data; name=abc", "abc"), ("form-data;NAME=\"a b;c\"", "a b;c"), ("x; a=\"name=1\"; name=2", "2"),
+            ("form-data; name=\"a\\\"b\\\\c\"", "a\"b\\c"), ("form-data; name=\"open", "open"),
+            ("form-data;; ;name=1;name=2", "1"), ("form-data; name=\"\"", ""), ("form-data; name=\"a%22b\"", "a%22b"),
+            ("form-data; name", nil), ("form-data", nil), ("", nil), ("name=1", nil), ("x; =name", nil),
+        ] as [(String, String?)])
+    func name(_ text: String, _ name: String?) { #expect(ContentDisposition(text).name == name) }
+
+    @Test(
+        "an extended file name comes before a plain one, if it can be read",
+        arguments: [
+            ("x; filename=a; filename*=UTF-8''%C3%A9%20a", "é a"), ("x; filename*=utf-8'en'a", "a"),
+            ("x; filename*=UTF-8''", ""), ("x; filename=a; filename*=ISO-8859-1''%E9", "a"),
+            ("x; filename=a; filename*=UTF-8''%E9", "a"), ("x; filename=a; filename*=UTF-8''%e", "a"),
+            ("x; filename=a; filename*=UTF-8''%zz", "a"), ("x; filename*=plain", nil), ("x; filename=\"a b\"", "a b"),
+        ] as [(String, String?)])
+    func fileName(_ text: String, _ name: String?) { #expect(ContentDisposition(text).fileName == name) }
+}
