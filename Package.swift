@@ -18,11 +18,13 @@ let package = Package(
     name: "curlew",
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/CoreOffice/XMLCoder", from: "0.18.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -52,6 +54,15 @@ let package = Package(
                 "CLinux",
                 "COpenSSL",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewXML",
+            dependencies: [
+                "Curlew",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "XMLCoder", package: "XMLCoder"),
             ],
             swiftSettings: settings
         ),
@@ -90,6 +101,15 @@ let package = Package(
                 "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CurlewXMLTests",
+            dependencies: [
+                "Curlew",
+                "CurlewXML",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

@@ -43,6 +43,13 @@ struct DocumentationTests {
         try expectBlocks(of: "README.md", in: "Tests/CurlewTests/Support/ReadmeSnippets.swift")
     }
 
+    @Test("the article on responses shows code that compiles")
+    func responseSerialization() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/ResponseSerialization.md",
+            in: "Tests/CurlewTests/Support/ResponseSerializationSnippets.swift")
+    }
+
     @Test("the articles show code that compiles", arguments: ["GettingStarted", "Architecture", "Bounds"])
     func articles(_ name: String) throws {
         try expectBlocks(

@@ -39,6 +39,8 @@ public struct CurlewError: Error, Sendable {
         var response: HTTPResponse?
         var bodyPrefix: [UInt8] = []
         var engineCode: Int?
+        /// What a response serializer found out.
+        var failure: ResponseFailure?
     }
 
     private let storage: Storage
@@ -71,6 +73,8 @@ public struct CurlewError: Error, Sendable {
     public var bodyPrefix: [UInt8] { storage.context.bodyPrefix }
     /// libcurl's own number for the failure (`CURLcode`), if it was the one to fail.
     public var engineCode: Int? { storage.context.engineCode }
+    /// What a response serializer found out.
+    var failure: ResponseFailure? { storage.context.failure }
     /// The error beneath this one.
     public var underlying: (any Error)? { storage.underlying }
 
@@ -84,6 +88,7 @@ public struct CurlewError: Error, Sendable {
         merged.uri = merged.uri ?? context.uri
         merged.response = merged.response ?? context.response
         merged.engineCode = merged.engineCode ?? context.engineCode
+        merged.failure = merged.failure ?? context.failure
         if merged.stage == .preparing { merged.stage = context.stage }
         if merged.bodyPrefix.isEmpty { merged.bodyPrefix = Array(context.bodyPrefix.prefix(Self.bodyPrefixLimit)) }
         return CurlewError(code, message, context: merged, underlying: underlying)

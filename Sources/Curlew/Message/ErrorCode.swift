@@ -76,6 +76,10 @@ extension ErrorCode {
     public static let http2Failed = Self("http2-failed")
     /// The status is not one that the caller accepts.
     public static let unacceptableStatus = Self("unacceptable-status")
+    /// The body's media type is not one that the caller accepts.
+    public static let unacceptableContentType = Self("unacceptable-content-type")
+    /// There is no body, and the type that was asked for needs one.
+    public static let emptyBody = Self("empty-body")
     /// The body could not be decoded to the type that was asked for.
     public static let decodingFailed = Self("decoding-failed")
     /// The response was already given to another caller: its body can be read only once.

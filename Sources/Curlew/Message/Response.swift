@@ -16,6 +16,8 @@ public struct Response: Sendable {
     public var interim: [HTTPResponse]
     /// The task that carried the response; nil where none did, as in a stub.
     public let task: TaskActor?
+    /// What serializers without a bound of their own collect of the body at most.
+    var collectLimit = ResponseLimits().collectedBody
 
     /// Makes a response that no task carried: for a link that answers by itself, and for tests.
     public init(
@@ -51,6 +53,9 @@ public struct Response: Sendable {
         get { head.headerFields }
         set { head.headerFields = newValue }
     }
+
+    /// Content-Type as ``MediaType/init(contentTypeOf:)`` reads it.
+    public var mediaType: MediaType? { MediaType(contentTypeOf: fields) }
 
     /// Content-Length as a number, if the field is there.
     public var contentLength: Int64? {

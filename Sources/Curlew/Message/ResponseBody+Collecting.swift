@@ -18,7 +18,7 @@ extension ResponseBody {
         return collected
     }
 
-    private static func tooLarge(_ limit: ByteCount) -> CurlewError {
+    static func tooLarge(_ limit: ByteCount) -> CurlewError {
         CurlewError(.responseTooLarge, "the body is larger than \(limit.bytes) bytes")
     }
 

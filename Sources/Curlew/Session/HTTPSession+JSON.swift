@@ -1,15 +1,17 @@
 internal import FoundationEssentials
 public import HTTPTypes
 
+/// JSON both ways. The answers go through ``JSONResponseSerializer``, with any JSON value allowed at the top.
 extension HTTPSession {
     /// Fetches JSON and decodes it.
-    /// - Throws: ``CurlewError``: ``ErrorCode/unacceptableStatus`` for anything but 2xx, with the start of the body;
+    /// - Throws: ``CurlewError``: ``ErrorCode/unacceptableStatus`` for anything but 2xx, with the body and what it says
+    ///   (``CurlewError/failure(as:)``); ``ErrorCode/unacceptableContentType``; ``ErrorCode/emptyBody``;
     ///   ``ErrorCode/decodingFailed`` with the decoder's error beneath; ``ErrorCode/responseTooLarge``.
     public func get<Value: Decodable & Sendable>(
         _ reference: String, as type: Value.Type, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        try await decode(type, from: send(.get, reference, fields: fields.acceptingJSON, options: options))
+        try await get(reference, fields: fields, options: options, serializer: .anyJSON(type))
     }
 
     /// Posts a value as JSON and decodes the answer.
@@ -41,7 +43,7 @@ extension HTTPSession {
         _ reference: String, as type: Value.Type, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        try await decode(type, from: send(.delete, reference, fields: fields.acceptingJSON, options: options))
+        try await delete(reference, fields: fields, options: options, serializer: .anyJSON(type))
     }
 
     /// Sends a value as JSON with any method and decodes the answer.
@@ -49,7 +51,7 @@ extension HTTPSession {
         _ method: HTTPRequest.Method, _ reference: String, json: some Encodable & Sendable, as type: Value.Type,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        var fields = fields.acceptingJSON
+        var fields = fields
         if fields[.contentType] == nil { fields[.contentType] = "application/json" }
         let body: RequestBody
         do {
@@ -57,43 +59,13 @@ extension HTTPSession {
         } catch {
             throw CurlewError(.encodingFailed, "the value cannot be written as JSON", underlying: error)
         }
-        let response = try await send(method, reference, body: body, fields: fields, options: options)
-        return try await decode(type, from: response)
-    }
-
-    private func decode<Value: Decodable>(_ type: Value.Type, from response: Response) async throws -> Value {
-        var context = CurlewError.Context(uri: response.uri, stage: .receiving, response: response.head)
-        guard response.status.kind == .successful else {
-            context.bodyPrefix = await response.body.firstBytes(CurlewError.bodyPrefixLimit)
-            throw CurlewError(
-                .unacceptableStatus, "the status is \(response.status.code), not one of 200 to 299", context: context)
-        }
-        let bytes = try await response.body.collect(upTo: collectLimit)
-        do {
-            return try JSONDecoder().decode(type, from: Data(bytes))
-        } catch {
-            context.bodyPrefix = Array(bytes.prefix(CurlewError.bodyPrefixLimit))
-            throw CurlewError(
-                .decodingFailed, "the body is not the JSON that was expected", context: context, underlying: error)
-        }
+        return try await send(
+            method, reference, body: body, fields: fields, options: options, serializer: .anyJSON(type))
     }
 }
 
-extension HTTPFields {
-    fileprivate var acceptingJSON: HTTPFields {
-        guard self[.accept] == nil else { return self }
-        var fields = self
-        fields[.accept] = "application/json"
-        return fields
-    }
-}
-
-extension ResponseBody {
-    /// The first bytes, as far as they can be read.
-    fileprivate func firstBytes(_ count: Int) async -> [UInt8] {
-        var bytes: [UInt8] = []
-        var iterator = makeAsyncIterator()
-        while bytes.count < count, let chunk = try? await iterator.next() { bytes += chunk.prefix(count - bytes.count) }
-        return bytes
+extension ResponseSerializer {
+    fileprivate static func anyJSON<Model>(_ type: Model.Type) -> Self where Self == JSONResponseSerializer<Model> {
+        JSONResponseSerializer(type, options: .anyValue)
     }
 }

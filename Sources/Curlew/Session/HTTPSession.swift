@@ -91,8 +91,14 @@ public struct HTTPSession: Sendable {
     public func send(_ request: Request) async throws -> Response {
         var request = request
         if !defaultFields.isEmpty { addDefaultFields(to: &request) }
-        guard let chain else { return try await transport.send(request) }
-        return try await chain(request) { try await transport.send($0) }
+        var response: Response
+        if let chain {
+            response = try await chain(request) { try await transport.send($0) }
+        } else {
+            response = try await transport.send(request)
+        }
+        response.collectLimit = limits.collectedBody
+        return response
     }
 
     /// Sends a request made from its parts.
@@ -116,9 +122,6 @@ public struct HTTPSession: Sendable {
         let own = request.fields
         for field in defaultFields where own[fields: field.name].isEmpty { request.fields.append(field) }
     }
-
-    /// The most bytes that the typed verbs collect.
-    var collectLimit: ByteCount { limits.collectedBody }
 
     /// Takes no more tasks, waits for those under way, and closes every connection.
     /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.

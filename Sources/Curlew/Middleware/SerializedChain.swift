@@ -1,0 +1,36 @@
+internal import HTTPTypes
+
+/// Links that bring a response, with a serializer at their end that makes a value of it.
+///
+/// The builder makes it where a response serializer is written after links that take a response back. They still do; the
+/// value goes to the caller alone.
+public struct SerializedChain<Links: Middleware, Serializer: ResponseSerializer>: Middleware
+where Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response {
+    let links: Links
+    let serializer: Serializer
+
+    public func intercept(
+        _ input: Links.Input, next: Next<Request, Response>
+    ) async throws -> Serializer.Output {
+        var method: HTTPRequest.Method?
+        let response = try await links.intercept(input) { request in
+            method = request.method
+            return try await next(serializer.accepting(request))
+        }
+        do {
+            return try await serializer.serialize(response)
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(method: method, uri: response.uri))
+        }
+    }
+}
+
+extension MiddlewareBuilder {
+    // Where the general rule fits too, it is the one to use.
+    @_disfavoredOverload
+    public static func buildPartialBlock<Links: Middleware, Serializer: ResponseSerializer>(
+        accumulated: Links, next: Serializer
+    ) -> SerializedChain<Links, Serializer> {
+        SerializedChain(links: accumulated, serializer: next)
+    }
+}

@@ -1,0 +1,81 @@
+/// A response serializer that reads the whole body and decodes it.
+///
+/// A conforming type says what it takes and how it decodes; the rest is common to all:
+/// - ``acceptance`` is checked first (see ``ResponseAcceptance``).
+/// - The body of a status that is not taken is read too, within bounds, and decoded if its type allows; the error holds what
+///   came of it (``CurlewError/parsedBody``), or why nothing did.
+/// - A body larger than ``offloadSize`` is decoded on the global concurrent executor, any other where the caller runs. So
+///   neither an event loop nor the main actor is held up for long.
+public protocol BodyResponseSerializer<Output>: ResponseSerializer {
+    /// The value.
+    associatedtype Output
+
+    /// Which responses are taken, and how much of them is read.
+    var acceptance: ResponseAcceptance { get set }
+
+    /// What the serializer reads, in a word for its errors, such as `JSON`.
+    var format: String { get }
+
+    /// The media types that are read when the status is not taken. Those of ``acceptance`` by default.
+    var failureContentTypes: AcceptableContent { get }
+
+    /// Makes a value of a response that is taken.
+    /// - Throws: Any error; it becomes the error beneath ``ErrorCode/decodingFailed``. ``ErrorCode/emptyBody`` and
+    ///   ``ErrorCode/unsupported`` go to the caller as they are.
+    func decode(_ response: CollectedResponse) throws -> Output
+
+    /// Makes a value of a response whose status is not taken, for ``CurlewError/parsedBody``. What ``decode(_:)`` makes of
+    /// it by default.
+    func decodeFailure(_ response: CollectedResponse) throws -> any Sendable
+}
+
+extension BodyResponseSerializer {
+    /// Bodies larger than this, 64 KiB, are decoded on the global concurrent executor.
+    public static var offloadSize: ByteCount { .kibibytes(64) }
+
+    public var failureContentTypes: AcceptableContent { acceptance.contentTypes }
+
+    public func decodeFailure(_ response: CollectedResponse) throws -> any Sendable { try decode(response) }
+
+    public func serialize(_ response: Response) async throws -> Output {
+        switch try await acceptance.judge(response, failureContent: failureContentTypes) {
+        case .accepted: return try await value(from: acceptance.collect(response))
+        case .acceptedEmpty(let collected): return try await value(from: collected)
+        case .refused(let refusal): throw await error(for: refusal)
+        }
+    }
+
+    /// The value, or ``ErrorCode/decodingFailed``.
+    func value(from response: CollectedResponse) async throws -> Output {
+        do {
+            return try await offloaded(response) { try decode($0) }
+        } catch {
+            throw acceptance.decodingError(error, response, format: format)
+        }
+    }
+
+    /// The error for a response that is not taken.
+    func error(for refusal: Refusal) async -> CurlewError {
+        guard refusal.statuses != nil, refusal.isWorthParsing else { return refusal.error() }
+        do {
+            let parsed = try await offloaded(refusal.response) { try decodeFailure($0) }
+            return refusal.error(parsed: .success(parsed))
+        } catch {
+            let beneath = acceptance.decodingError(error, refusal.response, format: format)
+            return refusal.error(parsed: .failure(beneath))
+        }
+    }
+
+    private func offloaded<Result: Sendable>(
+        _ response: CollectedResponse, _ body: @escaping @Sendable (CollectedResponse) throws -> Result
+    ) async throws -> Result {
+        guard response.body.count > Self.offloadSize.bytes else { return try body(response) }
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            try await concurrently { try body(response) }
+        }
+    }
+}
+
+/// Runs `body` on the executor that the task prefers, not on the caller's actor.
+@concurrent
+private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result { try body() }

@@ -1,0 +1,56 @@
+internal import HTTPTypes
+
+/// What a response serializer adds to its errors.
+struct ResponseFailure: Sendable {
+    /// The body, if it was read whole.
+    var body: [UInt8]?
+    /// What would have been taken.
+    var acceptable: AcceptableContent?
+    /// What the body of an unacceptable status was read as.
+    var parsed: (any Sendable)?
+    /// Why each of several serializers failed.
+    var causes: [CurlewError] = []
+}
+
+/// What came back, as the serializer that failed saw it.
+extension CurlewError {
+    /// The whole body, if it was not larger than ``ResponseAcceptance/errorBodyLimit``. ``bodyPrefix`` has its beginning in
+    /// any case.
+    public var body: [UInt8]? { failure?.body }
+
+    /// The media type that the response had.
+    public var receivedContentType: MediaType? {
+        response.flatMap { MediaType(contentTypeOf: $0.headerFields) }
+    }
+
+    /// The media types that would have been taken.
+    public var acceptableContent: AcceptableContent? { failure?.acceptable }
+
+    /// What the body of an unacceptable status was read as: a value of the model for failures, if the serializer has one
+    /// (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for JSON that the model of
+    /// success does not fit, a ``JSONValue``. nil if the body could not be read; ``underlying`` says why.
+    public var parsedBody: (any Sendable)? { failure?.parsed }
+
+    /// Why each serializer of a ``CompoundResponseSerializer`` failed, in their order. Empty for other errors.
+    public var causes: [CurlewError] { failure?.causes ?? [] }
+
+    /// What the response says about the failure, as a type of your own: ``parsedBody`` if it is of that type, else a value
+    /// decoded from ``body`` if the type is `Decodable` and the body JSON.
+    ///
+    /// ```swift
+    /// catch let error as CurlewError {
+    ///     if let problem = error.failure(as: Problem.self) { print(problem.title) }
+    /// }
+    /// ```
+    public func failure<Failure>(as type: Failure.Type) -> Failure? {
+        if let parsed = parsedBody as? Failure { return parsed }
+        guard let model = type as? any Decodable.Type, let tree = bodyAsJSON else { return nil }
+        return (try? tree.decode(as: model)) as? Failure
+    }
+
+    private var bodyAsJSON: JSONValue? {
+        if let tree = parsedBody as? JSONValue { return tree }
+        guard let body, receivedContentType?.matches(.json) == true else { return nil }
+        return try? JSONValue(parsing: body)
+    }
+}

@@ -1,0 +1,112 @@
+/// A number as JSON has it: a 64-bit integer, a double, or the text of one that neither holds.
+///
+/// Integers and doubles of the same value are equal; numbers that are kept as text are equal if their text is.
+public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
+    enum Storage: Sendable {
+        case integer(Int64)
+        case unsigned(UInt64)
+        case double(Double)
+        case text(String)
+    }
+
+    let storage: Storage
+
+    /// An integer.
+    public init(_ value: Int64) { storage = .integer(value) }
+
+    /// An integer.
+    public init(_ value: Int) { storage = .integer(Int64(value)) }
+
+    /// An integer.
+    public init(_ value: UInt64) {
+        storage = Int64(exactly: value).map { .integer($0) } ?? .unsigned(value)
+    }
+
+    /// A double; nil for infinities and NaN, which JSON has not.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        storage = .double(value)
+    }
+
+    /// Whether the number is kept as text because no type holds it.
+    public var isBig: Bool {
+        if case .text = storage { true } else { false }
+    }
+
+    /// The number as an integer type, if it is one and in its range.
+    public func integer<Value: FixedWidthInteger>(as type: Value.Type = Value.self) -> Value? {
+        switch storage {
+        case .integer(let value): Value(exactly: value)
+        case .unsigned(let value): Value(exactly: value)
+        case .double(let value): Value(exactly: value)
+        case .text(let text): Value(text)
+        }
+    }
+
+    /// The number as a double, rounded if need be; nil if it is beyond the range.
+    public var double: Double? {
+        switch storage {
+        case .integer(let value): return Double(value)
+        case .unsigned(let value): return Double(value)
+        case .double(let value): return value
+        case .text(let text): return Double(text).flatMap { $0.isFinite ? $0 : nil }
+        }
+    }
+
+    /// The number as JSON.
+    public var description: String {
+        switch storage {
+        case .integer(let value): "\(value)"
+        case .unsigned(let value): "\(value)"
+        case .double(let value): "\(value)"
+        case .text(let text): text
+        }
+    }
+
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        switch (left.storage, right.storage) {
+        case (.text(let left), .text(let right)): left == right
+        case (.text, _), (_, .text): false
+        case (.double(let left), .double(let right)): left == right
+        case (.double(let value), _): right.isInteger(value)
+        case (_, .double(let value)): left.isInteger(value)
+        case (.integer(let left), .integer(let right)): left == right
+        case (.unsigned(let left), .unsigned(let right)): left == right
+        default: false
+        }
+    }
+
+    private func isInteger(_ value: Double) -> Bool {
+        switch storage {
+        case .integer(let integer): Int64(exactly: value) == integer
+        case .unsigned(let integer): UInt64(exactly: value) == integer
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        if case .text(let text) = storage { hasher.combine(text) } else { hasher.combine(double) }
+    }
+}
+
+extension JSONNumber {
+    /// Reads a literal that the grammar allows.
+    init(literal: ArraySlice<UInt8>, isInteger: Bool) {
+        let text = String(decoding: literal, as: UTF8.self)
+        if isInteger, text != "-0" {
+            storage = Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) } ?? .text(text)
+        } else {
+            storage = Self.double(text, literal).map { .double($0) } ?? .text(text)
+        }
+    }
+
+    /// The literal as a double, if that holds it: in range, and with no more digits than a double tells apart.
+    private static func double(_ text: String, _ literal: ArraySlice<UInt8>) -> Double? {
+        guard literal.count <= 400 else { return nil }
+        let mantissa = literal.prefix { $0 | 0x20 != UInt8(ascii: "e") }.filter(\.isDigit)
+        let significant = mantissa.drop { $0 == UInt8(ascii: "0") }
+        let trailing = significant.reversed().prefix { $0 == UInt8(ascii: "0") }.count
+        guard significant.count - trailing <= 17, let value = Double(text), value.isFinite else { return nil }
+        return value != 0 || significant.isEmpty ? value : nil
+    }
+}

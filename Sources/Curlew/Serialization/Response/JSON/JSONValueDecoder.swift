@@ -1,0 +1,129 @@
+internal import FoundationEssentials
+
+/// Decodes models from a tree.
+struct JSONValueDecoder: Decoder {
+    let value: JSONValue
+    let codingPath: [any CodingKey]
+    let sendableUserInfo: [CodingUserInfoKey: any Sendable]
+
+    var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
+
+    init(value: JSONValue, codingPath: [any CodingKey], userInfo: [CodingUserInfoKey: any Sendable]) {
+        self.value = value
+        self.codingPath = codingPath
+        sendableUserInfo = userInfo
+    }
+
+    /// A decoder for what stands at `key` below this.
+    func child(_ value: JSONValue, _ key: any CodingKey) -> JSONValueDecoder {
+        JSONValueDecoder(value: value, codingPath: codingPath + [key], userInfo: sendableUserInfo)
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object(let object) = value else { throw mismatch([String: JSONValue].self) }
+        return KeyedDecodingContainer(JSONKeyedContainer(object: object, decoder: self))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let values) = value else { throw mismatch([JSONValue].self) }
+        return JSONUnkeyedContainer(values: values, decoder: self)
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+    // MARK: Errors
+
+    func mismatch(_ type: Any.Type) -> DecodingError {
+        let context = DecodingError.Context(codingPath: codingPath, debugDescription: "it is \(kind)")
+        return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
+    }
+
+    func corrupted(_ description: String) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: description))
+    }
+
+    private var kind: String {
+        switch value {
+        case .null: "null"
+        case .bool: "a truth value"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+extension JSONValueDecoder: SingleValueDecodingContainer {
+    func decodeNil() -> Bool { value.isNull }
+
+    func decode(_ type: Bool.Type) throws -> Bool {
+        guard let value = value.boolValue else { throw mismatch(type) }
+        return value
+    }
+
+    func decode(_ type: String.Type) throws -> String {
+        guard let value = value.stringValue else { throw mismatch(type) }
+        return value
+    }
+
+    func decode(_ type: Double.Type) throws -> Double {
+        guard let number = value.numberValue else { throw mismatch(type) }
+        guard let double = number.double else { throw corrupted("the number is beyond the range of Double") }
+        return double
+    }
+
+    func decode(_ type: Float.Type) throws -> Float {
+        let float = Float(try decode(Double.self))
+        guard float.isFinite else { throw corrupted("the number is beyond the range of Float") }
+        return float
+    }
+
+    func decode(_ type: Int.Type) throws -> Int { try integer() }
+    func decode(_ type: Int8.Type) throws -> Int8 { try integer() }
+    func decode(_ type: Int16.Type) throws -> Int16 { try integer() }
+    func decode(_ type: Int32.Type) throws -> Int32 { try integer() }
+    func decode(_ type: Int64.Type) throws -> Int64 { try integer() }
+    func decode(_ type: Int128.Type) throws -> Int128 { try integer() }
+    func decode(_ type: UInt.Type) throws -> UInt { try integer() }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer() }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer() }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try integer() }
+
+    private func integer<Value: FixedWidthInteger>() throws -> Value {
+        guard let number = value.numberValue else { throw mismatch(Value.self) }
+        guard let integer = number.integer(as: Value.self) else {
+            throw corrupted("the number does not fit \(Value.self)")
+        }
+        return integer
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        // Types whose own decoding is not how JSON has them.
+        if type == JSONValue.self, let value = value as? Value { return value }
+        if type == Data.self, let value = try data() as? Value { return value }
+        if type == URL.self, let value = try url() as? Value { return value }
+        if type == Decimal.self, let value = try decimal() as? Value { return value }
+        return try type.init(from: self)
+    }
+
+    private func data() throws -> Data {
+        guard let data = Data(base64Encoded: try decode(String.self)) else { throw corrupted("it is not Base64") }
+        return data
+    }
+
+    private func url() throws -> URL {
+        guard let url = URL(string: try decode(String.self)) else { throw corrupted("it is not a URL") }
+        return url
+    }
+
+    private func decimal() throws -> Decimal {
+        guard let number = value.numberValue else { throw mismatch(Decimal.self) }
+        guard let decimal = Decimal(string: number.description) else {
+            throw corrupted("the number does not fit Decimal")
+        }
+        return decimal
+    }
+}

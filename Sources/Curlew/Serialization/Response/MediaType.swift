@@ -1,0 +1,132 @@
+public import HTTPTypes
+
+/// A media type with its parameters, as Content-Type holds it (RFC 9110 §8.3.1).
+///
+/// Type, subtype and the names of parameters are kept in lower case. Reading follows the rules that browsers keep (WHATWG
+/// MIME Sniffing §4.4): type and subtype must be tokens, a parameter that cannot be read is passed over, the first of two
+/// with one name counts.
+///
+/// ```swift
+/// let type = MediaType("application/problem+json; charset=UTF-8")
+/// type?.essence  // application/problem+json
+/// type?.suffix   // json
+/// type?["charset"]  // UTF-8
+/// ```
+public struct MediaType: Sendable, Hashable, CustomStringConvertible {
+    /// A name and a value after a semicolon.
+    public struct Parameter: Sendable, Hashable {
+        /// The name in lower case.
+        public let name: String
+        /// The value without quotes.
+        public let value: String
+
+        public init(_ name: String, _ value: String) {
+            self.name = name.lowercased()
+            self.value = value
+        }
+    }
+
+    /// What stands before the slash, such as `application`; `*` in a range.
+    public let type: String
+    /// What stands after the slash, such as `problem+json`; `*` in a range.
+    public let subtype: String
+    /// The parameters in their order, each name once, at most ``parameterLimit`` of them.
+    public let parameters: [Parameter]
+
+    /// How many parameters are kept; more are passed over.
+    public static let parameterLimit = 32
+
+    /// Makes a media type from its parts.
+    public init(_ type: String, _ subtype: String, parameters: [Parameter] = []) {
+        self.type = type.lowercased()
+        self.subtype = subtype.lowercased()
+        self.parameters = Array(parameters.prefix(Self.parameterLimit))
+    }
+
+    /// Reads the value of a field. nil if it does not begin with a type and a subtype.
+    public init?(_ text: String) {
+        guard let type = MediaTypeParser.mediaType(in: Array(text.utf8)) else { return nil }
+        self = type
+    }
+
+    /// Reads Content-Type.
+    ///
+    /// Of several values, in fields of their own or with commas between them, the last that is a media type counts, as the
+    /// Fetch standard has it. nil if there is none.
+    public init?(contentTypeOf fields: HTTPFields) {
+        let values = fields[values: .contentType]
+        for value in values.reversed() {
+            for part in MediaTypeParser.parts(of: Array(value.utf8)).reversed() {
+                if let type = MediaTypeParser.mediaType(in: part), type.type != "*" {
+                    self = type
+                    return
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Type and subtype without parameters.
+    public var essence: String { "\(type)/\(subtype)" }
+
+    /// What stands after the last plus of the subtype (RFC 6838 §4.2.8): the syntax beneath, such as `json` or `xml`.
+    public var suffix: String? {
+        guard let plus = subtype.lastIndex(of: "+") else { return nil }
+        let suffix = subtype[subtype.index(after: plus)...]
+        return suffix.isEmpty ? nil : String(suffix)
+    }
+
+    /// The value of a parameter.
+    /// - Parameter name: Its name, in any case.
+    public subscript(name: String) -> String? {
+        let name = name.lowercased()
+        return parameters.first { $0.name == name }?.value
+    }
+
+    /// The type as a field's value; values of parameters that are no tokens are quoted.
+    public var description: String {
+        parameters.reduce(into: essence) { text, parameter in
+            text += "; \(parameter.name)=\(MediaTypeParser.quotedIfNeeded(parameter.value))"
+        }
+    }
+
+    /// Whether the type is within a range.
+    ///
+    /// A range is `*/*`, `image/*`, or a type. `application/json` as a range takes in every type with the suffix `+json`,
+    /// and likewise for other suffixes. Parameters of the range must be there, with values equal but for case; `q` does
+    /// not count.
+    public func matches(_ range: MediaType) -> Bool {
+        guard matchesEssence(of: range) else { return false }
+        return range.parameters.allSatisfy { parameter in
+            parameter.name == "q" || self[parameter.name]?.lowercased() == parameter.value.lowercased()
+        }
+    }
+
+    private func matchesEssence(of range: MediaType) -> Bool {
+        if range.type == "*" { return range.subtype == "*" }
+        if range.subtype == "*" { return range.type == type }
+        if range.type == type, range.subtype == subtype { return true }
+        return range.suffix == nil && suffix == range.subtype
+    }
+}
+
+extension MediaType {
+    /// `application/json`.
+    public static let json = MediaType("application", "json")
+    /// `text/json`.
+    public static let textJSON = MediaType("text", "json")
+    /// `text/javascript`.
+    public static let javaScript = MediaType("text", "javascript")
+    /// `application/xml`.
+    public static let xml = MediaType("application", "xml")
+    /// `text/xml`.
+    public static let textXML = MediaType("text", "xml")
+    /// `application/x-plist`.
+    public static let propertyList = MediaType("application", "x-plist")
+    /// `text/event-stream`.
+    public static let eventStream = MediaType("text", "event-stream")
+    /// `text/plain`.
+    public static let plainText = MediaType("text", "plain")
+    /// `text/html`.
+    public static let html = MediaType("text", "html")
+}

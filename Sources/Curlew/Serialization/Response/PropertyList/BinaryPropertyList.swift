@@ -1,0 +1,94 @@
+/// The layout of a binary property list: where its objects begin, and what they refer to.
+struct BinaryPropertyList {
+    /// One object, as far as it matters for its size.
+    struct Object {
+        /// Bytes of its own content.
+        var size = 0
+        /// Where its references begin, and how many there are.
+        var references = 0..<0
+    }
+
+    let bytes: [UInt8]
+    let count: Int
+    let top: Int
+    private let offsetSize: Int
+    private let referenceSize: Int
+    private let table: Int
+
+    init(_ bytes: [UInt8]) throws {
+        guard bytes.count >= 40 else { throw PropertyListCheck.fault("it is cut short") }
+        self.bytes = bytes
+        let trailer = bytes.count - 32
+        offsetSize = Int(bytes[trailer + 6])
+        referenceSize = Int(bytes[trailer + 7])
+        count = try Self.number(in: bytes, at: trailer + 8, size: 8)
+        top = try Self.number(in: bytes, at: trailer + 16, size: 8)
+        table = try Self.number(in: bytes, at: trailer + 24, size: 8)
+        let isPlausible =
+            (1...8).contains(offsetSize) && (1...8).contains(referenceSize) && table >= 8 && table <= trailer
+            && count > 0 && count <= (trailer - table) / offsetSize && top < count
+        guard isPlausible else { throw PropertyListCheck.fault("its table is broken") }
+    }
+
+    /// The object of this number.
+    func object(_ index: Int) throws -> Object {
+        var position = try Self.number(in: bytes, at: table + index * offsetSize, size: offsetSize)
+        guard position >= 8, position < table else { throw PropertyListCheck.fault("an object is out of range") }
+        let marker = bytes[position]
+        position += 1
+        switch marker >> 4 {
+        case 0: return Object()
+        case 1, 2, 3: return Object(size: 1 << (marker & 7))
+        case 8: return Object(size: Int(marker & 15) + 1)
+        case 4, 5: return try content(marker, &position, unit: 1)
+        case 6: return try content(marker, &position, unit: 2)
+        case 0xA, 0xB, 0xC: return try container(marker, &position, unit: 1)
+        case 0xD: return try container(marker, &position, unit: 2)
+        default: throw PropertyListCheck.fault("an object has no known type")
+        }
+    }
+
+    /// The object that a reference, the one at `position`, names.
+    func reference(at position: Int) throws -> Int {
+        let index = try Self.number(in: bytes, at: position, size: referenceSize)
+        guard index < count else { throw PropertyListCheck.fault("a reference is out of range") }
+        return index
+    }
+
+    var referenceStride: Int { referenceSize }
+
+    private func content(_ marker: UInt8, _ position: inout Int, unit: Int) throws -> Object {
+        let length = try self.length(marker, &position)
+        guard length <= (table - position) / unit else { throw PropertyListCheck.fault("an object is cut short") }
+        return Object(size: length * unit)
+    }
+
+    private func container(_ marker: UInt8, _ position: inout Int, unit: Int) throws -> Object {
+        let length = try self.length(marker, &position)
+        guard length <= (table - position) / (unit * referenceSize) else {
+            throw PropertyListCheck.fault("an object is cut short")
+        }
+        return Object(references: position..<(position + length * unit * referenceSize))
+    }
+
+    /// The length of an object: in its marker, or in an integer after it.
+    private func length(_ marker: UInt8, _ position: inout Int) throws -> Int {
+        guard marker & 15 == 15 else { return Int(marker & 15) }
+        guard position < table, bytes[position] >> 4 == 1, bytes[position] & 15 <= 3 else {
+            throw PropertyListCheck.fault("a length is broken")
+        }
+        let size = 1 << Int(bytes[position] & 15)
+        let length = try Self.number(in: bytes, at: position + 1, size: size)
+        position += 1 + size
+        guard position <= table else { throw PropertyListCheck.fault("a length is broken") }
+        return length
+    }
+
+    /// A number, the highest byte first.
+    private static func number(in bytes: [UInt8], at position: Int, size: Int) throws -> Int {
+        guard position >= 0, position <= bytes.count - size else { throw PropertyListCheck.fault("it is cut short") }
+        let value = bytes[position..<(position + size)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard let number = Int(exactly: value) else { throw PropertyListCheck.fault("a number is out of range") }
+        return number
+    }
+}

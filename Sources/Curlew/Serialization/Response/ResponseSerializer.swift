@@ -1,0 +1,48 @@
+internal import HTTPTypes
+
+/// A link that receives a response and hands a value back.
+///
+/// It stands in a chain like any other link, or is asked by itself:
+///
+/// ```swift
+/// let user = try await JSONResponseSerializer<User>().serialize(response)
+/// ```
+///
+/// Most read the whole body and conform to ``BodyResponseSerializer``, which brings ``serialize(_:)`` along.
+public protocol ResponseSerializer<Output>: Middleware
+where Input == Request, NextInput == Request, NextOutput == Response {
+    // Said again with their types, without which the compiler does not find them.
+    associatedtype Input = Request
+    associatedtype NextInput = Request
+    associatedtype NextOutput = Response
+    /// The value.
+    associatedtype Output
+
+    /// What is put into the Accept field of a request that has none. nil, the default, leaves the request alone.
+    var acceptField: String? { get }
+
+    /// Turns a response into a value, or says why that cannot be done.
+    /// - Throws: ``CurlewError``.
+    func serialize(_ response: Response) async throws -> Output
+}
+
+extension ResponseSerializer {
+    public var acceptField: String? { nil }
+
+    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Output {
+        let response = try await next(accepting(request))
+        do {
+            return try await serialize(response)
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        }
+    }
+
+    /// The request with ``acceptField``, if it asks for nothing itself.
+    func accepting(_ request: Request) -> Request {
+        guard let acceptField, request.fields[.accept] == nil else { return request }
+        var request = request
+        request.fields[.accept] = acceptField
+        return request
+    }
+}

@@ -1,0 +1,84 @@
+public import FoundationEssentials
+
+extension ResponseBody {
+    /// The body as newline-delimited JSON: a value a line, each decoded when it is asked for.
+    ///
+    /// Lines end with LF or CRLF, the last one may end with the body. Empty lines are passed over. A line that cannot be
+    /// decoded is thrown as ``ErrorCode/decodingFailed`` with its number; ``NDJSONSequence/AsyncIterator/next()`` may be
+    /// called again to go on with the line after it. The transfer pauses while the reader is behind.
+    ///
+    /// ```swift
+    /// for try await reading in response.body.ndjson(as: Reading.self) { print(reading) }
+    /// ```
+    /// - Parameters:
+    ///   - type: What each line is.
+    ///   - limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge`` and ends the sequence.
+    ///   - options: How a line is read; by default any JSON value may stand on it.
+    ///   - configure: Sets up the decoder. Every line has a decoder of its own.
+    public func ndjson<Value: Decodable & Sendable>(
+        as type: Value.Type, upTo limit: ByteCount = .mebibytes(1), options: JSONReadingOptions = .anyValue,
+        configure: (@Sendable (JSONDecoder) -> Void)? = nil
+    ) -> NDJSONSequence<Value> {
+        NDJSONSequence(body: self, limit: limit.bytes, reader: JSONReader(options: options, configure: configure))
+    }
+}
+
+/// The values of a body of newline-delimited JSON.
+public struct NDJSONSequence<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Value
+
+    let body: ResponseBody
+    let limit: Int
+    let reader: JSONReader
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(chunks: body.makeAsyncIterator(), lines: LineSplitter(limit: limit), reader: reader)
+    }
+
+    /// Yields the values.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var chunks: ResponseBody.AsyncIterator
+        private var lines: LineSplitter
+        private let reader: JSONReader
+        private var number = 0
+        private var isAtEnd = false
+
+        init(chunks: ResponseBody.AsyncIterator, lines: LineSplitter, reader: JSONReader) {
+            self.chunks = chunks
+            self.lines = lines
+            self.reader = reader
+        }
+
+        /// The value of the next line; nil at the end.
+        /// - Throws: ``CurlewError``.
+        public mutating func next() async throws -> Value? {
+            while let line = try await line() {
+                number += 1
+                let text = Array(line)
+                if JSONSource.isBlank(text) { continue }
+                do {
+                    return try reader.decode(Value.self, from: text)
+                } catch {
+                    throw CurlewError(.decodingFailed, "line \(number) cannot be read as JSON", underlying: error)
+                }
+            }
+            return nil
+        }
+
+        private mutating func line() async throws -> ArraySlice<UInt8>? {
+            while !isAtEnd {
+                do {
+                    if let line = try lines.next() { return line }
+                    guard let chunk = try await chunks.next() else { break }
+                    lines.append(chunk)
+                } catch {
+                    isAtEnd = true
+                    throw error
+                }
+            }
+            if isAtEnd { return nil }
+            isAtEnd = true
+            return lines.rest()
+        }
+    }
+}

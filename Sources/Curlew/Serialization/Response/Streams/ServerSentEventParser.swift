@@ -1,0 +1,108 @@
+/// Reads a `text/event-stream` (WHATWG HTML §9.2.6), whatever pieces it comes in. Pure, for any input.
+package struct ServerSentEventParser {
+    private let limits: ServerSentEventLimits
+    private var line: [UInt8] = []
+    /// Whether the last byte was a CR, so that an LF that follows belongs to it.
+    private var endedWithReturn = false
+    /// Whether a byte order mark may still come.
+    private var isAtStart = true
+    private var data: [UInt8] = []
+    private var hasData = false
+    private var type = ""
+    private var identifier: String
+
+    /// The identifier to ask the server to go on from: that of the newest event whose end came, or an earlier one's.
+    package private(set) var lastEventID: String
+    /// How long to wait before connecting again, if the server said so.
+    package private(set) var reconnectionTime: Duration?
+
+    /// - Parameter lastEventID: What an earlier connection left as the identifier.
+    package init(limits: ServerSentEventLimits = ServerSentEventLimits(), lastEventID: String = "") {
+        self.limits = limits
+        self.lastEventID = lastEventID
+        identifier = lastEventID
+    }
+
+    /// Takes the next bytes.
+    /// - Returns: The events that ended in them. What has no end yet is kept; if the stream ends there, it is dropped.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge`` for a line or an event beyond its bound.
+    package mutating func consume(_ bytes: [UInt8]) throws -> [ServerSentEvent] {
+        var events: [ServerSentEvent] = []
+        var position = bytes.startIndex
+        while position < bytes.endIndex {
+            if endedWithReturn {
+                endedWithReturn = false
+                if bytes[position] == .lineFeed {
+                    position += 1
+                    continue
+                }
+            }
+            let end = bytes[position...].firstIndex { $0 == .lineFeed || $0 == .carriageReturn } ?? bytes.endIndex
+            guard line.count + (end - position) <= limits.line.bytes else {
+                throw CurlewError(
+                    .responseTooLarge, "a line of the event stream is longer than \(limits.line.bytes) bytes")
+            }
+            line.append(contentsOf: bytes[position..<end])
+            guard end < bytes.endIndex else { break }
+            endedWithReturn = bytes[end] == .carriageReturn
+            position = end + 1
+            if let event = try takeLine() { events.append(event) }
+        }
+        return events
+    }
+
+    private mutating func takeLine() throws -> ServerSentEvent? {
+        defer { line.removeAll(keepingCapacity: true) }
+        if isAtStart {
+            isAtStart = false
+            if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+        }
+        guard !line.isEmpty else { return dispatch() }
+        guard let colon = line.firstIndex(of: .colon) else {
+            try take(field: line[...], value: [])
+            return nil
+        }
+        // A line that begins with a colon is a comment.
+        guard colon > 0 else { return nil }
+        let value = line[(colon + 1)...]
+        try take(field: line[..<colon], value: value.first == .space ? value.dropFirst() : value)
+        return nil
+    }
+
+    private mutating func take(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) throws {
+        if field.elementsEqual("data".utf8) {
+            guard data.count + value.count < limits.event.bytes else {
+                throw CurlewError(.responseTooLarge, "an event is larger than \(limits.event.bytes) bytes")
+            }
+            if hasData { data.append(.lineFeed) }
+            hasData = true
+            data.append(contentsOf: value)
+        } else if field.elementsEqual("event".utf8) {
+            type = String(decoding: value, as: UTF8.self)
+        } else if field.elementsEqual("id".utf8) {
+            if !value.contains(0) { identifier = String(decoding: value, as: UTF8.self) }
+        } else if field.elementsEqual("retry".utf8) {
+            takeReconnectionTime(value)
+        }
+    }
+
+    private mutating func takeReconnectionTime(_ value: ArraySlice<UInt8>) {
+        guard !value.isEmpty, value.allSatisfy(\.isDigit) else { return }
+        // Thirty years are for ever too.
+        let milliseconds = Int64(String(decoding: value, as: UTF8.self)) ?? .max
+        reconnectionTime = .milliseconds(min(milliseconds, 1_000_000_000_000))
+    }
+
+    private mutating func dispatch() -> ServerSentEvent? {
+        lastEventID = identifier
+        defer {
+            data = []
+            hasData = false
+            type = ""
+        }
+        guard hasData else { return nil }
+        return ServerSentEvent(
+            type: type.isEmpty ? "message" : type, data: String(decoding: data, as: UTF8.self), lastEventID: lastEventID
+        )
+    }
+}

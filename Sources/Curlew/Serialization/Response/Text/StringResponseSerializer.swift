@@ -1,0 +1,64 @@
+/// Reads the body as text.
+///
+/// A byte order mark decides the encoding. Without one it is the `charset` of Content-Type, and without that
+/// ``defaultEncoding``. It takes any media type, and an empty body is an empty string.
+public struct StringResponseSerializer: BodyResponseSerializer {
+    /// What becomes of bytes that are not valid in their encoding.
+    public struct InvalidBytes: Sendable, Hashable {
+        let repairs: Bool
+
+        /// They are ``ErrorCode/decodingFailed``.
+        public static let fail = InvalidBytes(repairs: false)
+        /// They become U+FFFD.
+        public static let replace = InvalidBytes(repairs: true)
+    }
+
+    public var acceptance = ResponseAcceptance(.any)
+    /// The encoding where nothing names one. UTF-8 by default.
+    public var defaultEncoding: CharacterEncoding
+    /// The encoding where one is named that is not known. nil, the default, makes that ``ErrorCode/decodingFailed``.
+    public var encodingIfUnknown: CharacterEncoding?
+    /// What becomes of bytes that are not valid.
+    public var invalidBytes: InvalidBytes
+
+    public init(
+        defaultEncoding: CharacterEncoding = .utf8, encodingIfUnknown: CharacterEncoding? = nil,
+        invalidBytes: InvalidBytes = .fail
+    ) {
+        self.defaultEncoding = defaultEncoding
+        self.encodingIfUnknown = encodingIfUnknown
+        self.invalidBytes = invalidBytes
+    }
+
+    public var format: String { "text" }
+
+    public func decode(_ response: CollectedResponse) throws -> String {
+        let encoding = try encoding(of: response)
+        guard let text = encoding.decode(response.body[...], repairs: invalidBytes.repairs) else {
+            throw CurlewError(.decodingFailed, "the bytes are not valid \(encoding)")
+        }
+        return text
+    }
+
+    /// The encoding of a response.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if it is one that is not known.
+    func encoding(of response: CollectedResponse) throws -> CharacterEncoding {
+        let name = response.mediaType?["charset"]
+        let named = name.flatMap { CharacterEncoding(name: $0) }
+        if let named, named.isFixedByItsName { return named }
+        if let marked = CharacterEncoding.marked(response.body) {
+            // The mark of UTF-16 followed by a NUL is the mark of UTF-32 too; a name settles it.
+            return marked == .utf32 && named == .utf16 ? .utf16 : marked
+        }
+        guard name != nil else { return defaultEncoding }
+        guard let encoding = named ?? encodingIfUnknown else {
+            throw CurlewError(.decodingFailed, "the charset of the response is not known")
+        }
+        return encoding
+    }
+}
+
+extension ResponseSerializer where Self == StringResponseSerializer {
+    /// The body as text.
+    public static var string: StringResponseSerializer { StringResponseSerializer() }
+}

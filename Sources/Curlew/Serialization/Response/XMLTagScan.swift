@@ -1,0 +1,68 @@
+/// Follows the tags of a text in XML as far as is needed to know how deep they are nested. It is no XML parser: the one that
+/// comes after it finds what is malformed.
+package struct XMLTagScan {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var depth = 0
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Checks a text in UTF-8.
+    /// - Parameters:
+    ///   - bytes: The text.
+    ///   - maximumDepth: How deep elements may be nested.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also for a document type with declarations of its own.
+    package static func check(_ bytes: [UInt8], maximumDepth: Int) throws {
+        var scan = XMLTagScan(bytes: bytes)
+        try scan.run(maximumDepth: maximumDepth)
+    }
+
+    private mutating func run(maximumDepth: Int) throws {
+        while let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) {
+            position = start + 1
+            if skips("!--", to: "-->") || skips("![CDATA[", to: "]]>") || skips("?", to: "?>") { continue }
+            let isDeclaration = next == UInt8(ascii: "!")
+            let isEnd = next == .slash
+            let isEmpty = try skipTag(isDeclaration: isDeclaration)
+            if isEnd { depth = max(0, depth - 1) }
+            if isDeclaration || isEnd || isEmpty { continue }
+            depth += 1
+            guard depth <= maximumDepth else {
+                throw Self.fault("elements are nested more than \(maximumDepth) deep")
+            }
+        }
+    }
+
+    private static func fault(_ message: String) -> CurlewError { CurlewError(.decodingFailed, message) }
+
+    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// Skips a section, if one begins here. One that does not end reaches to the end of the text.
+    private mutating func skips(_ opening: String, to closing: String) -> Bool {
+        guard bytes[position...].starts(with: opening.utf8) else { return false }
+        position += opening.utf8.count
+        let closing = Array(closing.utf8)
+        while position < bytes.count, !bytes[position...].starts(with: closing) { position += 1 }
+        position = min(position + closing.count, bytes.count)
+        return true
+    }
+
+    /// Skips to the end of a tag.
+    /// - Returns: Whether it is the tag of an empty element.
+    private mutating func skipTag(isDeclaration: Bool) throws -> Bool {
+        var quote: UInt8?
+        while let byte = next {
+            position += 1
+            if let open = quote {
+                if byte == open { quote = nil }
+            } else if byte == .quote || byte == UInt8(ascii: "'") {
+                quote = byte
+            } else if isDeclaration, byte == .openBracket {
+                throw Self.fault("the document has declarations of its own, and these are not allowed")
+            } else if byte == UInt8(ascii: ">") {
+                return bytes[position - 2] == .slash
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,133 @@
+internal import HTTPTypes
+
+extension EventSource {
+    /// Connects, and tells what happens.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private enum Phase {
+            case connecting
+            case open(ServerSentEventSequence.AsyncIterator)
+            case waiting(Duration)
+            case closed
+        }
+
+        private let source: EventSource
+        private var phase = Phase.connecting
+        private var lastEventID: String
+        private var reconnectionTime: Duration?
+        private var failures = 0
+
+        init(source: EventSource) {
+            self.source = source
+            lastEventID = source.lastEventID
+        }
+
+        /// What happens next; nil once the source is closed or the task is cancelled.
+        public mutating func next() async -> Event? {
+            while !Task.isCancelled {
+                switch phase {
+                case .closed: return nil
+                case .waiting(let delay):
+                    guard (try? await source.clock.sleep(for: delay)) != nil else { break }
+                    phase = .connecting
+                case .connecting:
+                    if let event = await connect() { return event }
+                case .open(let events):
+                    if let event = await read(events) { return event }
+                }
+                if Task.isCancelled { break }
+            }
+            phase = .closed
+            return nil
+        }
+
+        // MARK: Connecting
+
+        private mutating func connect() async -> Event? {
+            do {
+                let response = try await source.session.send(request())
+                try await check(response)
+                failures = 0
+                let events = response.body.serverSentEvents(limits: source.limits, lastEventID: lastEventID)
+                phase = .open(events.makeAsyncIterator())
+                return .open
+            } catch {
+                failures += 1
+                return fail(CurlewError(wrapping: error), isFinal: false)
+            }
+        }
+
+        private func request() -> Request {
+            var request = source.request
+            request.fields[EventSource.lastEventIDField] = lastEventID.isEmpty || !isSendable ? nil : lastEventID
+            return request
+        }
+
+        /// An identifier may hold control characters, which no field may.
+        private var isSendable: Bool { lastEventID.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == .tab } }
+
+        private func check(_ response: Response) async throws {
+            var acceptance = ResponseAcceptance(.types(.eventStream))
+            acceptance.statuses = .codes(200)
+            acceptance.errorBodyLimit = ByteCount(CurlewError.bodyPrefixLimit)
+            switch try await acceptance.judge(response) {
+            case .accepted: return
+            case .refused(let refusal): throw refusal.error()
+            case .acceptedEmpty:
+                throw CurlewError(.unacceptableContentType, "the response is no event stream")
+            }
+        }
+
+        // MARK: Reading
+
+        private mutating func read(_ current: ServerSentEventSequence.AsyncIterator) async -> Event? {
+            var events = current
+            do {
+                if let event = try await events.next() {
+                    phase = .open(events)
+                    return .message(event)
+                }
+                remember(events.parser)
+                return fail(CurlewError(.connectionLost, "the event stream ended"), isFinal: false)
+            } catch {
+                remember(events.parser)
+                let error = CurlewError(wrapping: error)
+                return fail(error, isFinal: error.code == .responseTooLarge)
+            }
+        }
+
+        private mutating func remember(_ parser: ServerSentEventParser) {
+            lastEventID = parser.lastEventID
+            reconnectionTime = parser.reconnectionTime ?? reconnectionTime
+        }
+
+        // MARK: Failing
+
+        private mutating func fail(_ error: CurlewError, isFinal: Bool) -> Event? {
+            if Task.isCancelled { return nil }
+            let isExhausted = source.reconnection.attempts.map { failures >= $0 } ?? false
+            if isFinal || isExhausted || EventSource.futile.contains(error.code) {
+                phase = .closed
+                return .error(error, isClosed: true)
+            }
+            phase = .waiting(source.reconnection.wait(base: reconnectionTime, failures: failures))
+            return .error(error, isClosed: false)
+        }
+    }
+
+    private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!
+
+    /// What another attempt would not change.
+    private static let futile: Set<ErrorCode> = [
+        .unacceptableStatus, .unacceptableContentType, .invalidURL, .unsupportedScheme, .invalidRequest, .unsupported,
+        .encodingFailed, .bodyNotReplayable, .bodyLengthMismatch, .bodyFailed, .untrustedCertificate,
+        .invalidTLSSetting,
+        .sessionInvalidated, .cancelled,
+    ]
+}
+
+extension CurlewError {
+    /// An error of whatever type, as one of ours.
+    init(wrapping error: any Error) {
+        self = error as? CurlewError ?? CurlewError(.connectionLost, "the exchange failed", underlying: error)
+    }
+}

@@ -1,0 +1,91 @@
+public import HTTPTypes
+
+/// A stream of server-sent events that connects again when it breaks off (WHATWG HTML §9.2).
+///
+/// Iterating connects; each iterator has a connection of its own, and dropping it, or cancelling the task that iterates,
+/// ends it. What happens is told in the order it happens:
+/// - ``Event/open``: a response with status 200 and `text/event-stream` has come;
+/// - ``Event/message(_:)``: an event;
+/// - ``Event/error(_:isClosed:)``: the stream ended or could not be had. Either it is connected again after a while, with
+///   the identifier of the last event in `Last-Event-ID`, or the source is closed and the sequence ends.
+///
+/// Connected again is what ended or broke off on the way. Another status, 204 among them, another media type, an event
+/// beyond its bound and a request that cannot be sent close the source.
+///
+/// ```swift
+/// for await event in try api.eventSource("prices") {
+///     if case .message(let message) = event { print(message.type, message.data) }
+/// }
+/// ```
+public struct EventSource: AsyncSequence, Sendable {
+    /// What happens to a source.
+    public enum Event: Sendable {
+        /// The stream is open.
+        case open
+        /// An event has come.
+        case message(ServerSentEvent)
+        /// The stream is not open any more, or could not be opened. If it is closed, nothing follows.
+        case error(CurlewError, isClosed: Bool)
+    }
+
+    public typealias Element = Event
+
+    let session: HTTPSession
+    let request: Request
+    /// When to connect again.
+    public var reconnection: ReconnectionPolicy
+    /// Bounds on lines and events.
+    public var limits: ServerSentEventLimits
+    /// What measures the waits.
+    public var clock: any Clock<Duration>
+
+    /// - Parameters:
+    ///   - session: What carries the requests.
+    ///   - request: The request. `Accept` and `Cache-Control` are added unless it has them. Its idle and total timeouts are
+    ///     off unless it sets them, as a stream may be silent for long.
+    ///   - reconnection: When to connect again.
+    ///   - limits: Bounds on lines and events.
+    ///   - lastEventID: The identifier to go on from.
+    ///   - clock: What measures the waits.
+    public init(
+        _ session: HTTPSession, _ request: Request, reconnection: ReconnectionPolicy = ReconnectionPolicy(),
+        limits: ServerSentEventLimits = ServerSentEventLimits(), lastEventID: String = "",
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.session = session
+        self.request = Self.prepared(request)
+        self.reconnection = reconnection
+        self.limits = limits
+        self.lastEventID = lastEventID
+        self.clock = clock
+    }
+
+    /// The identifier that the first request asks to go on from; none if it is empty.
+    public var lastEventID: String
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
+
+    private static func prepared(_ request: Request) -> Request {
+        var request = request
+        if request.fields[.accept] == nil { request.fields[.accept] = "text/event-stream" }
+        if request.fields[.cacheControl] == nil { request.fields[.cacheControl] = "no-store" }
+        request.options.idleTimeout = request.options.idleTimeout ?? .zero
+        request.options.totalTimeout = request.options.totalTimeout ?? .zero
+        return request
+    }
+}
+
+extension HTTPSession {
+    /// A stream of server-sent events that connects again when it breaks off.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a reference that cannot be resolved.
+    public func eventSource(
+        _ reference: String, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        reconnection: ReconnectionPolicy = ReconnectionPolicy(),
+        limits: ServerSentEventLimits = ServerSentEventLimits(), lastEventID: String = "",
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws -> EventSource {
+        let request = Request(.get, try resolve(reference), fields: fields, options: options)
+        return EventSource(
+            self, request, reconnection: reconnection, limits: limits, lastEventID: lastEventID, clock: clock)
+    }
+}

@@ -1,0 +1,50 @@
+internal import Curlew
+
+/// The text of an XML document in UTF-8, whatever encoding it came in.
+///
+/// libxml2 would read many more encodings, some of which hide tags from whoever looks at the bytes. So the text is decoded
+/// here, its XML declaration is taken off, and libxml2 sees nothing but UTF-8.
+enum XMLSource {
+    /// A byte order mark decides, then the charset of Content-Type (RFC 7303 §3), then the declaration.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``.
+    static func utf8(_ bytes: [UInt8], charset: String? = nil) throws -> [UInt8] {
+        let encoding = try encoding(of: bytes, charset: charset)
+        guard let text = encoding.decode(bytes[...], repairs: false) else {
+            throw CurlewError(.decodingFailed, "the bytes are not valid \(encoding)")
+        }
+        return withoutDeclaration(Array(text.utf8))
+    }
+
+    private static func encoding(of bytes: [UInt8], charset: String?) throws -> CharacterEncoding {
+        if let marked = CharacterEncoding.marked(bytes) { return marked }
+        if bytes.starts(with: [0, 0x3C]) { return .utf16BigEndian }
+        if bytes.starts(with: [0x3C, 0]) { return .utf16LittleEndian }
+        guard let name = charset ?? declaredEncoding(bytes) else { return .utf8 }
+        guard let encoding = CharacterEncoding(name: name) else {
+            throw CurlewError(.decodingFailed, "the encoding of the XML is not known")
+        }
+        return encoding
+    }
+
+    /// Where the XML declaration ends, if there is one.
+    private static func declarationEnd(_ bytes: [UInt8]) -> Int? {
+        guard bytes.starts(with: "<?xml".utf8), bytes.count > 5, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[5]) else {
+            return nil
+        }
+        return bytes.prefix(1024).firstIndex(of: UInt8(ascii: ">")).map { $0 + 1 }
+    }
+
+    private static func withoutDeclaration(_ bytes: [UInt8]) -> [UInt8] {
+        declarationEnd(bytes).map { Array(bytes[$0...]) } ?? bytes
+    }
+
+    /// What the declaration has as `encoding`.
+    private static func declaredEncoding(_ bytes: [UInt8]) -> String? {
+        guard let end = declarationEnd(bytes) else { return nil }
+        let text = String(decoding: bytes[..<end], as: UTF8.self)
+        guard let start = text.firstRange(of: "encoding") else { return nil }
+        let quotes: Set<Character> = ["\"", "'"]
+        let value = text[start.upperBound...].drop { !quotes.contains($0) }.dropFirst()
+        return value.isEmpty ? nil : String(value.prefix { !quotes.contains($0) })
+    }
+}

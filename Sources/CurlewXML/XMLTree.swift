@@ -1,0 +1,95 @@
+internal import Curlew
+
+/// An XML document as a tree of values.
+public struct XMLTree: Sendable, Hashable {
+    /// An element: its name, its attributes, and what stands in it.
+    public struct Element: Sendable, Hashable {
+        /// The name.
+        public var name: XMLName
+        /// The attributes by their names as written, without declarations of namespaces.
+        public var attributes: [String: String]
+        /// What stands in it, in order.
+        public var children: [Node]
+
+        public init(_ name: XMLName, attributes: [String: String] = [:], children: [Node] = []) {
+            self.name = name
+            self.attributes = attributes
+            self.children = children
+        }
+
+        /// The elements directly within.
+        public var elements: [Element] {
+            children.compactMap { if case .element(let element) = $0 { element } else { nil } }
+        }
+
+        /// All text within, at every level.
+        public var text: String {
+            children.reduce(into: "") { text, child in
+                switch child {
+                case .element(let element): text += element.text
+                case .text(let part): text += part
+                case .comment, .instruction: break
+                }
+            }
+        }
+
+        /// The first element directly within that has this local name.
+        public subscript(name: String) -> Element? { elements.first { $0.name.local == name } }
+
+        /// The elements directly within that have this local name.
+        public func all(_ name: String) -> [Element] { elements.filter { $0.name.local == name } }
+    }
+
+    /// What may stand in an element.
+    public enum Node: Sendable, Hashable {
+        /// An element.
+        case element(Element)
+        /// Text.
+        case text(String)
+        /// A comment.
+        case comment(String)
+        /// A processing instruction.
+        case instruction(target: String, data: String?)
+    }
+
+    /// The element that everything else stands in.
+    public var root: Element
+
+    public init(root: Element) { self.root = root }
+
+    /// Reads a document.
+    /// - Parameters:
+    ///   - bytes: The document in UTF-8, UTF-16, UTF-32, US-ASCII, ISO-8859-1 or windows-1252.
+    ///   - options: How to read it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``.
+    public init(parsing bytes: [UInt8], options: XMLReadingOptions = XMLReadingOptions()) throws {
+        self = try XMLTreeBuilder.tree(XMLSource.utf8(bytes), options: options)
+    }
+}
+
+/// Puts events together to a tree.
+enum XMLTreeBuilder {
+    static func tree(_ utf8: [UInt8], options: XMLReadingOptions) throws -> XMLTree {
+        var open: [XMLTree.Element] = []
+        var root: XMLTree.Element?
+        try XMLEventReader.read(utf8, options: options) { event in
+            switch event {
+            case .start(let name, let attributes): open.append(XMLTree.Element(name, attributes: attributes))
+            case .end:
+                guard let element = open.popLast() else { return }
+                if open.isEmpty { root = element } else { add(.element(element), to: &open) }
+            case .text(let text): add(.text(text), to: &open)
+            case .comment(let comment): add(.comment(comment), to: &open)
+            case .instruction(let target, let data): add(.instruction(target: target, data: data), to: &open)
+            }
+        }
+        guard let root else { throw CurlewError(.decodingFailed, "the XML has no element") }
+        return XMLTree(root: root)
+    }
+
+    /// What stands outside the root is left out.
+    private static func add(_ node: XMLTree.Node, to open: inout [XMLTree.Element]) {
+        guard !open.isEmpty else { return }
+        open[open.count - 1].children.append(node)
+    }
+}

@@ -1,0 +1,33 @@
+public import Curlew
+
+/// Reads XML into a tree (F48).
+///
+/// It takes `application/xml`, `text/xml` and every type with the suffix `+xml`, and asks for them in Accept. An empty body
+/// is ``ErrorCode/emptyBody``.
+public struct XMLTreeResponseSerializer: BodyResponseSerializer {
+    public var acceptance = ResponseAcceptance(.types(.xml, .textXML))
+    /// How the document is read.
+    public var options: XMLReadingOptions
+
+    public init(options: XMLReadingOptions = XMLReadingOptions()) { self.options = options }
+
+    public var acceptField: String? { "application/xml, text/xml" }
+    public var format: String { "XML" }
+
+    public func decode(_ response: CollectedResponse) throws -> XMLTree {
+        try XMLTreeBuilder.tree(response.xml(), options: options)
+    }
+}
+
+extension ResponseSerializer where Self == XMLTreeResponseSerializer {
+    /// The body as a tree of XML.
+    public static var xmlTree: XMLTreeResponseSerializer { XMLTreeResponseSerializer() }
+}
+
+extension CollectedResponse {
+    /// The body as XML in UTF-8.
+    func xml() throws -> [UInt8] {
+        guard !body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and XML needs one") }
+        return try XMLSource.utf8(body, charset: mediaType?["charset"])
+    }
+}

@@ -1,0 +1,92 @@
+import Curlew
+import HTTPTypes
+import Testing
+
+@Suite("Several serializers")
+struct CompoundTests {
+    enum Answer: Sendable, Equatable {
+        case numbers([Int])
+        case names([String])
+        case text(String)
+    }
+
+    private let json = CompoundResponseSerializer<Answer>([
+        JSONResponseSerializer<[Int]>().map { .numbers($0) },
+        JSONResponseSerializer<[String]>().map { .names($0) },
+    ])
+
+    private var withText: CompoundResponseSerializer<Answer> {
+        var text = StringResponseSerializer()
+        text.acceptance.contentTypes = .types(.plainText)
+        return CompoundResponseSerializer(json.serializers + [text.map { .text($0) }])
+    }
+
+    @Test("the first that makes a value wins")
+    func first() async throws {
+        #expect(try await withText.serialize(stubResponse("[1]")) == .numbers([1]))
+        #expect(try await withText.serialize(stubResponse("[\"a\"]")) == .names(["a"]))
+        #expect(try await withText.serialize(stubResponse(type: "text/plain", "[1]")) == .text("[1]"))
+        #expect(json.acceptField == "application/json, */*;q=0.1")
+    }
+
+    @Test("if none does, the error has the reasons of all")
+    func none() async throws {
+        let error = await curlewError { _ = try await withText.serialize(stubResponse("{}")) }
+        #expect(error?.code == .decodingFailed)
+        #expect(error?.causes.map(\.code) == [.decodingFailed, .decodingFailed, .unacceptableContentType])
+        #expect(error?.body == Array("{}".utf8))
+        #expect(error?.response?.status == .ok)
+        let other = await curlewError { _ = try await withText.serialize(stubResponse(type: "image/png", "png")) }
+        #expect(other?.code == .unacceptableContentType)
+        #expect(other?.acceptableContent?.accepts(.plainText) == true)
+        #expect(other?.acceptableContent?.accepts(.json) == true)
+        let empty = await curlewError { _ = try await json.serialize(stubResponse("")) }
+        #expect(empty?.code == .emptyBody)
+        #expect(
+            await curlewError {
+                _ = try await CompoundResponseSerializer<Int>([]).serialize(stubResponse("1"))
+            }?.causes.count == 0)
+    }
+
+    @Test("a status that is not taken stays on top, with the body that could be read")
+    func status() async throws {
+        let error = await curlewError {
+            _ = try await withText.serialize(stubResponse(.badGateway, type: "text/plain", "no"))
+        }
+        #expect(error?.code == .unacceptableStatus)
+        #expect(error?.causes.count == 3)
+        #expect(error?.failure(as: String.self) == "no")
+        let html = await curlewError {
+            _ = try await json.serialize(stubResponse(.badGateway, type: "text/html", "<p>"))
+        }
+        #expect(html?.code == .unacceptableStatus)
+        #expect((html?.underlying as? CurlewError)?.code == .unacceptableContentType)
+        var large = try stubResponse(.badGateway, type: "text/plain", "")
+        large.body = chunkedBody(Array(repeating: [UInt8](repeating: 0x61, count: 1 << 19), count: 4))
+        let cut = await curlewError { _ = try await withText.serialize(large) }
+        #expect(cut?.code == .unacceptableStatus)
+        #expect(cut?.bodyPrefix.count == CurlewError.bodyPrefixLimit)
+    }
+
+    @Test("each serializer has statuses of its own")
+    func statuses() async throws {
+        var missing = StringResponseSerializer()
+        missing.acceptance.statuses = .codes(404)
+        let compound = CompoundResponseSerializer<Answer>(json.serializers + [missing.map { .text($0) }])
+        #expect(try await compound.serialize(stubResponse(.notFound, type: "text/plain", "gone")) == .text("gone"))
+        #expect(try await compound.serialize(stubResponse("[1]")) == .numbers([1]))
+    }
+
+    @Test("what a transformation throws is a failure to decode")
+    func mapping() async throws {
+        struct Odd: Error {}
+        let serializer = JSONResponseSerializer<Int>(options: .anyValue).map { number in
+            if number % 2 == 1 { throw Odd() }
+            return number / 2
+        }
+        #expect(try await serializer.serialize(stubResponse("4")) == 2)
+        let error = await curlewError { _ = try await serializer.serialize(stubResponse("3")) }
+        #expect(error?.code == .decodingFailed)
+        #expect(error?.underlying is Odd)
+    }
+}

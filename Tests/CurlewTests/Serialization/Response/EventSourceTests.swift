@@ -1,0 +1,212 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("An event source", .noLeaks, .timeLimit(.minutes(1)))
+struct EventSourceTests {
+    private static let lastEventID = HTTPField.Name("Last-Event-ID")!
+
+    /// An event in a word.
+    private func word(_ event: EventSource.Event?) -> String {
+        switch event {
+        case .open: "open"
+        case .message(let message): "\(message.type) \(message.data) \(message.lastEventID)"
+        case .error(let error, let isClosed): "\(isClosed ? "closed" : "error") \(error.code)"
+        case nil: "end"
+        }
+    }
+
+    private func stream(_ text: String) -> MockResponse {
+        MockResponse(fields: [.contentType: "text/event-stream; charset=utf-8"], body: .string(text))
+    }
+
+    private func source(
+        _ server: MockServer, clock: TestClock = TestClock(), lastEventID: String = ""
+    ) throws -> EventSource {
+        try makeSession().eventSource(
+            server.url(), reconnection: ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)),
+            lastEventID: lastEventID, clock: clock)
+    }
+
+    /// What happens to a source, in words, as another task iterates it.
+    private func follow(_ source: EventSource) -> (words: AsyncStream<String>, task: Task<Void, Never>) {
+        let (words, report) = AsyncStream.makeStream(of: String.self)
+        let task = Task {
+            for await event in source { report.yield(word(event)) }
+            report.finish()
+        }
+        return (words, task)
+    }
+
+    @Test("it goes on where it broke off, after the time that the server gave")
+    func reconnection() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(
+            stream("retry: 1234\nid: 7\nevent: add\ndata: a\n\ndata: b"), stream("data: c\n\n"),
+            MockResponse(status: .noContent))
+        let clock = TestClock()
+        let (words, task) = follow(try source(server, clock: clock))
+        #expect(try await clock.advanceToNextSleeper() == .milliseconds(1234))
+        #expect(try await clock.advanceToNextSleeper() == .milliseconds(1234))
+        await task.value
+        var seen: [String] = []
+        for await word in words { seen.append(word) }
+        #expect(
+            seen == [
+                "open", "add a 7", "error connection-lost", "open", "message c 7", "error connection-lost",
+                "closed unacceptable-status",
+            ])
+        var identifiers: [String?] = []
+        for _ in 0..<3 { identifiers.append(await server.takeRequest()?.fields[Self.lastEventID]) }
+        #expect(identifiers == [nil, "7", "7"])
+        await server.shutdown()
+    }
+
+    @Test("the request asks for events, without a cache and from where it is told")
+    func request() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(MockResponse(status: .noContent))
+        for await event in try source(server, lastEventID: "é1") {
+            if case .error(_, let isClosed) = event { #expect(isClosed) }
+        }
+        let request = await server.takeRequest()
+        #expect(request?.fields[.accept] == "text/event-stream")
+        #expect(request?.fields[.cacheControl] == "no-store")
+        #expect(request?.fields[Self.lastEventID] == "é1")
+        await server.shutdown()
+    }
+
+    @Test(
+        "another status or type closes it at once",
+        arguments: [
+            (MockResponse(status: .noContent), "closed unacceptable-status"),
+            (MockResponse(status: .internalServerError, body: "x"), "closed unacceptable-status"),
+            (
+                MockResponse(status: .created, fields: [.contentType: "text/event-stream"], body: "data: a\n\n"),
+                "closed unacceptable-status"
+            ),
+            (MockResponse(fields: [.contentType: "text/html"], body: "<p>"), "closed unacceptable-content-type"),
+            (
+                MockResponse(fields: [.contentType: "text/event-stream-2"], body: "x"),
+                "closed unacceptable-content-type"
+            ),
+            (MockResponse(body: "data: a\n\n"), "closed unacceptable-content-type"),
+            (MockResponse(fields: [.contentType: "text/plain"]), "closed unacceptable-content-type"),
+        ] as [(MockResponse, String)])
+    func refused(_ response: MockResponse, expected: String) async throws {
+        let server = try await MockServer.start { _ in response }
+        var words: [String] = []
+        for await event in try source(server) { words.append(word(event)) }
+        #expect(words == [expected])
+        await server.shutdown()
+    }
+
+    @Test("the wait doubles while connecting fails, up to its bound, and begins anew once a stream was open")
+    func backoff() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            if connection.index == 5 {
+                try await connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: a\n\n")
+            }
+        }
+        let clock = TestClock()
+        let session = try makeSession()
+        let source = try session.eventSource(
+            server.url(), reconnection: ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)), clock: clock
+        )
+        let (words, task) = follow(source)
+        var delays: [Duration] = []
+        for _ in 0..<7 { delays.append(try await clock.advanceToNextSleeper()) }
+        #expect(delays == [3, 6, 12, 20, 20, 3, 3].map { .seconds($0) })
+        task.cancel()
+        await task.value
+        var seen: [String] = []
+        for await word in words { seen.append(word) }
+        #expect(
+            Array(seen.prefix(8))
+                == Array(repeating: "error connection-lost", count: 5) + [
+                    "open", "message a ", "error connection-lost",
+                ])
+        await session.shutdown(deadline: .zero)
+        await server.shutdown()
+    }
+
+    @Test("it gives up after as many attempts as allowed")
+    func attempts() async throws {
+        let unused = try await MockServer.start()
+        let url = unused.url()
+        await unused.shutdown()
+        let clock = TestClock()
+        let source = try makeSession().eventSource(url, reconnection: ReconnectionPolicy(attempts: 2), clock: clock)
+        let task = Task {
+            var words: [String] = []
+            for await event in source { words.append(word(event)) }
+            return words
+        }
+        try await clock.advanceToNextSleeper()
+        #expect(await task.value == ["error connection-refused", "closed connection-refused"])
+    }
+
+    @Test("an endless line closes it")
+    func endlessLine() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(
+                fields: [.contentType: "text/event-stream"],
+                body: .stream { writer in
+                    while true { try await writer.write(String(repeating: "x", count: 1000)) }
+                })
+        }
+        var source = try source(server)
+        source.limits.line = 10_000
+        var words: [String] = []
+        for await event in source { words.append(word(event)) }
+        #expect(words == ["open", "closed response-too-large"])
+        await server.shutdown()
+    }
+
+    @Test("an identifier that no field can hold is not sent")
+    func unsendable() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(stream("id: a\u{1}b\ndata: a\n\n"), MockResponse(status: .noContent))
+        let clock = TestClock()
+        let source = try source(server, clock: clock)
+        let task = Task { for await _ in source {} }
+        try await clock.advanceToNextSleeper()
+        await task.value
+        _ = await server.takeRequest()
+        #expect(await server.takeRequest()?.fields[Self.lastEventID] == nil)
+        await server.shutdown()
+    }
+
+    @Test("cancelling ends it: while it connects, while it is open, and while it waits")
+    func cancellation() async throws {
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { request in
+            start.yield()
+            if request.path == "/stalled" { try await Task.sleep(for: .seconds(3600)) }
+            return MockResponse(
+                fields: [.contentType: "text/event-stream"],
+                body: .stream { writer in
+                    try await writer.write("data: a\n\n")
+                    if request.path == "/open" { try await Task.sleep(for: .seconds(3600)) }
+                })
+        }
+        let session = try makeSession(baseURL: server.url())
+        for path in ["stalled", "open", "waiting"] {
+            let clock = TestClock()
+            let (words, task) = follow(try session.eventSource(path, clock: clock))
+            for await _ in started { break }
+            switch path {
+            case "open": for await word in words where word == "message a " { break }
+            case "waiting": try await clock.waitForSleepers()
+            default: break
+            }
+            task.cancel()
+            await task.value
+        }
+        await session.shutdown()
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,192 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("JSON responses", .timeLimit(.minutes(1)))
+struct JSONResponseTests {
+    struct Reading: Codable, Sendable, Equatable {
+        var stationName: String
+        var takenAt: Date
+    }
+
+    @Test("the decoder can be set up, and every call has its own")
+    func configuration() async throws {
+        let serializer = JSONResponseSerializer<Reading> { decoder in
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            decoder.dateDecodingStrategy = .secondsSince1970
+        }
+        let text = #"{"station_name": "Wangerooge", "taken_at": 86400}"#
+        let expected = Reading(stationName: "Wangerooge", takenAt: Date(timeIntervalSince1970: 86400))
+        try await withThrowingTaskGroup(of: Reading.self) { group in
+            for _ in 0..<20 { group.addTask { try await serializer.serialize(stubResponse(text)) } }
+            for try await reading in group { #expect(reading == expected) }
+        }
+    }
+
+    @Test("a tree is read if that is what is asked for")
+    func tree() async throws {
+        let value = try await JSONResponseSerializer<JSONValue>().serialize(stubResponse(#"{"a": [1]}"#))
+        #expect(value == ["a": [1]])
+    }
+
+    @Test(
+        "the text is checked before Foundation sees it: strictness, depth, encoding, duplicates",
+        arguments: [
+            #"{"a": 1,}"#, #"{"a": 01}"#, #"{"a": 1} x"#, #"{"a": "\ud800"}"#, #"{"a": 1e400}"#, #"{"a": 1"#, "3",
+        ])
+    func strict(_ text: String) async throws {
+        let error = await curlewError {
+            _ = try await JSONResponseSerializer<[String: Double]>().serialize(stubResponse(text))
+        }
+        #expect(error?.code == .decodingFailed)
+        #expect(error?.body == Array(text.utf8))
+        #expect(error?.underlying != nil)
+    }
+
+    @Test("100,000 levels are an error for models too")
+    func depth() async throws {
+        struct Nested: Decodable, Sendable {
+            init(from decoder: any Decoder) throws {
+                var container = try decoder.unkeyedContainer()
+                while !container.isAtEnd { _ = try container.decode(Nested.self) }
+            }
+        }
+        let text = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+        let error = await curlewError { _ = try await JSONResponseSerializer<Nested>().serialize(stubResponse(text)) }
+        #expect((error?.underlying as? CurlewError)?.message.contains("nested more than 512") == true)
+    }
+
+    @Test("invalid UTF-8 is an error, UTF-16 is read")
+    func encodings() async throws {
+        let serializer = JSONResponseSerializer<[String: String]>()
+        let invalid = Array("{\"a\": \"".utf8) + [0xFF] + Array("\"}".utf8)
+        #expect(
+            await curlewError { _ = try await serializer.serialize(stubResponse(bytes: invalid)) }?.code
+                == .decodingFailed)
+        let wide = #"{"a": "é"}"#.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
+        #expect(try await serializer.serialize(stubResponse(bytes: wide)) == ["a": "é"])
+    }
+
+    @Test("the rule for duplicates holds for models as it does for trees")
+    func duplicates() async throws {
+        let text = #"{"a": 1, "a": 2}"#
+        var serializer = JSONResponseSerializer<[String: Int]>()
+        #expect(try await serializer.serialize(stubResponse(text)) == ["a": 1])
+        serializer.options.duplicateKeys = .lastWins
+        #expect(try await serializer.serialize(stubResponse(text)) == ["a": 2])
+        serializer.options.duplicateKeys = .fail
+        #expect(await curlewError { _ = try await serializer.serialize(stubResponse(text)) }?.code == .decodingFailed)
+    }
+
+    @Test("nulls are taken out before a model is decoded")
+    func nulls() async throws {
+        var serializer = JSONResponseSerializer<[String: [Int]]>()
+        let text = #"{"a": [1, null, 2], "b": null}"#
+        #expect(await curlewError { _ = try await serializer.serialize(stubResponse(text)) }?.code == .decodingFailed)
+        serializer.options.removesKeysWithNullValues = true
+        #expect(try await serializer.serialize(stubResponse(text)) == ["a": [1, 2]])
+    }
+
+    @Test("an empty body, or one of spaces, is nil, no content, or an error of its own", arguments: ["", " ", "\r\n"])
+    func empty(_ text: String) async throws {
+        #expect(try await JSONResponseSerializer<[Int]?>().serialize(stubResponse(.noContent, text)) == nil)
+        #expect(try await JSONResponseSerializer<NoContent>().serialize(stubResponse(text)) == NoContent())
+        let error = await curlewError { _ = try await JSONResponseSerializer<[Int]>().serialize(stubResponse(text)) }
+        #expect(error?.code == .emptyBody)
+        #expect(error?.response?.status == .ok)
+        var strict = JSONResponseSerializer<[Int]?>()
+        strict.emptyBodyStatuses = .withoutContent
+        #expect(try await strict.serialize(stubResponse(.resetContent, text)) == nil)
+        #expect(await curlewError { _ = try await strict.serialize(stubResponse(text)) }?.code == .emptyBody)
+        #expect(try await strict.serialize(stubResponse("[1]")) == [1])
+    }
+
+    @Test("a body beyond the bound is an error, the call's or the session's")
+    func limit() async throws {
+        var serializer = JSONResponseSerializer<[Int]>()
+        serializer.acceptance.bodyLimit = 10
+        let error = await curlewError { _ = try await serializer.serialize(stubResponse("[1,2,3,4,5,6]")) }
+        #expect(error?.code == .responseTooLarge)
+        #expect(error?.response?.status == .ok)
+        let server = try await MockServer.start { _ in
+            MockResponse(fields: [.contentType: "application/json"], body: "[1,2,3,4,5,6]")
+        }
+        let session = try makeSession { $0.limits.collectedBody = 12 }
+        let url = server.url()
+        #expect(await curlewError { _ = try await session.get(url, as: [Int].self) }?.code == .responseTooLarge)
+        serializer.acceptance.bodyLimit = 100
+        #expect(try await session.get(url, serializer: serializer).count == 6)
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a serializer asks for its type in Accept unless the call says something else", .noLeaks)
+    func accept() async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(
+                fields: [.contentType: "application/json"], body: "{\"accept\": \"\(request.fields[.accept] ?? "-")\"}")
+        }
+        let session = try makeSession(baseURL: server.url())
+        let serializer = JSONResponseSerializer<[String: String]>()
+        #expect(try await session.get("", serializer: serializer) == ["accept": "application/json"])
+        #expect(try await session.get("", fields: [.accept: "a/b"], serializer: serializer) == ["accept": "a/b"])
+        let text = try await session.post("", body: .string("x"), serializer: .string)
+        #expect(text == "{\"accept\": \"*/*\"}")
+        #expect(try await session.put("", body: .string("x"), serializer: .data) == Array(text.utf8))
+        #expect(try await session.patch("", body: .string("x"), serializer: .json(JSONValue.self)) != nil)
+        #expect(try await session.delete("", serializer: .json(NoContent?.self)) == NoContent())
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    /// Says on decoding whether it happened on a loop.
+    struct Place: Decodable, Sendable {
+        @TaskLocal static var loop: EventLoop?
+
+        var isOnLoop: Bool
+
+        init(from decoder: any Decoder) throws {
+            isOnLoop = Self.loop?.isIsolatingCurrentContext() == true
+        }
+    }
+
+    @Test("a large body is not decoded on the loop, even for a caller who runs there", .noLeaks)
+    func offLoop() async throws {
+        let server = try await MockServer.start { request in
+            let size = request.path == "/large" ? 100_000 : 10
+            let text = "{\"padding\": \"\(String(repeating: "x", count: size))\"}"
+            return MockResponse(fields: [.contentType: "application/json"], body: .string(text))
+        }
+        let session = try makeSession(baseURL: server.url())
+        let loop = try #require(session.session?.eventLoop)
+        let places = try await Place.$loop.withValue(loop) {
+            try await withTaskExecutorPreference(loop) {
+                let small = try await session.get("small", as: Place.self)
+                let large = try await session.get("large", as: Place.self)
+                return [small.isOnLoop, large.isOnLoop]
+            }
+        }
+        #expect(places == [true, false])
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("the verbs keep the body of an error and what it says")
+    func verbs() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(
+                status: .unprocessableContent, fields: [.contentType: "application/problem+json"],
+                body: #"{"title": "no"}"#)
+        }
+        let session = try makeSession(baseURL: server.url())
+        let error = await curlewError { _ = try await session.post("users", json: ["a": 1], as: [Int].self) }
+        #expect(error?.code == .unacceptableStatus)
+        #expect(error?.method == .post)
+        #expect(error?.failure(as: [String: String].self) == ["title": "no"])
+        await session.shutdown()
+        await server.shutdown()
+    }
+}

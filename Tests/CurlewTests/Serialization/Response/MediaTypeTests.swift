@@ -1,0 +1,95 @@
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("A media type")
+struct MediaTypeTests {
+    @Test("type, subtype and parameters are read, quoted ones too")
+    func reading() throws {
+        let type = try #require(
+            MediaType("  Application/Problem+JSON ;Charset=\"utf\\-8\" ; ; profile=a/b;q=0.5;charset=second "))
+        #expect(type.essence == "application/problem+json")
+        #expect(type.suffix == "json")
+        #expect(type["CHARSET"] == "utf-8")
+        #expect(type["profile"] == "a/b")
+        #expect(type.parameters.map(\.name) == ["charset", "profile", "q"])
+        #expect(type["missing"] == nil)
+    }
+
+    @Test(
+        "junk is no media type",
+        arguments: [
+            "", "text", "text/", "/plain", "text plain", "text /plain", "te xt/plain", "text/plain extra", ";", "/",
+        ])
+    func junk(_ text: String) { #expect(MediaType(text) == nil) }
+
+    @Test(
+        "a broken parameter is passed over, the type counts",
+        arguments: [
+            ("text/html;charset", nil), ("text/html;charset=", nil), ("text/html;=utf-8", nil),
+            ("text/html;charset =utf-8", nil), ("text/html;charset=\"utf-8", "utf-8"), ("text/html;;;charset=a", "a"),
+            ("text/html;charset=\"\"", ""), ("text/html;charset=\u{1}", nil), ("text/html;x=\"a;charset=b\"", nil),
+            ("text/html;charset=utf-8;", "utf-8"),
+        ] as [(String, String?)])
+    func brokenParameter(_ text: String, charset: String?) throws {
+        let type = try #require(MediaType(text))
+        #expect(type.essence == "text/html")
+        #expect(type["charset"] == charset)
+    }
+
+    @Test("what is written can be read again, whatever the parameter")
+    func writing() {
+        for value in ["plain", "", "two words", "a\"b\\c", "a;b,c"] {
+            let type = MediaType("text", "plain", parameters: [.init("X", value)])
+            #expect(MediaType(type.description) == type)
+        }
+        #expect(MediaType("TEXT/PLAIN;a=b")?.description == "text/plain; a=b")
+    }
+
+    @Test("any bytes at all can be given")
+    func anyBytes() {
+        var generator = SeededGenerator(state: 1)
+        let alphabet = Array("ab/;=\"\\ ,+*\t\u{0}\u{7F}é".utf8)
+        for _ in 0..<5000 {
+            let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+                alphabet.randomElement(using: &generator) ?? 0
+            }
+            if let type = MediaTypeParser.mediaType(in: bytes) { #expect(MediaType(type.description) == type) }
+            #expect(MediaTypeParser.parts(of: bytes).map(\.count).reduce(0, +) <= bytes.count)
+        }
+    }
+
+    @Test("no more than 32 parameters are kept")
+    func parameters() {
+        let text = "a/b" + (0..<1000).map { ";p\($0)=1" }.joined()
+        #expect(MediaType(text)?.parameters.count == MediaType.parameterLimit)
+    }
+
+    @Test("of several Content-Types the last that can be read counts")
+    func several() {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .contentType, value: "text/html"))
+        fields.append(HTTPField(name: .contentType, value: "application/json;a=\"x,y\", nonsense"))
+        #expect(MediaType(contentTypeOf: fields)?.essence == "application/json")
+        #expect(MediaType(contentTypeOf: [.contentType: "*/*"]) == nil)
+        #expect(MediaType(contentTypeOf: [:]) == nil)
+    }
+
+    @Test(
+        "ranges take in types, suffixes and parameters",
+        arguments: [
+            ("application/json", "application/json", true), ("application/json", "*/*", true),
+            ("image/png", "image/*", true), ("image/png", "text/*", false), ("a/b", "*/b", false),
+            ("application/problem+json", "application/json", true),
+            ("application/json", "application/problem+json", false),
+            ("image/svg+xml", "application/xml", true), ("application/x+json", "application/vnd.x+json", false),
+            ("text/html; charset=UTF-8", "text/html;charset=utf-8", true),
+            ("text/html", "text/html;charset=utf-8", false),
+            ("text/html", "text/html;q=0.1", true), ("text/jsonp", "text/json", false),
+            ("a/json+", "application/json", false),
+        ])
+    func matching(_ type: String, _ range: String, isMatch: Bool) throws {
+        #expect(try #require(MediaType(type)).matches(#require(MediaType(range))) == isMatch)
+    }
+}

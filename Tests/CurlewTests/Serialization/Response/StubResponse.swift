@@ -1,0 +1,59 @@
+import Curlew
+import Foundation
+import HTTPTypes
+import Testing
+
+/// A response that no network carried.
+func stubResponse(
+    _ status: HTTPResponse.Status, type: String? = "application/json", _ body: String
+) throws -> Response {
+    try stubResponse(status, type: type, bytes: Array(body.utf8))
+}
+
+func stubResponse(type: String? = "application/json", _ body: String) throws -> Response {
+    try stubResponse(.ok, type: type, body)
+}
+
+func stubResponse(
+    _ status: HTTPResponse.Status = .ok, type: String? = "application/json", bytes: [UInt8]
+) throws -> Response {
+    var fields = HTTPFields()
+    fields[.contentType] = type
+    return Response(status, fields: fields, body: .bytes(bytes), uri: try URI("http://stub.test/path"))
+}
+
+/// A body that comes in these chunks.
+func chunkedBody(_ chunks: [[UInt8]], then error: (any Error)? = nil) -> ResponseBody {
+    .stream(
+        AsyncThrowingStream { continuation in
+            for chunk in chunks { continuation.yield(chunk) }
+            continuation.finish(throwing: error)
+        })
+}
+
+/// The bytes cut into pieces of `size`.
+func pieces(of bytes: [UInt8], size: Int) -> [[UInt8]] {
+    stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
+}
+
+/// A generator of the same numbers each time (splitmix64).
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+/// What `body` returns on a thread of its own with a stack of so many bytes.
+func onThread<Value: Sendable>(stackSize: Int, _ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        let thread = Thread { continuation.resume(returning: body()) }
+        thread.stackSize = stackSize
+        thread.start()
+    }
+}

@@ -1,0 +1,146 @@
+import Curlew
+import CurlewXML
+import Foundation
+import FoundationXML
+import HTTPTypes
+import Testing
+
+@Suite("XML", .timeLimit(.minutes(1)))
+struct XMLTests {
+    private func response(_ text: String, type: String = "application/xml") throws -> Response {
+        Response(
+            .ok, fields: [.contentType: type], body: .bytes(Array(text.utf8)), uri: try URI("http://stub.test/"))
+    }
+
+    /// The error that reading `text` as a tree ends in.
+    private func fault(_ text: String) async throws -> CurlewError? {
+        do {
+            _ = try await XMLTreeResponseSerializer().serialize(response(text))
+            return nil
+        } catch let error as CurlewError {
+            return error
+        }
+    }
+
+    private func message(_ error: CurlewError?) -> String { (error?.underlying as? CurlewError)?.message ?? "" }
+
+    @Test("a document becomes a tree with namespaces, text, CDATA and attributes")
+    func tree() async throws {
+        let text = """
+            <?xml version="1.0"?><!-- outside --><l:birds xmlns:l="urn:list"><bird id="7">Numenius &amp; <![CDATA[<co>]]>\
+            </bird><bird id="8"/><?sort up?></l:birds>
+            """
+        let tree = try await XMLTreeResponseSerializer().serialize(response(text))
+        #expect(tree.root.name == XMLName("birds", namespace: "urn:list", qualified: "l:birds"))
+        #expect(tree.root.all("bird").map { $0.attributes["id"] } == ["7", "8"])
+        #expect(tree.root["bird"]?.text == "Numenius & <co>")
+        #expect(tree.root.children.last == .instruction(target: "sort", data: "up"))
+        let found = try tree.makeDocument().nodes(forXPath: "//bird[@id='7']")
+        #expect(found.map(\.stringValue) == ["Numenius & <co>"])
+    }
+
+    @Test("a model is decoded by XMLCoder")
+    func model() async throws {
+        struct Birds: Decodable, Sendable, Equatable {
+            struct Bird: Decodable, Sendable, Equatable { var name: String }
+
+            var bird: [Bird]
+        }
+        let text = "<birds><bird><name>Numenius</name></bird><bird><name>Tringa</name></bird></birds>"
+        let birds = try await XMLResponseSerializer<Birds>().serialize(response(text, type: "application/atom+xml"))
+        #expect(birds == Birds(bird: [.init(name: "Numenius"), .init(name: "Tringa")]))
+    }
+
+    @Test("events come in the order of the document, up to where it goes wrong")
+    func events() async throws {
+        var seen: [XMLEvent] = []
+        let body = ResponseBody.bytes(Array("<a>x<b k=\"v\"/>y</a>".utf8))
+        for try await event in body.xmlEvents() { seen.append(event) }
+        let a = XMLName("a")
+        let b = XMLName("b")
+        #expect(
+            seen == [
+                .start(a, attributes: [:]), .text("x"), .start(b, attributes: ["k": "v"]), .end(b), .text("y"), .end(a),
+            ])
+        var iterator = ResponseBody.bytes(Array("<a>x<b>".utf8)).xmlEvents().makeAsyncIterator()
+        #expect(try await iterator.next() == .start(a, attributes: [:]))
+        #expect(try await iterator.next() == .text("x"))
+        #expect(try await iterator.next() == .start(b, attributes: [:]))
+        await #expect(throws: CurlewError.self) { try await iterator.next() }
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test(
+        "what is not well-formed is an error",
+        arguments: ["<a>", "<a></b>", "<a><b></a>", "text", "<a/><b/>", "<a k=1/>", "<a>&nope;</a>", "<", "<!--"])
+    func malformed(_ text: String) async throws {
+        let error = try await fault(text)
+        #expect(error?.code == .decodingFailed)
+        #expect(error?.bodyPrefix == Array(text.utf8))
+    }
+
+    @Test("an empty body is a case of its own, another type is refused")
+    func wrong() async throws {
+        #expect(try await fault("")?.code == .emptyBody)
+        await #expect(throws: CurlewError.self) {
+            try await XMLTreeResponseSerializer().serialize(response("<html/>", type: "text/html"))
+        }
+    }
+
+    /// Entities that each stand for ten of the one before.
+    private var laughs: String {
+        let entities = (1...12).map { level in
+            "<!ENTITY l\(level) \"\(String(repeating: "&l\(level - 1);", count: 10))\">"
+        }
+        return "<!DOCTYPE a [<!ENTITY l0 \"lol\">\(entities.joined())]>"
+    }
+
+    @Test("entities that grow are refused with their declarations")
+    func entities() async throws {
+        let large = String(repeating: "x", count: 100_000)
+        let references = String(repeating: "&e;", count: 10_000)
+        let quadratic = "<!DOCTYPE a [<!ENTITY e \"\(large)\">]><a>\(references)</a>"
+        for text in [laughs + "<a>&l12;</a>", laughs + "<a k=\"&l12;\"/>", quadratic, "<!DOCTYPE a [ ]><a/>"] {
+            #expect(message(try await fault(text)).contains("declarations"))
+        }
+        #expect(try await fault("<!DOCTYPE a SYSTEM \"[y]\"><a>&amp;&#65;</a>") == nil)
+    }
+
+    @Test("an external entity or document type is not fetched")
+    func external() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID().uuidString).txt")
+        try Data("<!ENTITY e \"secret\">".utf8).write(to: path)
+        defer { try? FileManager.default.removeItem(at: path) }
+        let texts = [
+            "<!DOCTYPE a [<!ENTITY e SYSTEM \"\(path.absoluteString)\">]><a>&e;</a>",
+            "<!DOCTYPE a SYSTEM \"\(path.absoluteString)\"><a>&e;</a>",
+            "<!DOCTYPE a [<!ENTITY % p SYSTEM \"\(path.absoluteString)\"> %p;]><a>&e;</a>",
+        ]
+        for text in texts { #expect(try await fault(text)?.code == .decodingFailed) }
+        let unused = try XMLTree(parsing: Array("<!DOCTYPE a SYSTEM \"\(path.absoluteString)\"><a>x</a>".utf8))
+        #expect(unused.root.text == "x")
+    }
+
+    @Test("elements may be nested as deep as allowed and no deeper")
+    func depth() async throws {
+        func nested(_ depth: Int) -> String {
+            String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
+        }
+        #expect(try await fault(nested(512)) == nil)
+        #expect(message(try await fault(nested(513))).contains("nested"))
+        #expect(message(try await fault(nested(100_000))).contains("nested"))
+        #expect(try await fault("<a>" + String(repeating: "<b></b><c/>", count: 5000) + "</a>") == nil)
+        #expect(try await fault("<a><!-- \(nested(600)) --><![CDATA[\(nested(600))]]></a>") == nil)
+    }
+
+    @Test("the encoding is that of the mark, the field or the declaration, and tags cannot hide in another")
+    func encodings() throws {
+        let text = "<?xml version=\"1.0\" encoding=\"UTF-16\"?><a>é</a>"
+        let utf16: [UInt8] = [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
+        #expect(try XMLTree(parsing: utf16).root.text == "é")
+        let latin = Array("<?xml version='1.0' encoding='iso-8859-1'?><a>".utf8) + [0xE9] + Array("</a>".utf8)
+        #expect(try XMLTree(parsing: latin).root.text == "é")
+        let hidden = "<?xml version=\"1.0\" encoding=\"UTF-7\"?>+ADwAIQ-DOCTYPE a+AD4-<a/>"
+        #expect(throws: CurlewError.self) { try XMLTree(parsing: Array(hidden.utf8)) }
+    }
+}
