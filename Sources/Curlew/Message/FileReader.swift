@@ -8,15 +8,29 @@ final class FileReader: Sendable {
 
     init(path: String) async throws {
         let queue = self.queue
-        descriptor = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: open(path, O_RDONLY | O_CLOEXEC)) }
+        let (descriptor, status) = await withCheckedContinuation { continuation in
+            queue.async {
+                // A pipe that has come in the place of the file must not hold up the opening.
+                let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+                continuation.resume(returning: (descriptor, descriptor < 0 ? errno : 0))
+            }
         }
+        self.descriptor = descriptor
         guard descriptor >= 0 else {
-            throw CurlewError(.bodyFailed, "the file to send cannot be opened")
+            throw CurlewError(.bodyFailed, "the file to send cannot be opened: \(describe(status))")
         }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// What is open, as it is now.
+    func snapshot() async throws -> FileSnapshot {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [descriptor] in
+                continuation.resume(with: Result { try FileSnapshot(descriptor: descriptor) })
+            }
+        }
+    }
 
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         try await withCheckedThrowingContinuation { continuation in

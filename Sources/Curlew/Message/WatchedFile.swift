@@ -1,0 +1,84 @@
+/// A file, or a range of it, that must stay as it was when it was first looked at.
+///
+/// A file that is sent whole may not change at all: not its size, not its modification time, nor may another take its
+/// place. Of one that a range is sent of, the file must be the same and reach as far as the range; it may grow.
+struct WatchedFile: Sendable {
+    let path: String
+    let range: Range<Int64>
+    let isWhole: Bool
+    private let snapshot: FileSnapshot
+
+    /// - Parameter range: The bytes to send; nil stands for all of them.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that cannot be sent,
+    ///   ``ErrorCode/bodyLengthMismatch`` for one that is shorter than the range.
+    init(path: String, range: Range<Int64>?) throws {
+        snapshot = try FileSnapshot(path: path)
+        self.path = path
+        self.range = range ?? 0..<snapshot.size
+        isWhole = range == nil
+        try verify(snapshot)
+    }
+
+    var length: Int64 { range.upperBound - range.lowerBound }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` unless the file is as it was.
+    func verify(_ current: FileSnapshot) throws {
+        guard range.lowerBound >= 0, current.size >= range.upperBound else {
+            throw CurlewError(
+                .bodyLengthMismatch, "the file has \(current.size) bytes, and \(range.upperBound) are to be sent")
+        }
+        guard isWhole ? current == snapshot : current.isSameFile(as: snapshot) else {
+            throw CurlewError(.bodyLengthMismatch, "the file is not the one it was, or has changed")
+        }
+    }
+
+    /// Looks at the file again.
+    func verify() throws { try verify(FileSnapshot(path: path)) }
+}
+
+/// The bytes of a watched file, opened when the first are asked for, and looked at once more when all were read.
+struct WatchedFileChunks: AsyncSequence, Sendable {
+    let file: WatchedFile
+
+    struct Iterator: AsyncIteratorProtocol {
+        let file: WatchedFile
+        var position: Int64
+        var reader: FileReader?
+        var isAtEnd = false
+
+        mutating func next() async throws -> [UInt8]? {
+            guard !isAtEnd else { return nil }
+            let reader: FileReader
+            if let open = self.reader { reader = open } else { reader = try await open() }
+            guard position < file.range.upperBound else {
+                isAtEnd = true
+                self.reader = nil
+                try await checkEnd(of: reader)
+                return nil
+            }
+            let count = Int(Swift.min(Int64(RequestBody.filePart), file.range.upperBound - position))
+            let chunk = try await reader.read(at: position, count: count)
+            guard !chunk.isEmpty else {
+                throw CurlewError(.bodyLengthMismatch, "the file became shorter while it was sent")
+            }
+            position += Int64(chunk.count)
+            return chunk
+        }
+
+        /// Files that the kernel makes up, as in /proc, say that they are empty and are not.
+        private func checkEnd(of reader: FileReader) async throws {
+            try file.verify(try await reader.snapshot())
+            guard file.isWhole, try await !reader.read(at: position, count: 1).isEmpty else { return }
+            throw CurlewError(.bodyLengthMismatch, "the file is longer than it says")
+        }
+
+        private mutating func open() async throws -> FileReader {
+            let reader = try await FileReader(path: file.path)
+            try file.verify(try await reader.snapshot())
+            self.reader = reader
+            return reader
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(file: file, position: file.range.lowerBound) }
+}

@@ -1,0 +1,71 @@
+internal import HTTPTypes
+
+/// Puts a form into a request, with the call's parameters before its parts (F39).
+///
+/// - Every method but GET and HEAD may have a form; those two are ``ErrorCode/invalidRequest``.
+/// - The Content-Type is ``MultipartFormData/contentType``. If the request has one that is multipart, such as
+///   `multipart/mixed` or one with further parameters, it stays and is given the form's boundary; any other is replaced, as
+///   the body could not be read by it.
+/// - Parameters become parts in the order of pairs (F33), before those of ``form``. With ``ParameterPlacement/query`` they go
+///   into the query.
+/// - Without any part, the request is the one that ``base`` makes: an empty form.
+/// - The files of the form are looked at again; one that has changed fails the call before anything is sent.
+///
+/// ```swift
+/// let serializer = MultipartRequestSerializer(form)
+/// let response = try await api.send(.put, "sightings/7", parameters: Parameters(bird), serializer: serializer)
+/// ```
+public struct MultipartRequestSerializer: RequestSerializer {
+    /// The parts.
+    public var form: MultipartFormData
+    /// What says how parameters are named and written, and has the default fields.
+    public var base: HTTPRequestSerializer
+
+    public init(_ form: MultipartFormData, base: HTTPRequestSerializer = HTTPRequestSerializer()) {
+        self.form = form
+        self.base = base
+    }
+
+    public func serialize(_ call: ParameterizedRequest) throws -> Request {
+        let method = call.request.method.rawValue.uppercased()
+        guard method != "GET", method != "HEAD" else {
+            throw CurlewError(.invalidRequest, "a \(method) has no body, so it cannot carry a form")
+        }
+        let form = try formWithParameters(of: call)
+        guard !form.isEmpty else { return try base.serialize(call) }
+        try form.verifyFiles()
+        var request = try requestWithoutBody(call)
+        guard request.body.isNone else {
+            throw CurlewError(.invalidRequest, "the request has a body already, so the form cannot be its body")
+        }
+        request.fields[.contentType] = Self.contentType(request.fields[.contentType], of: form)
+        request.body = form.body
+        return request
+    }
+
+    /// The form with the parameters as its first parts.
+    private func formWithParameters(of call: ParameterizedRequest) throws -> MultipartFormData {
+        guard call.placement != .query, let parameters = try call.parameters.value(encodedBy: base.encoder) else {
+            return form
+        }
+        var whole = form.withoutParts
+        try whole.append(parameters: parameters, style: base.style)
+        try whole.append(contentsOf: form)
+        return whole
+    }
+
+    private func requestWithoutBody(_ call: ParameterizedRequest) throws -> Request {
+        call.placement == .query ? try base.serialize(call) : base.requestWithDefaults(call)
+    }
+
+    /// Never without the boundary, whatever the call, the session or the serializer say.
+    private static func contentType(_ given: String?, of form: MultipartFormData) -> String {
+        guard let given else { return form.contentType }
+        let field = FieldParameters(given)
+        guard field.value.lowercased().hasPrefix("multipart/") else { return form.contentType }
+        let others = field.parameters.filter { $0.name != "boundary" }.map {
+            "; \(FieldParameters.written($0.name, $0.value))"
+        }
+        return "\(field.value)\(others.joined()); \(FieldParameters.written("boundary", form.boundary))"
+    }
+}

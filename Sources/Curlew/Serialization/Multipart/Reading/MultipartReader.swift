@@ -1,0 +1,115 @@
+/// Feeds a parser with a body as its parts are asked for: nobody reads ahead.
+actor MultipartReader {
+    private var chunks: ResponseBody.AsyncIterator?
+    private var parser: MultipartParser
+    private let limits: MultipartLimits
+    /// The number of the part under way, from 1.
+    private var part = 0
+    /// Whether that part's body goes on.
+    private var isInside = false
+    private var isReading = false
+
+    init(body: ResponseBody, parser: MultipartParser, limits: MultipartLimits) {
+        chunks = body.makeAsyncIterator()
+        self.parser = parser
+        self.limits = limits
+    }
+
+    /// The next part, after the rest of the one before it.
+    func nextPart() async throws -> MultipartPart? {
+        try beginReading()
+        defer { isReading = false }
+        while let event = try await nextEvent() {
+            switch event {
+            case .head(let fields):
+                part += 1
+                isInside = true
+                return MultipartPart(fields: fields, body: .stream(PartChunks(reader: self, part: part)))
+            case .body: break
+            case .partEnd: isInside = false
+            case .end:
+                await readEpilogue()
+                return nil
+            }
+        }
+        return nil
+    }
+
+    /// The next bytes of a part; nil at its end.
+    func nextChunk(of number: Int) async throws -> [UInt8]? {
+        guard number == part else {
+            throw CurlewError(
+                .responseAlreadyTaken, "the next part was asked for before this one was read to its end")
+        }
+        guard isInside else { return nil }
+        try beginReading()
+        defer { isReading = false }
+        while let event = try await nextEvent() {
+            if case .body(let bytes) = event { return bytes }
+            if case .partEnd = event { break }
+        }
+        isInside = false
+        return nil
+    }
+
+    private func beginReading() throws {
+        guard !isReading else {
+            throw CurlewError(.responseAlreadyTaken, "the multipart body is read by two tasks at once")
+        }
+        isReading = true
+    }
+
+    private func nextEvent() async throws -> MultipartParser.Event? {
+        do {
+            while true {
+                if let event = try parser.next() { return event }
+                guard var iterator = chunks else { return nil }
+                if let chunk = try await iterator.next() {
+                    chunks = iterator
+                    parser.append(chunk)
+                } else {
+                    chunks = nil
+                    parser.finish()
+                }
+            }
+        } catch {
+            // Lets go of the transfer.
+            chunks = nil
+            isInside = false
+            throw error
+        }
+    }
+
+    /// Reads to the end of the body, so that the connection can serve again. All parts were there: whatever happens now is
+    /// no matter of theirs.
+    private func readEpilogue() async {
+        var count = 0
+        while count <= limits.epilogueSize.bytes, var iterator = chunks {
+            guard let chunk = try? await iterator.next() else { break }
+            chunks = iterator
+            count += chunk.count
+        }
+        chunks = nil
+    }
+}
+
+/// The bytes of one part.
+private struct PartChunks: AsyncSequence, Sendable {
+    let reader: MultipartReader
+    let part: Int
+
+    struct Iterator: AsyncIteratorProtocol {
+        let reader: MultipartReader
+        let part: Int
+        var isAtEnd = false
+
+        mutating func next() async throws -> [UInt8]? {
+            guard !isAtEnd else { return nil }
+            let chunk = try await reader.nextChunk(of: part)
+            isAtEnd = chunk == nil
+            return chunk
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(reader: reader, part: part) }
+}

@@ -1,0 +1,81 @@
+internal import HTTPTypes
+
+/// Finds the end of a part's fields in bytes that come bit by bit, and reads them.
+struct PartHeadScan: Sendable {
+    /// The lines found so far, counted from the head's start, without their ends.
+    private var lines: [Range<Int>] = []
+    /// Where the line under way begins.
+    private var lineStart = 0
+    /// How far the bytes were looked at.
+    private var seen = 0
+
+    /// Where the empty line behind the fields ends; nil if it has not come yet.
+    /// - Parameter bytes: The head from its start on, as far as it is there.
+    mutating func end(in bytes: ArraySlice<UInt8>, newline: LineEnd, limits: MultipartLimits) throws -> Int? {
+        while let index = bytes[(bytes.startIndex + seen)...].firstIndex(of: .lineFeed) {
+            let place = index - bytes.startIndex
+            try check(size: place + 1, limits)
+            let end = newline == .lineFeed ? place : place - 1
+            let hasReturn = end >= lineStart && bytes[bytes.startIndex + end] == .carriageReturn
+            guard newline == .lineFeed || hasReturn else {
+                throw CurlewError(.decodingFailed, "a line among the fields of a part has the wrong line end")
+            }
+            seen = place + 1
+            if end == lineStart { return seen }
+            lines.append(lineStart..<end)
+            lineStart = seen
+        }
+        seen = bytes.count
+        try check(size: seen, limits)
+        return nil
+    }
+
+    private func check(size: Int, _ limits: MultipartLimits) throws {
+        guard size <= limits.headSize.bytes else {
+            throw CurlewError(
+                .responseHeadTooLarge, "the fields of a part have more than \(limits.headSize.bytes) bytes")
+        }
+    }
+
+    /// The fields of the lines. A line that begins with a space or tab goes on with the one before it (RFC 5322 §2.2.3).
+    func fields(in bytes: ArraySlice<UInt8>, limits: MultipartLimits) throws -> HTTPFields {
+        var fields: [HTTPField] = []
+        var unfolded: [UInt8] = []
+        for line in lines {
+            let text = bytes[(bytes.startIndex + line.lowerBound)..<(bytes.startIndex + line.upperBound)]
+            if text.first == .space || text.first == .tab {
+                unfolded += [.space] + text.drop { $0 == .space || $0 == .tab }
+                guard line.lowerBound > 0 else { throw Self.unreadable }
+                continue
+            }
+            if !unfolded.isEmpty { fields.append(try Self.field(unfolded)) }
+            unfolded = Array(text)
+            guard fields.count < limits.fieldCount else {
+                throw CurlewError(.responseHeadTooLarge, "a part has more than \(limits.fieldCount) fields")
+            }
+        }
+        if !unfolded.isEmpty { fields.append(try Self.field(unfolded)) }
+        return HTTPFields(fields)
+    }
+
+    private static func field(_ line: [UInt8]) throws -> HTTPField {
+        guard let colon = line.firstIndex(of: .colon), colon > 0, line[..<colon].allSatisfy(\.isTokenByte),
+            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+        else { throw unreadable }
+        let value = line[(colon + 1)...]
+        guard value.allSatisfy({ $0 >= 0x20 ? $0 != 0x7F : $0 == .tab }) else { throw unreadable }
+        return HTTPField(name: name, value: String(decoding: value, as: UTF8.self).trimmedOfBlanks)
+    }
+
+    private static let unreadable = CurlewError(.decodingFailed, "the fields of a part cannot be read")
+}
+
+extension String {
+    /// Without spaces and tabs at either end.
+    fileprivate var trimmedOfBlanks: String {
+        let isBlank = { (byte: UInt8) in byte == .space || byte == .tab }
+        let start = utf8.drop(while: isBlank)
+        guard let last = start.lastIndex(where: { !isBlank($0) }) else { return "" }
+        return String(self[start.startIndex...last])
+    }
+}
