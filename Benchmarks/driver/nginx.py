@@ -21,7 +21,8 @@ events {{ worker_connections 20000; }}
 http {{
     access_log off;
     types {{ }}
-    default_type application/octet-stream;
+    # Curlew refuses to decode what does not say that it is JSON; nobody looks at the type of the rest.
+    default_type application/json;
     sendfile on;
     tcp_nopush on;
     keepalive_timeout 600;

@@ -39,9 +39,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator {
         switch storage {
-        case .bytes(let bytes): AsyncIterator(source: .bytes(bytes))
-        case .transfer(let reader): AsyncIterator(source: .transfer(reader))
-        case .stream(let stream): AsyncIterator(source: .stream(stream.makeAsyncIterator()))
+        case .bytes(let bytes): AsyncIterator(source: .bytes(bytes), lent: [])
+        case .transfer(let reader): AsyncIterator(source: .transfer(reader), lent: [])
+        case .stream(let stream): AsyncIterator(source: .stream(stream.makeAsyncIterator()), lent: [])
         }
     }
 
@@ -55,6 +55,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
 
         var source: Source
+        /// The chunk that was yielded last, if it is large. Who asks for the next one has mostly let go of it, and then its
+        /// memory is filled again.
+        fileprivate var lent: [UInt8]
 
         /// The next chunk, never an empty one; nil at the end.
         /// - Throws: ``CurlewError`` if the body broke off; what came before it was yielded.
@@ -65,8 +68,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
                 source = .end
                 return bytes.isEmpty ? nil : bytes
             case .transfer(let reader):
+                if lent.capacity > 0 { reader.channel.recycle(&lent) }
                 let chunk = try await reader.next()
                 if chunk == nil { source = .end }
+                if let chunk, chunk.capacity >= BodyChannel.smallestRecycled { lent = chunk }
                 return chunk
             case .stream(var iterator):
                 let chunk = try await iterator.next(isolation: #isolation)

@@ -24,6 +24,13 @@ final class BodyChannel: @unchecked Sendable {
     private var isPaused = false
     @exclusivity(unchecked) private var end: Result<HTTPFields, CurlewError>?
     private var waiter: Waiter?
+    /// Empty chunks whose memory may be filled again, as many as a body has under way at most.
+    private var spares: [[UInt8]] = []
+    private static let spareLimit = 4
+
+    /// Memory of smaller chunks is left to malloc, which keeps it well by itself; that of large ones it gives back to the
+    /// kernel, to be asked for new pages at once.
+    static let smallestRecycled = 64 << 10
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -39,20 +46,36 @@ final class BodyChannel: @unchecked Sendable {
         }
     }
 
+    /// Memory for the next chunk: what a reader is done with, if it is not much too small.
+    func takeSpare(for count: Int) -> [UInt8] {
+        lock.withLock {
+            guard let spare = spares.popLast(), spare.capacity >= count / 2 else { return [] }
+            return spare
+        }
+    }
+
     /// - Returns: Whether the transfer should be woken: it was paused, and a reader took the chunk at once.
-    func append(_ chunk: [UInt8]) -> Bool {
+    func append(_ chunk: consuming [UInt8]) -> Bool {
+        var chunk = chunk
         let (waiting, resumes) = lock.withLock { () -> (Waiter?, Bool) in
             guard let waiter else {
-                chunks.append(chunk)
                 buffered += chunk.count
+                chunks.append(chunk)
                 return (nil, false)
             }
             self.waiter = nil
             defer { isPaused = false }
             return (waiter, isPaused)
         }
-        waiting?.resume(returning: chunk)
+        guard let waiting else { return false }
+        // Not kept here for a moment longer: the reader may be done with it before this returns, and wants its memory.
+        waiting.resume(returning: exchange(&chunk, for: []))
         return resumes
+    }
+
+    private func exchange(_ chunk: inout [UInt8], for other: [UInt8]) -> [UInt8] {
+        defer { chunk = other }
+        return chunk
     }
 
     /// Ends the body once; what was buffered can still be read.
@@ -74,6 +97,16 @@ final class BodyChannel: @unchecked Sendable {
     func rendezvous() { lock.withLock {} }
 
     // MARK: The reader's side
+
+    /// Takes the memory of a chunk that its reader asked beyond. If the reader has kept the chunk, this makes new memory,
+    /// which serves as well.
+    func recycle(_ chunk: inout [UInt8]) {
+        chunk.removeAll(keepingCapacity: true)
+        lock.withLock {
+            if spares.count < Self.spareLimit, end == nil { spares.append(chunk) }
+        }
+        chunk = []
+    }
 
     /// The next chunk, if there is one without waiting.
     func take() -> Taken { lock.withLock { takeLocked() } }

@@ -7,10 +7,10 @@ internal import Glibc
 /// gives the pages back to the kernel each time, and every small request pays for unmapping, for new pages and for telling
 /// the other processors. Every block is malloc's own, so it does not matter who frees it.
 enum EngineMemory {
-    /// Smaller blocks malloc keeps well by itself.
-    private static let smallest = 64 << 10
-    private static let largest = 1 << 20
-    /// The most blocks that are kept, of the process's whole.
+    /// Smaller blocks malloc keeps well by itself: that is upload buffers, too.
+    private static let smallest = 128 << 10
+    private static let largest = 512 << 10
+    /// The most blocks that are kept, in the whole process.
     private static let limit = 64
     /// Large blocks begin at a page, so that a small one is told from them by its address.
     private static let alignment = 4096
@@ -37,9 +37,12 @@ enum EngineMemory {
 
     private static func take(_ size: Int) -> UnsafeMutableRawPointer? {
         kept.withLock { blocks -> UnsafeMutableRawPointer? in
-            guard let last = blocks.last else { return nil }
-            let usable = curlew_block_size(last)
-            return usable >= size && usable <= 2 * size ? blocks.removeLast() : nil
+            // The last one fits, unless sessions differ in their buffers.
+            let fitting = blocks.lastIndex { block in
+                let usable = curlew_block_size(block)
+                return usable >= size && usable <= 2 * size
+            }
+            return fitting.map { blocks.remove(at: $0) }
         }
     }
 
@@ -47,7 +50,8 @@ enum EngineMemory {
         let size = curlew_block_size(block)
         guard size >= smallest, size <= largest else { return false }
         return kept.withLock { blocks in
-            guard blocks.count < limit else { return false }
+            // What nobody has asked for the longest time goes first.
+            if blocks.count == limit { free(blocks.removeFirst()) }
             blocks.append(block)
             return true
         }

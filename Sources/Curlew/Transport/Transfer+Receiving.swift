@@ -88,12 +88,18 @@ extension Transfer {
             return .paused
         }
         noteActivity()
-        if filling.isEmpty { filling.reserveCapacity(fillingCapacity(for: bytes.count)) }
+        if filling.isEmpty { beginFilling(bytes.count) }
         filling.append(contentsOf: bytes)
         receivedBody += Int64(bytes.count)
         if filling.count + Int(CURL_MAX_WRITE_SIZE) > filling.capacity { flushFilling() }
         multi.touch(self)
         return .taken
+    }
+
+    private func beginFilling(_ count: Int) {
+        let capacity = fillingCapacity(for: count)
+        if capacity >= BodyChannel.smallestRecycled { filling = channel.takeSpare(for: capacity) }
+        filling.reserveCapacity(capacity)
     }
 
     /// libcurl hands bodies over in pieces of 16 KiB. A long body is gathered into ever larger chunks, within a turn of the
@@ -113,9 +119,9 @@ extension Transfer {
         if bodyPrefix.isEmpty, head != nil, parser.status >= 300 {
             bodyPrefix = Array(filling.prefix(CurlewError.bodyPrefixLimit))
         }
-        let chunk = filling
-        filling = []
+        var chunk: [UInt8] = []
+        swap(&chunk, &filling)
         // Not at once: this may be inside one of libcurl's callbacks.
-        if channel.append(chunk) { multi.core.execute { self.readerMadeRoom() } }
+        if channel.append(consume chunk) { multi.core.execute { self.readerMadeRoom() } }
     }
 }

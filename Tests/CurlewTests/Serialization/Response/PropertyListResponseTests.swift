@@ -123,12 +123,12 @@ struct PropertyListResponseTests {
         try PropertyListCheck.check(nested(512), options: .init())
     }
 
-    @Test("the deepest list and the deepest JSON need less than 1 MiB of stack in Foundation's decoders")
+    @Test("the deepest list and the deepest JSON need less than half a thread's stack in Foundation's decoders")
     func stack() async throws {
         let xml = String(repeating: "<array>", count: 512) + String(repeating: "</array>", count: 512)
         let json = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
         let lists = [Array(xml.utf8), binary((1...512).map { array($0) } + [[0xA0]])]
-        let areRead = await onThread(stackSize: 1 << 20) {
+        let areRead = await onThread(stackSize: 4 << 20) {
             let uri = try? URI("http://stub.test/")
             guard let uri else { return false }
             func response(_ body: [UInt8]) -> CollectedResponse {

@@ -15,11 +15,11 @@ struct PartHeadScan: Sendable {
         while let index = bytes[(bytes.startIndex + seen)...].firstIndex(of: .lineFeed) {
             let place = index - bytes.startIndex
             try check(size: place + 1, limits)
-            let end = newline == .lineFeed ? place : place - 1
-            let hasReturn = end >= lineStart && bytes[bytes.startIndex + end] == .carriageReturn
-            guard newline == .lineFeed || hasReturn else {
+            let hasReturn = place > lineStart && bytes[index - 1] == .carriageReturn
+            guard hasReturn == (newline == .carriageReturnLineFeed) else {
                 throw CurlewError(.decodingFailed, "a line among the fields of a part has the wrong line end")
             }
+            let end = hasReturn ? place - 1 : place
             seen = place + 1
             if end == lineStart { return seen }
             lines.append(lineStart..<end)
@@ -64,18 +64,11 @@ struct PartHeadScan: Sendable {
         else { throw unreadable }
         let value = line[(colon + 1)...]
         guard value.allSatisfy({ $0 >= 0x20 ? $0 != 0x7F : $0 == .tab }) else { throw unreadable }
-        return HTTPField(name: name, value: String(decoding: value, as: UTF8.self).trimmedOfBlanks)
+        let isBlank = { (byte: UInt8) in byte == .space || byte == .tab }
+        let start = value.drop(while: isBlank)
+        let end = start.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start.startIndex
+        return HTTPField(name: name, value: start[..<end])
     }
 
     private static let unreadable = CurlewError(.decodingFailed, "the fields of a part cannot be read")
-}
-
-extension String {
-    /// Without spaces and tabs at either end.
-    fileprivate var trimmedOfBlanks: String {
-        let isBlank = { (byte: UInt8) in byte == .space || byte == .tab }
-        let start = utf8.drop(while: isBlank)
-        guard let last = start.lastIndex(where: { !isBlank($0) }) else { return "" }
-        return String(self[start.startIndex...last])
-    }
 }

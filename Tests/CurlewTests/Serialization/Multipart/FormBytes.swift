@@ -1,0 +1,34 @@
+@testable import Curlew
+
+extension MultipartFormData {
+    /// A form whose boundary is `B`.
+    static func test() throws -> MultipartFormData { try MultipartFormData(boundary: "B") }
+
+    /// The whole body as text.
+    func text() async throws -> String { String(decoding: try await body.bytes(), as: UTF8.self) }
+}
+
+extension RequestBody {
+    /// The whole body.
+    func bytes() async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await chunk in try await stream() { bytes += chunk }
+        return bytes
+    }
+}
+
+/// A stream of chunks that is there already.
+func chunks(_ chunks: [[UInt8]]) -> AsyncStream<[UInt8]> {
+    AsyncStream { continuation in
+        for chunk in chunks { continuation.yield(chunk) }
+        continuation.finish()
+    }
+}
+
+/// A stream that yields a chunk and then fails.
+func failing(after chunk: [UInt8], _ error: any Error) -> AsyncThrowingStream<[UInt8], any Error> {
+    AsyncThrowingStream { continuation in
+        continuation.yield(chunk)
+        continuation.finish(throwing: error)
+    }
+}

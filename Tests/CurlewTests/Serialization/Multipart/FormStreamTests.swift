@@ -1,0 +1,139 @@
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Parts of a form that are streams", .timeLimit(.minutes(1)))
+struct FormStreamTests {
+    @Test("one part of unknown length leaves the whole without length")
+    func unknownLength() async throws {
+        var form = try MultipartFormData.test()
+        form.append("1", name: "a")
+        #expect(form.length != nil)
+        try form.append(.stream { chunks([[65], [66]]) }, name: "s")
+        form.append("2", name: "b")
+        #expect(form.length == nil && form.body.length == nil)
+        #expect(form.body.isReplayable)
+        #expect(try await form.text().contains("\r\n\r\nAB\r\n--B\r\n"))
+    }
+
+    @Test("a one-shot part makes the form one-shot, and a second sending a clear error")
+    func oneShot() async throws {
+        var form = try MultipartFormData.test()
+        form.append("1", name: "a")
+        try form.append(.once(length: 2, chunks([[65, 66]])), name: "s")
+        let body = form.body
+        #expect(!body.isReplayable)
+        #expect(try await body.bytes().count == Int(try #require(form.length)))
+        for again in [body, form.body] {
+            let error = await curlewError { _ = try await again.bytes() }
+            #expect(error?.code == .bodyNotReplayable)
+        }
+    }
+
+    @Test(
+        "a stream that yields more or less than it promised fails, before a byte too many",
+        arguments: [([[1, 2], [3, 4]], 3), ([[1, 2]], 1), ([[1, 2]], 3), ([], 1), ([[1]], 0)] as [([[UInt8]], Int64)])
+    func wrongLength(_ parts: [[UInt8]], _ promised: Int64) async throws {
+        var form = try MultipartFormData.test()
+        try form.append(.stream(length: promised) { chunks(parts) }, name: "s")
+        form.append("behind", name: "b")
+        let length = try #require(form.length)
+        var sent: [UInt8] = []
+        let error = await curlewError {
+            for try await chunk in try await form.body.stream() { sent += chunk }
+        }
+        #expect(error?.code == .bodyLengthMismatch)
+        #expect(error?.message.contains("part 1 (s)") == true)
+        #expect(Int64(sent.count) < length)
+        let head = "--B\r\nContent-Disposition: form-data; name=\"s\"\r\n\r\n"
+        #expect(sent.count <= head.utf8.count + Int(promised))
+    }
+
+    @Test("a part that fails half-way fails the body, with its error beneath and its place in the message")
+    func failsHalfway() async throws {
+        struct Broken: Error {}
+        var form = try MultipartFormData.test()
+        form.append("1", name: "a")
+        try form.append(.stream { failing(after: [1], Broken()) }, name: "b\r\n")
+        form.append("2", name: "c")
+        var sent: [UInt8] = []
+        let error = await curlewError {
+            for try await chunk in try await form.body.stream() { sent += chunk }
+        }
+        #expect(error?.code == .bodyFailed)
+        #expect(error?.underlying is Broken)
+        #expect(error?.message.hasPrefix("part 2 (b") == true)
+        #expect(error?.message.utf8.contains(10) == false)
+        #expect(sent.last == 1)
+    }
+
+    @Test("a factory that throws fails the body in the same way")
+    func factoryFails() async throws {
+        struct Broken: Error {}
+        var form = try MultipartFormData.test()
+        try form.append(
+            .stream { () async throws -> AsyncStream<[UInt8]> in throw Broken() }, name: "s")
+        let error = await curlewError { _ = try await form.body.bytes() }
+        #expect(error?.code == .bodyFailed)
+        #expect(error?.underlying is Broken)
+    }
+
+    @Test("what stands before a slow stream does not wait with it, and nothing is gathered behind its back")
+    func slowStream() async throws {
+        let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        var form = try MultipartFormData.test()
+        form.append("1", name: "a")
+        try form.append(.once(stream), name: "s")
+        var iterator = try await form.body.stream().makeAsyncIterator()
+        let first = try #require(try await iterator.next(isolation: #isolation))
+        #expect(String(decoding: first, as: UTF8.self).hasSuffix("name=\"s\"\r\n\r\n"))
+        for byte in UInt8(65)...70 {
+            feed.yield([byte])
+            #expect(try await iterator.next(isolation: #isolation) == [byte])
+        }
+        feed.finish()
+        #expect(try await iterator.next(isolation: #isolation) == Array("\r\n--B--\r\n".utf8))
+        #expect(try await iterator.next(isolation: #isolation) == nil)
+    }
+
+    @Test("lengths that are none, or too much together, are refused")
+    func impossibleLengths() throws {
+        var form = try MultipartFormData.test()
+        for length in [-1, Int64.max, Int64.max / 2 + 1] {
+            #expect { try form.append(.stream(length: length) { chunks([]) }, name: "s") } throws: {
+                ($0 as? CurlewError)?.code == .invalidRequest
+            }
+        }
+        try form.append(.stream(length: 1 << 60) { chunks([]) }, name: "s")
+        try form.append(.stream(length: 1 << 60) { chunks([]) }, name: "s")
+        #expect { try form.append(.stream(length: 1 << 62) { chunks([]) }, name: "s") } throws: {
+            ($0 as? CurlewError)?.code == .invalidRequest
+        }
+        form.append("bytes are never too many", name: "a")
+        #expect(form.count == 3)
+    }
+
+    @Test("a form can be a part of another")
+    func nested() async throws {
+        var inner = try MultipartFormData(boundary: "inner")
+        inner.append("1", name: "a")
+        var form = try MultipartFormData.test()
+        try form.append(inner.body, fields: [.contentType: inner.contentType])
+        let text = try await form.text()
+        #expect(form.length == Int64(text.utf8.count))
+        #expect(
+            text == """
+                --B\r
+                Content-Type: multipart/form-data; boundary=inner\r
+                \r
+                --inner\r
+                Content-Disposition: form-data; name="a"\r
+                \r
+                1\r
+                --inner--\r
+                \r
+                --B--\r\n
+                """)
+    }
+}

@@ -1,0 +1,237 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Requests with a form", .noLeaks, .timeLimit(.minutes(1)))
+struct MultipartRequestTests {
+    private func server() async throws -> MockServer {
+        try await MockServer.start { request in
+            for try await _ in request.body {}
+            return MockResponse()
+        }
+    }
+
+    private func part(_ name: String, _ value: String) -> String {
+        "--B\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
+    }
+
+    private func form(_ names: String...) throws -> MultipartFormData {
+        var form = try MultipartFormData.test()
+        for name in names { form.append("1", name: name) }
+        return form
+    }
+
+    @Test("parameters come first, in the order of pairs, then the parts of the builder", arguments: [false, true])
+    func order(http2: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        if http2 { configuration.tls = ServerTLS([certificate]) }
+        let server = try await MockServer.start(configuration) { request in
+            for try await _ in request.body {}
+            return MockResponse()
+        }
+        let api = try makeSession(baseURL: server.url("/v1")) {
+            $0.security = .anchors(pem: certificate.certificatePEM)
+        }
+        let response = try await api.post("x", parameters: ["b": ["c": 1], "a": nil]) { form in
+            form.append("z", name: "first")
+            form.append("y", name: "second")
+        }
+        #expect(response.version == (http2 ? .http2 : .http11))
+        let request = try #require(await server.takeRequest())
+        let type = try #require(request.fields[.contentType])
+        let boundary = String(type.dropFirst("multipart/form-data; boundary=".count))
+        #expect(boundary.wholeMatch(of: /Boundary\+[0-9A-F]{16}/) != nil)
+        let expected = part("a", "") + part("b[c]", "1") + part("first", "z") + part("second", "y") + "--B--\r\n"
+        #expect(request.text == expected.replacing("--B", with: "--\(boundary)"))
+        #expect(request.fields[.contentLength] == "\(request.bodyLength)")
+        #expect(request.fields[.transferEncoding] == nil)
+        #expect(request.fields[.userAgent] == HTTPRequestSerializer.standardFields[.userAgent])
+        #expect(request.target == "/v1/x")
+        await server.shutdown()
+    }
+
+    @Test("any method but GET and HEAD may have a form")
+    func methods() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "REPORT"] {
+            _ = try await api.send(HTTPRequest.Method(method)!, "x", multipart: form("a"))
+            let request = try #require(await server.takeRequest())
+            #expect(request.method.rawValue == method)
+            #expect(request.text == part("a", "1") + "--B--\r\n")
+        }
+        for method in ["GET", "HEAD", "get"] {
+            let error = await curlewError {
+                _ = try await api.send(HTTPRequest.Method(method)!, "x", multipart: form("a"))
+            }
+            #expect(error?.code == .invalidRequest)
+            #expect(error?.stage == .preparing)
+            #expect(error?.uri != nil)
+        }
+        #expect(server.requestCount == 6)
+        await server.shutdown()
+    }
+
+    @Test("without any part the request is a plain, empty form")
+    func noParts() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        for parameters in [nil, [:], ["a": []]] as [ParameterValue?] {
+            _ = try await api.post("x", parameters: parameters) { _ in }
+            let request = try #require(await server.takeRequest())
+            #expect(request.fields[.contentType] == "application/x-www-form-urlencoded")
+            #expect(request.fields[.contentLength] == "0")
+            #expect(request.bodyLength == 0)
+        }
+        await server.shutdown()
+    }
+
+    @Test(
+        "no Content-Type of a call loses the boundary",
+        arguments: [
+            ("application/json", "multipart/form-data; boundary=B"), ("nonsense", "multipart/form-data; boundary=B"),
+            ("multipart/form-data", "multipart/form-data; boundary=B"),
+            ("multipart/form-data; boundary=other", "multipart/form-data; boundary=B"),
+            (
+                "Multipart/Mixed; charset=\"utf-8\"; Boundary=x; a=\"b c\"",
+                "Multipart/Mixed; charset=utf-8; a=\"b c\"; boundary=B"
+            ),
+        ])
+    func contentType(_ given: String, _ sent: String) async throws {
+        let server = try await server()
+        var api = try makeSession(baseURL: server.url())
+        _ = try await api.post("x", multipart: form("a"), fields: [.contentType: given])
+        #expect(await server.takeRequest()?.fields[.contentType] == sent)
+        api.defaultFields[.contentType] = given
+        _ = try await api.post("x", multipart: form("a"))
+        #expect(await server.takeRequest()?.fields[.contentType] == sent)
+        api.defaultFields = HTTPFields()
+        var serializer = HTTPRequestSerializer()
+        serializer.defaultFields[.contentType] = given
+        api.requestSerializer = serializer
+        _ = try await api.post("x", multipart: form("a"))
+        #expect(await server.takeRequest()?.fields[.contentType] == sent)
+        await server.shutdown()
+    }
+
+    @Test("parameters are written in the style of the session's serializer, whichever it is, or go into the query")
+    func styles() async throws {
+        struct Search: Codable, Sendable { var tags = ["x"] }
+        let server = try await server()
+        var api = try makeSession(baseURL: server.url())
+        var base = HTTPRequestSerializer()
+        base.style.arrays = .indexed
+        let serializers: [any RequestSerializer] = [
+            base, JSONRequestSerializer(base: base), PropertyListRequestSerializer(base: base),
+            MultipartRequestSerializer(MultipartFormData(), base: base),
+        ]
+        for serializer in serializers {
+            api.requestSerializer = serializer
+            _ = try await api.post("x", parameters: Search()) { try $0.append(.bytes([65]), name: "p") }
+            let text = try #require(await server.takeRequest()?.text)
+            #expect(text.contains("name=\"tags[0]\"\r\n\r\nx\r\n"))
+        }
+        _ = try await api.send(
+            .post, "x?a=1", multipart: form("p"), parameters: Parameters(Search()), placement: .query)
+        let request = try #require(await server.takeRequest())
+        #expect(request.target == "/x?a=1&tags%5B0%5D=x")
+        #expect(request.text == part("p", "1") + "--B--\r\n")
+        await server.shutdown()
+    }
+
+    @Test("the serializer works without a session, and refuses a request that has a body")
+    func alone() throws {
+        let request = try Request(.put, "http://localhost/x")
+        let serializer = MultipartRequestSerializer(try form("a"))
+        let made = try serializer.serialize(ParameterValue?.none, into: request)
+        #expect(made.body.length == Int64((part("a", "1") + "--B--\r\n").utf8.count))
+        var taken = request
+        taken.body = .string("x")
+        #expect { try serializer.serialize(ParameterValue?.none, into: taken) } throws: {
+            ($0 as? CurlewError)?.code == .invalidRequest
+        }
+    }
+
+    @Test("a form is sent again, by a link that asks twice, and after an answer that came too early")
+    func resent() async throws {
+        struct Twice: Middleware {
+            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+                _ = try await next(request).body.collect(upTo: 100)
+                return try await next(request)
+            }
+        }
+        let server = try await server()
+        let session = try #require(try makeSession().session)
+        let api = try HTTPSession(baseURL: server.url(), transport: session) { Twice() }
+        let folder = try ScratchFolder()
+        var form = try form("a")
+        try form.append(file: try folder.write("f", Array(repeating: 70, count: 300_000)), name: "f")
+        try form.append(.stream { chunks([[71]]) }, name: "s")
+        _ = try await api.post("x", multipart: form)
+        let first = try #require(await server.takeRequest())
+        let second = try #require(await server.takeRequest())
+        #expect(first.body == second.body)
+        #expect(first.bodyLength > 300_000)
+        try form.append(.once(chunks([[1]])), name: "once")
+        let error = await curlewError { _ = try await api.post("x", multipart: form) }
+        #expect(error?.code == .bodyNotReplayable)
+        await server.shutdown()
+    }
+
+    @Test("a part of unknown length makes the form go out chunked")
+    func chunked() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        var form = try form("a")
+        try form.append(.once(chunks([[65], [66]])), name: "s", fileName: "s", contentType: "text/plain")
+        _ = try await api.post("x", multipart: form)
+        let request = try #require(await server.takeRequest())
+        #expect(request.fields[.contentLength] == nil)
+        #expect(request.fields[.transferEncoding] == "chunked")
+        #expect(request.text.hasSuffix("Content-Type: text/plain\r\n\r\nAB\r\n--B--\r\n"))
+        await server.shutdown()
+    }
+
+    @Test("a part that breaks its promise breaks the request off, and the session stays usable")
+    func brokenPromise() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        for parts in [[[1]], [[1, 2, 3]]] as [[[UInt8]]] {
+            var form = try form("a")
+            try form.append(.once(length: 2, chunks(parts)), name: "s")
+            let error = await curlewError { _ = try await api.post("x", multipart: form) }
+            #expect(error?.code == .bodyLengthMismatch)
+            #expect(error?.message.contains("part 2 (s)") == true)
+        }
+        try await api.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("a file that changed since it was appended fails the call before anything is sent")
+    func changedFile() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        let folder = try ScratchFolder()
+        var form = try form("a")
+        try form.append(file: try folder.write("f", [1]), name: "f")
+        try folder.write("f", [1, 2])
+        let error = await curlewError { _ = try await api.post("x", multipart: form) }
+        #expect(error?.code == .bodyLengthMismatch)
+        #expect(error?.stage == .preparing)
+        #expect(server.requestCount == 0 && server.connectionCounts.accepted == 0)
+        await server.shutdown()
+    }
+
+    @Test("what a builder throws is thrown, and nothing is sent")
+    func builderThrows() async throws {
+        struct Broken: Error {}
+        let api = try makeSession(baseURL: "http://127.0.0.1:1/")
+        await #expect(throws: Broken.self) { _ = try await api.post("x") { _ in throw Broken() } }
+        let error = await curlewError { _ = try await api.post("x") { try $0.append(file: "/nowhere", name: "f") } }
+        #expect(error?.code == .bodyFailed)
+    }
+}

@@ -1,0 +1,37 @@
+import Curlew
+import FoundationEssentials
+import Glibc
+
+/// A folder of a test's own, which goes with its owner.
+final class ScratchFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = "/tmp/curlew-multipart-\(UInt64.random(in: 0...UInt64.max))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of a file that need not be there.
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file; one of that name is written anew in its place.
+    @discardableResult
+    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: URL(filePath: file(name)))
+        return file(name)
+    }
+
+    /// A file of zeros that takes no space.
+    func sparse(_ name: String, size: Int) throws -> String {
+        try write(name, [])
+        guard truncate(file(name), off_t(size)) == 0 else { throw CurlewError(.bodyFailed, "no such file") }
+        return file(name)
+    }
+
+    func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: file(name)))) }
+
+    /// What lies in the folder.
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+}

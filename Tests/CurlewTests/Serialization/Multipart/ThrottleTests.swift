@@ -1,0 +1,112 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("A throttled body", .noLeaks, .timeLimit(.minutes(1)))
+struct ThrottleTests {
+    private func throttle(_ size: Int, _ clock: TestClock) -> UploadThrottle {
+        UploadThrottle(packetSize: ByteCount(size), delay: .seconds(3600), clock: clock)
+    }
+
+    @Test("packets have the size at most, and wait for the clock, but for the first")
+    func packets() async throws {
+        let clock = TestClock()
+        let body = try RequestBody.bytes(Array(0..<10)).throttled(throttle(4, clock))
+        #expect(body.length == 10 && body.isReplayable)
+        // Twice: the pace is the same for a second sending.
+        for _ in 0..<2 {
+            let reading = Task {
+                var packets: [[UInt8]] = []
+                for try await packet in try await body.stream() { packets.append(packet) }
+                return packets
+            }
+            for _ in 0..<2 { #expect(try await clock.advanceToNextSleeper() == .seconds(3600)) }
+            #expect(try await reading.value == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]])
+        }
+        #expect(clock.now.offset == .seconds(4 * 3600))
+    }
+
+    @Test("a form's throttle holds on the wire, packet by packet, with its Content-Length, at each sending")
+    func onTheWire() async throws {
+        let (sizes, announce) = AsyncStream.makeStream(of: Int.self)
+        let server = try await MockServer.start { request in
+            for try await chunk in request.body { announce.yield(chunk.count) }
+            return MockResponse()
+        }
+        let api = try makeSession(baseURL: server.url())
+        let clock = TestClock()
+        var form = try MultipartFormData.test()
+        form.append(Array(repeating: 7, count: 1000), name: "a")
+        form.throttle = throttle(400, clock)
+        let length = try Int(#require(form.length))
+        let plain = try await form.plainBytes()
+        let paced = form
+        var arrivals = sizes.makeAsyncIterator()
+        for _ in 0..<2 {
+            async let response = api.post("x", multipart: paced)
+            var left = length
+            while left > 0 {
+                // The next packet does not go out before the clock is turned, and this one is whole at the server by then.
+                var packet = 0
+                while packet < min(400, left) { packet += try #require(await arrivals.next()) }
+                #expect(packet == min(400, left))
+                left -= packet
+                if left > 0 { try await clock.advanceToNextSleeper() }
+            }
+            #expect(try await response.status == .ok)
+            let request = try #require(await server.takeRequest())
+            #expect(request.fields[.contentLength] == "\(length)")
+            #expect(request.body == plain)
+        }
+        await server.shutdown()
+    }
+
+    @Test("a cancelled sending does not wait for the clock")
+    func cancelled() async throws {
+        let server = try await MockServer.start { request in
+            for try await _ in request.body {}
+            return MockResponse()
+        }
+        let api = try makeSession(baseURL: server.url())
+        let clock = TestClock()
+        let body = try RequestBody.bytes(Array(0..<10)).throttled(throttle(1, clock))
+        let sending = Task { try await api.post("x", body: body) }
+        try await clock.waitForSleepers()
+        sending.cancel()
+        let error = await curlewError { _ = try await sending.value }
+        #expect(error?.code == .cancelled)
+        await server.shutdown()
+    }
+
+    @Test("files, streams and no body at all can have a pace too")
+    func kinds() async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write("ten", Array(0..<10))
+        let quick = UploadThrottle(packetSize: 0, delay: .zero)
+        let file = try RequestBody.file(path).throttled(quick)
+        #expect(file.length == 10 && file.isReplayable)
+        #expect(try await file.bytes() == Array(0..<10))
+        #expect(try await RequestBody.file(path, offset: 4).throttled(quick).bytes() == Array(4..<10))
+        #expect(try await RequestBody.file(path, offset: 4, length: 3).throttled(quick).bytes() == Array(4..<7))
+        let once = try RequestBody.once(length: 2, chunks([[1], [2]])).throttled(quick)
+        #expect(once.length == 2 && !once.isReplayable)
+        #expect(try await once.bytes() == [1, 2])
+        #expect(await curlewError { _ = try await once.bytes() }?.code == .bodyNotReplayable)
+        #expect(try RequestBody.none.throttled(quick).isNone)
+        #expect(await curlewError { _ = try RequestBody.file("/nowhere").throttled(quick) }?.code == .bodyFailed)
+        try folder.write("ten", Array(0..<11))
+        #expect(await curlewError { _ = try await file.bytes() }?.code == .bodyLengthMismatch)
+    }
+}
+
+extension MultipartFormData {
+    /// The whole body without its pace.
+    fileprivate func plainBytes() async throws -> [UInt8] {
+        var form = self
+        form.throttle = nil
+        return try await form.body.bytes()
+    }
+}
