@@ -15,7 +15,7 @@ export CURLEW_WARNINGS_AS_ERRORS = 1
 
 # One test at a time: some look at the whole process for leaks, and some measure that nothing comes too late.
 TEST = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
-SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks)
+SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 # Build folders of the nested packages hold the sources of others.
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
@@ -58,6 +58,7 @@ docs: setup ## Builds the documentation into .build/docs; a warning is an error
 	@.ci/docs
 
 -include Benchmarks/bench.mk
+include Fuzzing/fuzz.mk
 
 ifeq ($(wildcard Benchmarks/bench.mk),)
 bench: ## Runs the benchmarks
@@ -65,4 +66,4 @@ bench: ## Runs the benchmarks
 endif
 
 clean: ## Removes everything that was built
-	rm -rf .build .build-thread .build-address Examples/.build Benchmarks/.build
+	rm -rf .build .build-thread .build-address Examples/.build Benchmarks/.build Fuzzing/.build

@@ -1,0 +1,53 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+var settings: [SwiftSetting] = [
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+// As in the package above.
+if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
+    settings.append(.treatAllWarnings(as: .error))
+}
+
+// A folder each in Sources, and one in Seeds.
+let names = [
+    "FuzzChunkedCoding",
+    "FuzzEvents",
+    "FuzzHeads",
+    "FuzzJSON",
+    "FuzzLines",
+    "FuzzMediaTypes",
+    "FuzzMultipart",
+    "FuzzParameters",
+    "FuzzPropertyLists",
+    "FuzzURIs",
+]
+
+let package = Package(
+    name: "curlew-fuzzing",
+    dependencies: [
+        .package(name: "curlew", path: ".."),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CLibFuzzer"),
+        .target(name: "FuzzingKit", dependencies: ["CLibFuzzer"], swiftSettings: settings),
+    ]
+        + names.map { name in
+            .executableTarget(
+                name: name,
+                dependencies: [
+                    "FuzzingKit",
+                    .product(name: "Curlew", package: "curlew"),
+                    .product(name: "HTTPTypes", package: "swift-http-types"),
+                ],
+                swiftSettings: settings
+            )
+        },
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,48 @@
+internal import FuzzingKit
+
+@testable internal import Curlew
+
+/// Server-Sent Events: whatever pieces a stream comes in, it has the same events, and they are those of a second reader that
+/// is written as the standard says it.
+@main
+struct FuzzEvents: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        var choices = Choices(input)
+        let seed = choices.byte()
+        let limits = choices.one(of: [
+            ServerSentEventLimits(), ServerSentEventLimits(line: 12, event: 16),
+            ServerSentEventLimits(line: 40, event: 9),
+        ])
+        let stream = choices.rest
+        let whole = Outcome(of: [stream], limits: limits)
+        for pieces in piecings(of: stream, seed: seed) {
+            requireEqual(whole, Outcome(of: pieces, limits: limits), "the events depend on the pieces")
+        }
+        if limits == ServerSentEventLimits() {
+            requireEqual(whole, PlainReader.read(stream), "the events are not those of the plain reader")
+        }
+    }
+}
+
+/// What came of a stream.
+struct Outcome: Equatable {
+    var events: [ServerSentEvent] = []
+    var lastEventID = ""
+    var reconnectionTime: Duration?
+    var error: ErrorCode?
+
+    init() {}
+
+    init(of pieces: [[UInt8]], limits: ServerSentEventLimits) {
+        var parser = ServerSentEventParser(limits: limits)
+        do {
+            for piece in pieces { events += try parser.consume(piece) }
+        } catch let error as CurlewError {
+            self.error = error.code
+        } catch {
+            require(false, "an error of another kind: \(error)")
+        }
+        lastEventID = parser.lastEventID
+        reconnectionTime = parser.reconnectionTime
+    }
+}

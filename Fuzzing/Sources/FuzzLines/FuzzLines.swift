@@ -1,0 +1,48 @@
+internal import FuzzingKit
+
+@testable internal import Curlew
+
+/// The lines of NDJSON: whatever pieces a body comes in, its lines are those between the line feeds, up to the first that is
+/// too long.
+@main
+struct FuzzLines: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        var choices = Choices(input)
+        let seed = choices.byte()
+        let limit = choices.one(of: [1000, 16, 3, 0])
+        let body = choices.rest
+        let expected = cut(body, limit: limit)
+        for pieces in [[body]] + piecings(of: body, seed: seed) {
+            requireEqual(read(pieces, limit: limit), expected, "the lines depend on the pieces")
+        }
+    }
+
+    /// Nil stands for the error.
+    private static func read(_ pieces: [[UInt8]], limit: Int) -> [[UInt8]?] {
+        var splitter = LineSplitter(limit: limit)
+        var lines: [[UInt8]?] = []
+        do {
+            while let line = try splitter.next() { lines.append(Array(line)) }
+            for piece in pieces {
+                splitter.append(piece)
+                while let line = try splitter.next() { lines.append(Array(line)) }
+            }
+            if let rest = splitter.rest() { lines.append(Array(rest)) }
+        } catch {
+            lines.append(nil)
+        }
+        return lines
+    }
+
+    private static func cut(_ body: [UInt8], limit: Int) -> [[UInt8]?] {
+        var lines: [[UInt8]?] = []
+        let parts = body.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            if isLast, part.isEmpty { break }
+            guard part.count <= limit else { return lines + [nil] }
+            lines.append(Array(!isLast && part.last == UInt8(ascii: "\r") ? part.dropLast() : part))
+        }
+        return lines
+    }
+}

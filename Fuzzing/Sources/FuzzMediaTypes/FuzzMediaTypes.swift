@@ -1,0 +1,54 @@
+internal import FuzzingKit
+internal import HTTPTypes
+
+@testable internal import Curlew
+
+/// Media types: what is read and written is read as the same again; its parts are what they may be; it is within itself.
+@main
+struct FuzzMediaTypes: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        let text = String(decoding: input, as: UTF8.self)
+        if let type = MediaType(text) { check(type) }
+        checkList(input)
+        var fields = HTTPFields()
+        for line in text.split(separator: "\n") {
+            fields.append(HTTPField(name: .contentType, value: String(line)))
+        }
+        if let type = MediaType(contentTypeOf: fields) { check(type) }
+        checkParameters(text)
+    }
+
+    private static func check(_ type: MediaType) {
+        requireEqual(MediaType(type.description), type, "a type is another when it is read again")
+        for part in [type.type, type.subtype] + type.parameters.map(\.name) {
+            require(!part.isEmpty && part.utf8.allSatisfy(\.isTokenByte), "a name is no token: \(part)")
+            require(!part.utf8.contains { (0x41...0x5A).contains($0) }, "a name is not in lower case: \(part)")
+        }
+        require(type.parameters.count <= MediaType.parameterLimit, "there are too many parameters")
+        require(Set(type.parameters.map(\.name)).count == type.parameters.count, "a parameter is there twice")
+        for parameter in type.parameters {
+            require(parameter.value.utf8.allSatisfy(\.isFieldValueByte), "a value holds a control character")
+            requireEqual(type[parameter.name.uppercased()], parameter.value, "a parameter is not found")
+        }
+        if type.type != "*" { require(type.matches(type), "\(type) is not within itself") }
+    }
+
+    /// The members of a list are the list again, with commas between them.
+    private static func checkList(_ bytes: [UInt8]) {
+        let parts = MediaTypeParser.parts(of: bytes)
+        requireEqual(Array(parts.joined(separator: [.comma])), bytes, "the members are not the list")
+    }
+
+    /// The parameters of Content-Disposition, which has a reader of its own.
+    private static func checkParameters(_ text: String) {
+        let disposition = FieldParameters(text)
+        var written = disposition.value
+        for (name, value) in disposition.parameters { written += "; \(FieldParameters.written(name, value))" }
+        let again = FieldParameters(written)
+        requireEqual(again.value, disposition.value, "a value is another when it is read again")
+        requireEqual(
+            again.parameters.map { [$0.name, $0.value] }, disposition.parameters.map { [$0.name, $0.value] },
+            "parameters are others when they are read again")
+        _ = disposition.extended("filename")
+    }
+}

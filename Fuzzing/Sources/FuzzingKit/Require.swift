@@ -1,0 +1,22 @@
+internal import Glibc
+
+/// Ends the program, so that libFuzzer keeps the input, unless the condition holds.
+public func require(
+    _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String,
+    file: StaticString = #fileID, line: UInt = #line
+) {
+    guard !condition() else { return }
+    let text = Array("\(file):\(line): \(message())\n".utf8)
+    _ = write(STDERR_FILENO, text, text.count)
+    abort()
+}
+
+/// Ends the program unless the two are equal.
+public func requireEqual<Value: Equatable>(
+    _ left: Value, _ right: Value, _ message: @autoclosure () -> String,
+    file: StaticString = #fileID, line: UInt = #line
+) {
+    require(
+        left == right, "\(message())\n  \(String(reflecting: left))\n  \(String(reflecting: right))",
+        file: file, line: line)
+}
