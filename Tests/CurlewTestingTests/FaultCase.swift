@@ -8,10 +8,11 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     enum Wire: String, Sendable, CaseIterable {
         case http11 = "HTTP/1.1"
         case http11TLS = "HTTP/1.1 over TLS"
+        case http2 = "HTTP/2"
         case http2TLS = "HTTP/2 over TLS"
 
-        var usesTLS: Bool { self != .http11 }
-        var isHTTP2: Bool { self == .http2TLS }
+        var usesTLS: Bool { self == .http11TLS || self == .http2TLS }
+        var isHTTP2: Bool { self == .http2 || self == .http2TLS }
     }
 
     let fault: Fault

@@ -101,6 +101,7 @@ struct FaultMatrixTests {
         }
         var client = SessionConfiguration()
         client.security = .anchors(pem: certificate.certificatePEM)
+        if wire == .http2 { client.protocolChoice = .http2PriorKnowledge }
         return (server, try HTTPSession(configuration: client))
     }
 }

@@ -3,6 +3,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import NIOCore
+import NIOSSL
 import Testing
 
 @Suite("MockServer", .noLeaks, .timeLimit(.minutes(1)))
@@ -23,6 +24,21 @@ struct MockServerTests {
         try await client.close()
         try await server.waitForConnections(open: 0)
         await server.shutdown()
+    }
+
+    @Test("IPv6 is listened on, and stands in brackets in the URL", arguments: [true, false])
+    func ipv6(usesTLS: Bool) async throws {
+        let tls = usesTLS ? ServerTLS([try .localhost()]) : nil
+        let server = try await MockServer.start(.init(address: .ipv6, tls: tls)) { _ in MockResponse(body: "six") }
+        #expect(server.url("/a") == "\(usesTLS ? "https" : "http")://[::1]:\(server.port)/a")
+        var trust = NIOSSLClient.untrusting
+        trust.applicationProtocols = ["http/1.1"]
+        let client = try await WireClient.connect(host: "::1", port: server.port, tls: usesTLS ? trust : nil)
+        try await client.send("GET /a HTTP/1.1\r\nHost: [::1]\r\n\r\n")
+        _ = try await client.receive(through: "\r\n\r\nsix")
+        #expect(await server.takeRequest()?.fields[HTTPField.Name("Host")!] == "[::1]")
+        await server.shutdown()
+        await #expect(throws: (any Error).self) { _ = try await WireClient.connect(host: "::1", port: server.port) }
     }
 
     @Test("a chunked upload is recorded with its pieces and trailers")

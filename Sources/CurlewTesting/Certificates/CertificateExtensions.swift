@@ -1,7 +1,14 @@
 internal import COpenSSL
 
-/// The extensions that options ask for, in the notation of x509v3_config(5).
+/// The extensions that options ask for.
 enum CertificateExtensions {
+    /// The alternative names in DER; `nil` without any. The notation of x509v3_config(5) cannot hold every name.
+    static func alternativeNames(of options: HeldCertificate.Options) throws -> [UInt8]? {
+        guard !options.alternativeNames.isEmpty else { return nil }
+        return DER.sequence(try options.alternativeNames.map { try $0.encoded })
+    }
+
+    /// The others, in the notation of x509v3_config(5).
     static func of(_ options: HeldCertificate.Options, isSelfSigned: Bool) -> [(identifier: Int32, value: String)] {
         var extensions = [(NID_basic_constraints, self.basicConstraints(options.authority))]
         let usage = options.keyUsage ?? self.usualKeyUsage(options)
@@ -10,10 +17,6 @@ enum CertificateExtensions {
         if !extended.isEmpty { extensions.append((NID_ext_key_usage, extended.joined(separator: ","))) }
         extensions.append((NID_subject_key_identifier, "hash"))
         if !isSelfSigned { extensions.append((NID_authority_key_identifier, "keyid:always")) }
-        if !options.alternativeNames.isEmpty {
-            let names = options.alternativeNames.map(\.notation).joined(separator: ",")
-            extensions.append((NID_subject_alt_name, names))
-        }
         if !options.nameConstraints.isEmpty {
             extensions.append((NID_name_constraints, (["critical"] + options.nameConstraints).joined(separator: ",")))
         }

@@ -58,18 +58,6 @@ extension HeldCertificate {
         }
     }
 
-    /// A subject alternative name.
-    public struct AlternativeName: Sendable, Hashable {
-        let notation: String
-
-        /// A DNS name, which may start with `*.`.
-        public static func dns(_ name: String) -> AlternativeName { AlternativeName(notation: "DNS:\(name)") }
-        /// An IPv4 or IPv6 address as text.
-        public static func ip(_ address: String) -> AlternativeName { AlternativeName(notation: "IP:\(address)") }
-        /// A URI.
-        public static func uri(_ uri: String) -> AlternativeName { AlternativeName(notation: "URI:\(uri)") }
-    }
-
     /// A span of time, counted from now.
     public struct Validity: Sendable, Hashable {
         let start: Duration

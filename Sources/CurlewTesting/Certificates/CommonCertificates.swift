@@ -43,6 +43,6 @@ extension HeldCertificate {
         var bytes = self.certificateDER
         // The signature is the last field of a certificate (RFC 5280, section 4.1), its value the last bytes.
         if let last = bytes.indices.last { bytes[last] ^= 1 }
-        return HeldCertificate(certificateDER: bytes, privateKeyPEM: self.privateKeyPEM, commonName: self.commonName)
+        return HeldCertificate(certificateDER: bytes, privateKeyDER: self.privateKeyDER, commonName: self.commonName)
     }
 }

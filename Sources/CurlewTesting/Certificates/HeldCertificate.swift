@@ -13,6 +13,8 @@ public struct HeldCertificate: Sendable, Hashable {
     public let certificateDER: [UInt8]
     /// The certificate, PEM.
     public let certificatePEM: String
+    /// The private key, DER (PKCS #8, not encrypted; RFC 5958).
+    public let privateKeyDER: [UInt8]
     /// The private key, PEM (PKCS #8, not encrypted).
     public let privateKeyPEM: String
     /// The subject's common name.
@@ -25,15 +27,16 @@ public struct HeldCertificate: Sendable, Hashable {
         let issued = try IssuedCertificate.issue(options, issuer: issuer)
         self.init(
             certificateDER: issued.certificateDER,
-            privateKeyPEM: issued.privateKeyPEM,
+            privateKeyDER: issued.privateKeyDER,
             commonName: options.commonName
         )
     }
 
-    init(certificateDER: [UInt8], privateKeyPEM: String, commonName: String) {
+    init(certificateDER: [UInt8], privateKeyDER: [UInt8], commonName: String) {
         self.certificateDER = certificateDER
         self.certificatePEM = PEM.encode(certificateDER, label: "CERTIFICATE")
-        self.privateKeyPEM = privateKeyPEM
+        self.privateKeyDER = privateKeyDER
+        self.privateKeyPEM = PEM.encode(privateKeyDER, label: "PRIVATE KEY")
         self.commonName = commonName
     }
 

@@ -4,7 +4,7 @@ internal import COpenSSL
 /// freed before it returns; only bytes leave.
 struct IssuedCertificate {
     let certificateDER: [UInt8]
-    let privateKeyPEM: String
+    let privateKeyDER: [UInt8]
 
     static func issue(_ options: HeldCertificate.Options, issuer: HeldCertificate?) throws -> IssuedCertificate {
         let key = try self.makeKey(options.key)
@@ -22,7 +22,7 @@ struct IssuedCertificate {
         try self.sign(certificate, with: issuerKey ?? key, hash: options.signatureHash)
         return IssuedCertificate(
             certificateDER: try self.encode(certificate),
-            privateKeyPEM: try self.write(key)
+            privateKeyDER: try self.write(key)
         )
     }
 
@@ -69,6 +69,10 @@ struct IssuedCertificate {
         for (identifier, value) in CertificateExtensions.of(options, isSelfSigned: issuer == certificate) {
             try self.check(curlew_add_extension(certificate, issuer, identifier, value), "add \(value)")
         }
+        if let names = try CertificateExtensions.alternativeNames(of: options) {
+            let added = curlew_add_encoded_extension(certificate, NID_subject_alt_name, names, Int32(names.count))
+            try self.check(added, "add the alternative names")
+        }
     }
 
     private static func sign(
@@ -107,13 +111,14 @@ struct IssuedCertificate {
         }
     }
 
-    private static func write(_ key: OpaquePointer) throws -> String {
+    /// PKCS #8, not encrypted.
+    private static func write(_ key: OpaquePointer) throws -> [UInt8] {
         let sink = try self.require(BIO_new(BIO_s_mem()), "open a buffer")
         defer { BIO_free(sink) }
-        try self.check(PEM_write_bio_PrivateKey(sink, key, nil, nil, 0, nil, nil), "write the key")
-        var text = [UInt8](repeating: 0, count: Int(BIO_ctrl_pending(sink)))
-        let length = BIO_read(sink, &text, Int32(text.count))
-        return String(decoding: text.prefix(Int(max(0, length))), as: UTF8.self)
+        try self.check(i2d_PKCS8PrivateKey_bio(sink, key, nil, nil, 0, nil, nil), "write the key")
+        var bytes = [UInt8](repeating: 0, count: Int(BIO_ctrl_pending(sink)))
+        let length = BIO_read(sink, &bytes, Int32(bytes.count))
+        return Array(bytes.prefix(Int(max(0, length))))
     }
 
     private static func check(_ result: some BinaryInteger, _ step: String) throws {

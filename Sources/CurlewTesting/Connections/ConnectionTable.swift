@@ -29,13 +29,17 @@ final class ConnectionTable: Sendable {
         let claimed = faults.claim(connection: connection.index)
         // Nobody reads while a fault is committed: the end of the client's direction has to close the channel.
         if !claimed.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false) }
-        let strike: @Sendable (Fault) async -> Void = { fault in
+        // Only one can happen: each of them ends the connection.
+        let strike: @Sendable (Int) async -> Void = { index in
+            let fault = claimed[index].fault
+            let others = claimed.indices.filter { $0 != index }
+            faults.miss(others.map { claimed[$0] }, .overtaken)
             faults.commit(CommittedFault(fault: fault, connectionIndex: connection.index, exchangeIndex: nil))
             await connection.commit(fault.effect, untilClientEnds: connection.closed)
         }
-        if let fault = claimed.first(where: { $0.trigger == .onAccept || context == nil }) {
+        if let index = claimed.firstIndex(where: { $0.fault.trigger == .onAccept || context == nil }) {
             return self.run(connection) {
-                await strike(fault)
+                await strike(index)
                 connection.abort()
             }
         }
@@ -44,13 +48,14 @@ final class ConnectionTable: Sendable {
         self.run(connection) {
             do {
                 let installed = try await installed.futureResult.get()
-                if let fault = claimed.first {
-                    await strike(fault)
-                } else {
+                if claimed.isEmpty {
                     await serve(connection, installed)
+                } else {
+                    await strike(0)
                 }
                 connection.close()
             } catch {
+                faults.miss(claimed, .noSuchMoment)
                 if context != nil { self.state.update { $0.counts.failedHandshakes += 1 } }
                 connection.abort()
             }

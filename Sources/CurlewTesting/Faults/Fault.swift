@@ -4,6 +4,7 @@
 ///
 /// Not every effect can happen at every moment. ``MockServer/inject(_:at:)`` and ``MockProxy/inject(_:at:)`` refuse, with
 /// the reason,
+/// - a fault of connections at an exchange: when it happens, there is no exchange yet;
 /// - GOAWAY and RST_STREAM at a connection's start: there is no exchange yet that they could speak of;
 /// - GOAWAY and RST_STREAM where HTTP/2 is not spoken, and so at every proxy;
 /// - truncated TLS where there is no TLS, or not yet: that is what ``Effect/close`` does.
@@ -85,6 +86,9 @@ extension Fault {
         let kind: Kind
 
         /// The next exchange that begins, or the next connection for a fault of connections; once.
+        ///
+        /// One that ends whom it meets leaves those that were injected after it to later comers: two of them fail two
+        /// attempts.
         public static let next = Target(kind: .next)
         /// The exchange with this number, from 0 over all connections; once.
         public static func exchange(_ number: Int) -> Target { Target(kind: .exchange(number)) }
@@ -92,9 +96,10 @@ extension Fault {
         public static func exchange(_ number: Int, onConnection index: Int) -> Target {
             Target(kind: .exchangeOn(number, connection: index))
         }
-        /// Every exchange of the connection with this number, from 0, or that connection.
+        /// Every exchange of the connection with this number, from 0, or that connection. What is to happen once goes
+        /// before it.
         public static func connection(_ index: Int) -> Target { Target(kind: .connection(index)) }
-        /// Every exchange or connection from now on.
+        /// Every exchange or connection from now on. What is to happen once goes before it.
         public static let every = Target(kind: .every)
     }
 }

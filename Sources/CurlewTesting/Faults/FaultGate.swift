@@ -18,7 +18,7 @@ final class FaultGate: Sendable {
     }
 
     private struct State: Sendable {
-        var pending: [Fault]
+        var pending: [ClaimedFault]
         var isStruck = false
     }
 
@@ -29,13 +29,13 @@ final class FaultGate: Sendable {
     let objection: String?
 
     init(_ exchange: Exchange, script: FaultScript) {
-        let faults = script.claim(exchange: exchange.index, onConnection: exchange.connection.index)
-        let unfit = exchange.resetStream == nil ? faults.filter(\.effect.needsHTTP2) : []
+        let claims = script.claim(exchange: exchange.index, onConnection: exchange.connection.index)
+        let unfit = exchange.resetStream == nil ? claims.filter(\.fault.effect.needsHTTP2) : []
         self.exchange = exchange
         self.script = script
-        self.objection = unfit.first.map { "\($0): this exchange does not use HTTP/2" }
-        self.state = Watched(State(pending: faults.filter { !unfit.contains($0) }))
-        script.miss(unfit)
+        self.objection = unfit.first.map { "\($0.fault): this exchange does not use HTTP/2" }
+        self.state = Watched(State(pending: claims.filter { !unfit.contains($0) }))
+        script.miss(unfit, .noSuchMoment)
     }
 
     /// Whether a fault has ended the exchange, or is about to.
@@ -77,17 +77,17 @@ final class FaultGate: Sendable {
 
     /// Notes the faults whose moments did not come. Nothing happens when it is called again.
     func finish() {
-        let left = self.state.update { state in
+        let (left, isStruck) = self.state.update { state in
             defer { state.pending = [] }
-            return state.isStruck ? [] : state.pending
+            return (state.pending, state.isStruck)
         }
-        if !left.isEmpty { self.script.miss(left) }
+        if !left.isEmpty { self.script.miss(left, isStruck ? .overtaken : .noSuchMoment) }
     }
 
     private func bytesUntilFault(after sent: Int) -> Int? {
         self.state.update { state in
-            state.pending.compactMap { fault in
-                if case .responseBody(let after) = fault.trigger.kind { return max(0, after - sent) }
+            state.pending.compactMap { claim in
+                if case .responseBody(let after) = claim.fault.trigger.kind { return max(0, after - sent) }
                 return nil
             }.min()
         }
@@ -103,16 +103,16 @@ final class FaultGate: Sendable {
                     exchangeIndex: self.exchange.index
                 )
             )
-            if fault.endsExchange { self.exchange.willEnd() }
+            if fault.isEnding { self.exchange.willEnd() }
             if try await self.commit(fault) { throw FaultStruck() }
         }
     }
 
     private func take(_ matches: (Fault.Trigger) -> Bool) -> Fault? {
         self.state.update { state in
-            guard let index = state.pending.firstIndex(where: { matches($0.trigger) }) else { return nil }
-            let fault = state.pending.remove(at: index)
-            if fault.endsExchange { state.isStruck = true }
+            guard let index = state.pending.firstIndex(where: { matches($0.fault.trigger) }) else { return nil }
+            let fault = state.pending.remove(at: index).fault
+            if fault.isEnding { state.isStruck = true }
             return fault
         }
     }
@@ -124,30 +124,11 @@ final class FaultGate: Sendable {
             self.exchange.connection.sendGoAway(code: code)
         case .resetStream(let code):
             self.exchange.resetStream?(code)
-        case .garbage(let bytes) where !fault.endsExchange:
+        case .garbage(let bytes) where !fault.isEnding:
             try await self.exchange.connection.writePlain(bytes)
         default:
             await self.exchange.connection.commit(fault.effect, untilClientEnds: self.exchange.untilClientEnds)
         }
-        return fault.endsExchange
-    }
-}
-
-extension Fault {
-    fileprivate var endsExchange: Bool {
-        switch self.effect.kind {
-        case .goAway: false
-        case .garbage: self.trigger != .atResponseEnd
-        case .close, .reset, .halfClose, .stall, .resetStream, .truncate: true
-        }
-    }
-}
-
-extension Fault.Effect {
-    fileprivate var needsHTTP2: Bool {
-        switch self.kind {
-        case .goAway, .resetStream: true
-        case .close, .reset, .halfClose, .stall, .garbage, .truncate: false
-        }
+        return fault.isEnding
     }
 }

@@ -3,8 +3,11 @@ struct FaultGround: Sendable {
     let usesTLS: Bool
     let speaksHTTP2: Bool
 
-    /// - Throws: ``TestKitError`` with the reason why `fault` can never happen here.
-    func check(_ fault: Fault) throws {
+    /// - Throws: ``TestKitError`` with the reason why `fault` can never happen here, or not to `target`.
+    func check(_ fault: Fault, at target: Fault.Target) throws {
+        if fault.trigger.isOfConnection && target.isOfExchange {
+            throw TestKitError("\(fault): a connection meets it, before there is any exchange")
+        }
         if let reason = self.objection(to: fault) { throw TestKitError("\(fault): \(reason)") }
     }
 

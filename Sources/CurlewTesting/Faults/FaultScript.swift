@@ -1,9 +1,17 @@
 /// The faults that a server still has to commit, those that it has committed, and how many exchanges it has begun.
 final class FaultScript: Sendable {
+    /// Why a fault that somebody took did not happen.
+    enum Miss: Sendable {
+        /// Its moment did not come: too few bytes, or an end that no fault has made.
+        case noSuchMoment
+        /// Another fault had ended the exchange or the connection.
+        case overtaken
+    }
+
     private struct State: Sendable {
-        var waiting: [(fault: Fault, target: Fault.Target)] = []
+        var waiting = WaitingFaults()
         var committed: [CommittedFault] = []
-        var missed: [Fault] = []
+        var missed: [(claim: ClaimedFault, reason: Miss)] = []
         var exchanges = 0
     }
 
@@ -18,12 +26,12 @@ final class FaultScript: Sendable {
     }
 
     func inject(_ fault: Fault, at target: Fault.Target) throws {
-        try self.ground.check(fault)
-        self.state.update { $0.waiting.append((fault, target)) }
+        try self.ground.check(fault, at: target)
+        self.state.update { $0.waiting.append(fault, at: target) }
     }
 
     func removeAll() {
-        self.state.update { $0.waiting = [] }
+        self.state.update { $0.waiting = WaitingFaults() }
     }
 
     var committed: [CommittedFault] { self.state.update { $0.committed } }
@@ -37,71 +45,45 @@ final class FaultScript: Sendable {
         self.state.update { if $0.committed.count < Self.memory { $0.committed.append(fault) } }
     }
 
-    /// Notes that an exchange has passed the moments of its faults without them.
-    func miss(_ faults: [Fault]) {
-        self.state.update { if $0.missed.count < Self.memory { $0.missed += faults } }
+    /// Notes that an exchange or a connection has come to its end without faults that it had claimed.
+    func miss(_ claims: [ClaimedFault], _ reason: Miss) {
+        self.state.update { state in
+            guard state.missed.count < Self.memory else { return }
+            state.missed += claims.map { (claim: $0, reason: reason) }
+        }
     }
 
     /// What should have happened by now and has not, in words.
     var complaints: [String] {
         self.state.update { state in
-            let waiting = state.waiting.filter { $0.target.isOnce }.map { "\($0.fault) found nobody" }
-            return waiting + state.missed.map { "\($0) found no such moment in its exchange" }
+            let missed = state.missed.filter { claim, reason in
+                // One that meets everybody may be overtaken by one that meets somebody, if only it happened to others.
+                reason == .noSuchMoment || claim.isOnce || !state.committed.contains { $0.fault == claim.fault }
+            }
+            return state.waiting.unmet.map { "\($0) found nobody" } + missed.map { $0.reason.complaint($0.claim.fault) }
         }
     }
 
     /// The faults that meet a new connection.
-    func claim(connection index: Int) -> [Fault] {
-        self.state.update { state in
-            Self.claim(&state.waiting) { fault, target in
-                guard fault.trigger.isOfConnection else { return false }
-                switch target {
-                case .next, .every: return true
-                case .connection(let wanted): return wanted == index
-                case .exchange, .exchangeOn: return false
-                }
-            }
-        }
+    func claim(connection index: Int) -> [ClaimedFault] {
+        self.state.update { $0.waiting.claim(connection: index) }
     }
 
     /// The faults that meet a new exchange.
-    func claim(exchange index: Int, onConnection connection: Int) -> [Fault] {
+    func claim(exchange index: Int, onConnection connection: Int) -> [ClaimedFault] {
         self.state.update { state in
-            let number = state.exchanges
-            state.exchanges += 1
-            return Self.claim(&state.waiting) { fault, target in
-                guard !fault.trigger.isOfConnection else { return false }
-                switch target {
-                case .next, .every: return true
-                case .connection(let wanted): return wanted == connection
-                case .exchange(let wanted): return wanted == number
-                case .exchangeOn(let wanted, let wantedConnection):
-                    return wanted == index && wantedConnection == connection
-                }
-            }
+            defer { state.exchanges += 1 }
+            return state.waiting.claim(exchange: state.exchanges, index: index, onConnection: connection)
         }
-    }
-
-    private static func claim(
-        _ faults: inout [(fault: Fault, target: Fault.Target)],
-        where meets: (Fault, Fault.Target.Kind) -> Bool
-    ) -> [Fault] {
-        var claimed: [Fault] = []
-        faults.removeAll { fault, target in
-            guard meets(fault, target.kind) else { return false }
-            claimed.append(fault)
-            return target.isOnce
-        }
-        return claimed
     }
 }
 
-extension Fault.Target {
-    /// Whether it is done with after it has met somebody.
-    var isOnce: Bool {
-        switch self.kind {
-        case .next, .exchange, .exchangeOn: true
-        case .connection, .every: false
+extension FaultScript.Miss {
+    fileprivate func complaint(_ fault: Fault) -> String {
+        let whom = fault.trigger.isOfConnection ? "connection" : "exchange"
+        return switch self {
+        case .noSuchMoment: "\(fault) found no such moment in its \(whom)"
+        case .overtaken: "\(fault) came too late: another fault had ended its \(whom)"
         }
     }
 }

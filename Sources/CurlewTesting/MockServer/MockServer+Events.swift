@@ -2,7 +2,8 @@ extension MockServer {
     /// The requests, oldest first; ends when the server has ended.
     ///
     /// A request is recorded when the whole of it has arrived, whatever its handler does meanwhile, or when the client
-    /// or a fault has broken it off. A body that is not read arrives only as far as it is taken in ahead of the handler. Each request is handed out once, to whoever asks first, here or by ``takeRequest()``.
+    /// or a fault has broken it off. A body that is not read arrives only as far as it is taken in ahead of the handler.
+    /// Each request is handed out once, to whoever asks first, here or by ``takeRequest()``.
     public var requests: AsyncStream<RecordedRequest> {
         AsyncStream { [log = self.core.log] in await log.take() }
     }
@@ -60,7 +61,8 @@ extension MockServer {
     }
 
     /// Checks that the script was played to its end: no response is left in the queue, every fault that was to happen
-    /// once has happened, and no fault waited in vain for its moment, such as more bytes than there were.
+    /// once has happened, and no fault waited in vain for its moment, such as more bytes than there were or a handshake
+    /// that failed. One for every exchange or connection may be overtaken by another, but not each time.
     ///
     /// - Throws: ``TestKitError`` that names what is left.
     public func verify() throws {
