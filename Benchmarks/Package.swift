@@ -17,6 +17,7 @@ let package = Package(
         .executable(name: "bench-urlsession", targets: ["URLSessionClient"]),
         .executable(name: "bench-raw", targets: ["RawClient"]),
         .executable(name: "bench-server", targets: ["Server"]),
+        .executable(name: "bench-serialization", targets: ["Serialization"]),
     ],
     dependencies: [
         .package(name: "curlew", path: ".."),
@@ -52,6 +53,15 @@ let package = Package(
         .executableTarget(name: "URLSessionClient", dependencies: ["BenchmarkKit"], swiftSettings: settings),
         .executableTarget(name: "RawClient", linkerSettings: [.linkedLibrary("curl")]),
         .executableTarget(name: "Server"),
+        .executableTarget(
+            name: "Serialization",
+            dependencies: [
+                "BenchmarkKit",
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -2,9 +2,11 @@
 #
 #   make bench [ONLY=workload,…] [CLIENTS=raw,curlew,…] [ROUNDS=5] [QUICK=1] [BENCH_OUTPUT=file]
 #   make bench-instructions [TOLERANCE=percent]
+#   make bench-serialization [ROUNDS=5] [SERIALIZATION_OUTPUT=file]
 
 BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 BENCH_OUTPUT ?= $(BENCHMARKS)/bench.json
+SERIALIZATION_OUTPUT ?= $(BENCHMARKS)/bench-serialization.json
 
 SWIFT ?= swift
 # The server that is measured against, the tool that makes its certificate, and what counts instructions.
@@ -13,7 +15,7 @@ BENCH_PACKAGES = nginx-light openssl python3 valgrind
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-build-all bench-build-two bench-setup
+.PHONY: bench bench-instructions bench-serialization bench-build-all bench-build-two bench-setup
 
 bench-setup:
 	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
@@ -34,3 +36,8 @@ bench: bench-build-all ## Measures Curlew against its peers; ONLY=workload, ROUN
 
 bench-instructions: bench-build-two ## Compares the instructions of a small GET with the baseline
 	$(BENCHMARKS)/bench-instructions $(if $(TOLERANCE),--tolerance $(TOLERANCE))
+
+bench-serialization: setup ## Measures the serializers against Foundation; ROUNDS=n
+	$(BENCH_BUILD) bench-serialization
+	$(BENCHMARKS)/.build/release/bench-serialization --output $(SERIALIZATION_OUTPUT) \
+		$(if $(ROUNDS),--rounds $(ROUNDS))

@@ -37,6 +37,7 @@ struct Outcome: Equatable {
         var parser = ServerSentEventParser(limits: limits)
         do {
             for piece in pieces { events += try parser.consume(piece) }
+            try parser.check()
         } catch let error as CurlewError {
             self.error = error.code
         } catch {

@@ -43,7 +43,8 @@ struct FuzzHeads: FuzzTarget {
             case .trailers(let fields): return outcome + ["trailers \(text(fields))"]
             }
         }
-        return outcome + ["unfinished \(parser.status) \(parser.isComplete) \(text(parser.takeFields()))"]
+        guard parser.isComplete else { return outcome + ["unfinished \(parser.status)"] }
+        return outcome + ["unfinished trailers \(text(parser.takeFields()))"]
     }
 
     private static func text(_ response: HTTPResponse) -> String {

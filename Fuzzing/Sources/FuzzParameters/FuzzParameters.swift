@@ -24,6 +24,8 @@ struct FuzzParameters: FuzzTarget {
         checkBytes(form, style)
         let decoded = PlainForm.pairs(of: form, plusIsSpace: style.spaces == .plus)
         let expected = PlainWalk.pairs(of: tree, style)
+        // One pair without name and value is an empty form, like none.
+        if form.isEmpty, expected == [PlainPair(name: [], value: nil)] { return }
         requireEqual(decoded.map(\.name), expected.map(\.name), "the names are not those of the tree")
         requireEqual(decoded.map(\.value), expected.map(\.value), "the values are not those of the tree")
         let pairs = (try? style.pairs(of: tree)) ?? []

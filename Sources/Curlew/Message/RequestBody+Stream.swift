@@ -2,11 +2,13 @@ extension RequestBody {
     /// How much is read from a file at a time.
     static let filePart = 256 << 10
 
-    /// The bytes as a stream, for a link that makes another body of them.
+    /// The bytes as a stream, for a link that makes another body of them, or a ``Transport`` that sends them elsewhere.
     ///
     /// A body that can be read once is taken by this. The promised length is kept to: a stream that ends early or goes on
-    /// beyond it fails with ``ErrorCode/bodyLengthMismatch``.
-    func stream() async throws -> Stream {
+    /// beyond it fails with ``ErrorCode/bodyLengthMismatch``. Files are read off the caller's thread.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyNotReplayable`` if the body was taken before, ``ErrorCode/bodyFailed``
+    ///   for a file that cannot be opened, or what the maker of the stream throws.
+    public func stream() async throws -> Stream {
         switch source {
         case .none: return FailableSequence(base: Chunks(chunks: []))
         case .bytes(let bytes): return FailableSequence(base: Chunks(chunks: [bytes]))

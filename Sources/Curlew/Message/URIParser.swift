@@ -74,8 +74,10 @@ enum URIParser {
             throw CurlewError(.invalidURL, host.isEmpty ? "the host is empty" : "the host is too long")
         }
         let isBracketed = host.first == .openBracket
-        let isValid = host.allSatisfy { isBracketed ? isAddressByte($0) : isHostByte($0) }
-        guard isValid, !isBracketed || host.count > 3 else {
+        let isValid =
+            isBracketed
+            ? host.count > 3 && host.dropFirst().dropLast().allSatisfy(isAddressByte) : host.allSatisfy(isHostByte)
+        guard isValid else {
             throw CurlewError(
                 .invalidURL, "the host \"\(printable(String(decoding: host, as: UTF8.self)))\" is not valid")
         }
@@ -103,7 +105,7 @@ enum URIParser {
     }
 
     private static func isAddressByte(_ byte: UInt8) -> Bool {
-        byte.isHexDigit || byte == .colon || byte == UInt8(ascii: ".") || byte == .openBracket || byte == .closeBracket
+        byte.isHexDigit || byte == .colon || byte == UInt8(ascii: ".")
     }
 
     /// Appends path, query or fragment, percent-encoding what may not stand there.

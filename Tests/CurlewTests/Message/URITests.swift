@@ -55,4 +55,12 @@ struct URITests {
             bare.host == "[::1]" && bare.port == 80 && bare.path == "/" && bare.query == "q" && bare.fragment == nil)
         #expect(try URI("http://h/?").query == "")
     }
+
+    @Test(
+        "a host in brackets holds no brackets",
+        arguments: ["[[::1]", "[::[1]", "[[]]", "[[[]", "[]", "[:]", "[::1]]", "[::1", "[::1]x", "[::g]"])
+    func brackets(_ host: String) {
+        #expect(throws: CurlewError.self) { try URI("http://\(host)/") }
+        #expect(throws: CurlewError.self) { try URI("http://user@\(host):80/") }
+    }
 }

@@ -107,4 +107,23 @@ struct ParameterValueTests {
         #expect(ParameterNumber(1.0) != ParameterNumber(1))
         #expect(Set<ParameterValue>([1, 1, "1"]).count == 2)
     }
+
+    @Test("sets within sets take no longer to sort the deeper they are", .timeLimit(.minutes(1)))
+    func nestedSets() throws {
+        var tree: ParameterValue = "leaf"
+        for level in 0..<100 { tree = .set([tree, .string("level-\(level)")]) }
+        let form = try ParameterStyle().form(["k": tree])
+        #expect(form.split(separator: "&").count == 101)
+        // Brackets come before letters.
+        #expect(form.hasPrefix("k=leaf&k=level-0&k=level-1&") && form.hasSuffix("&k=level-99"))
+        let json = try tree.json()
+        #expect(try JSONValue(parsing: json).arrayValue?.count == 2)
+    }
+
+    @Test("sets within sets are sorted by their sorted members")
+    func orderOfNestedSets() throws {
+        let inner: [ParameterValue] = [.set(["d", "b"]), .set(["c", "a"]), .array(["a", .set([2, 1])])]
+        let json = try ParameterValue.set(Set(inner)).json()
+        #expect(String(decoding: json, as: UTF8.self) == #"[["a","c"],["a",[1,2]],["b","d"]]"#)
+    }
 }

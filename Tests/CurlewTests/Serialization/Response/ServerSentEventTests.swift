@@ -103,6 +103,32 @@ struct ServerSentEventTests {
         }
     }
 
+    @Test("events before a line that is too long come out, also when they arrive together")
+    func eventsBeforeFault() async throws {
+        let limits = ServerSentEventLimits(line: 10, event: 20)
+        let stream = Array("data: 1\n\ndata: 2\n\ndata: too long\n\ndata: 3\n\n".utf8)
+        var parser = ServerSentEventParser(limits: limits)
+        #expect(try parser.consume(stream) == [message("1"), message("2")])
+        #expect(throws: CurlewError.self) { try parser.check() }
+        #expect(throws: CurlewError.self) { try parser.consume(Array("data: 4\n\n".utf8)) }
+
+        var events = ResponseBody.bytes(stream).serverSentEvents(limits: limits).makeAsyncIterator()
+        #expect(try await events.next() == message("1"))
+        #expect(try await events.next() == message("2"))
+        for _ in 0..<2 {
+            await #expect(throws: CurlewError.self) { try await events.next() }
+        }
+    }
+
+    @Test("an event may be as large as its bound")
+    func eventAtBound() throws {
+        let limits = ServerSentEventLimits(line: 20, event: 5)
+        var parser = ServerSentEventParser(limits: limits)
+        #expect(
+            try parser.consume(Array("data: 12345\n\ndata: 12\ndata: 34\n\n".utf8)).map(\.data) == ["12345", "12\n34"])
+        #expect(throws: CurlewError.self) { try parser.consume(Array("data: 12\ndata: 345\n".utf8)) }
+    }
+
     @Test("cutting never changes what comes out, whatever the bytes")
     func anyBytes() throws {
         var generator = SeededGenerator(state: 11)

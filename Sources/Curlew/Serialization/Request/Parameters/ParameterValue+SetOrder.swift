@@ -1,13 +1,36 @@
 extension Set<ParameterValue> {
     /// The members sorted by what they are described as (F33), so that the same set is always written the same.
-    func inOrder() -> [ParameterValue] {
-        guard count > 1 else { return Array(self) }
-        return map { (key: $0.sortKey, rank: $0.rank, member: $0) }
+    func inOrder() -> [ParameterValue] { count > 1 ? ordered(depth: 0).map(\.member) : Array(self) }
+
+    /// The members in that order, each with the same value without sets in it.
+    fileprivate func ordered(depth: Int) -> [(member: ParameterValue, listed: ParameterValue)] {
+        let members = map { (member: $0, listed: $0.withLists(depth: depth + 1)) }
+        guard count > 1 else { return members }
+        return members.map { (key: $0.listed.sortKey, rank: $0.member.rank, pair: $0) }
             .sorted { left, right in
                 if left.key == right.key { return left.rank < right.rank }
                 return left.key.lexicographicallyPrecedes(right.key)
             }
-            .map(\.member)
+            .map(\.pair)
+    }
+}
+
+extension ParameterValue {
+    /// The value with sorted lists in place of the sets in it.
+    ///
+    /// Each is sorted once here. Left to the writer of the sort key, the sets within a set would be sorted for its key and
+    /// again for their own, those within them four times, and so on.
+    fileprivate func withLists(depth: Int) -> ParameterValue {
+        // Nothing deeper can be written, and then its place does not matter.
+        guard depth <= Self.depthLimit else { return .null }
+        switch self {
+        case .null, .boolean, .number, .string, .data, .date: return self
+        case .array(let values): return .array(values.map { $0.withLists(depth: depth + 1) })
+        case .dictionary(let dictionary):
+            return .dictionary(
+                ParameterDictionary(dictionary.lazy.map { ($0.key, $0.value.withLists(depth: depth + 1)) }))
+        case .set(let members): return .array(members.ordered(depth: depth).map(\.listed))
+        }
     }
 }
 

@@ -10,6 +10,7 @@ package struct ServerSentEventParser {
     private var hasData = false
     private var type = ""
     private var identifier: String
+    private var failure: CurlewError?
 
     /// The identifier to ask the server to go on from: that of the newest event whose end came, or an earlier one's.
     package private(set) var lastEventID: String
@@ -25,9 +26,26 @@ package struct ServerSentEventParser {
 
     /// Takes the next bytes.
     /// - Returns: The events that ended in them. What has no end yet is kept; if the stream ends there, it is dropped.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge`` for a line or an event beyond its bound.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge`` for a line or an event beyond its bound. Events that
+    ///   ended before it in the same bytes come first; then the next call throws, or ``check()``.
     package mutating func consume(_ bytes: [UInt8]) throws -> [ServerSentEvent] {
+        try check()
         var events: [ServerSentEvent] = []
+        do throws(CurlewError) {
+            try consume(bytes, into: &events)
+        } catch {
+            failure = error
+            if events.isEmpty { throw error }
+        }
+        return events
+    }
+
+    /// - Throws: What was wrong with bytes whose good part has been handed out.
+    package func check() throws {
+        if let failure { throw failure }
+    }
+
+    private mutating func consume(_ bytes: [UInt8], into events: inout [ServerSentEvent]) throws(CurlewError) {
         var position = bytes.startIndex
         while position < bytes.endIndex {
             if endedWithReturn {
@@ -48,10 +66,9 @@ package struct ServerSentEventParser {
             position = end + 1
             if let event = try takeLine() { events.append(event) }
         }
-        return events
     }
 
-    private mutating func takeLine() throws -> ServerSentEvent? {
+    private mutating func takeLine() throws(CurlewError) -> ServerSentEvent? {
         defer { line.removeAll(keepingCapacity: true) }
         if isAtStart {
             isAtStart = false
@@ -69,9 +86,9 @@ package struct ServerSentEventParser {
         return nil
     }
 
-    private mutating func take(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) throws {
+    private mutating func take(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) throws(CurlewError) {
         if field.elementsEqual("data".utf8) {
-            guard data.count + value.count < limits.event.bytes else {
+            guard data.count + (hasData ? 1 : 0) + value.count <= limits.event.bytes else {
                 throw CurlewError(.responseTooLarge, "an event is larger than \(limits.event.bytes) bytes")
             }
             if hasData { data.append(.lineFeed) }

@@ -44,6 +44,7 @@ public struct ServerSentEventSequence: AsyncSequence, Sendable {
         /// - Throws: ``CurlewError``.
         public mutating func next() async throws -> ServerSentEvent? {
             while events.isEmpty {
+                try parser.check()
                 guard let chunk = try await chunks.next() else { return nil }
                 events = try parser.consume(chunk)[...]
             }

@@ -1,0 +1,64 @@
+internal import BenchmarkKit
+internal import Curlew
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// How large a catalogue is.
+enum CatalogueSize: String {
+    case small = "1k"
+    case large = "100k"
+
+    var bytes: Int { self == .small ? 1 << 10 : 100 << 10 }
+    var repetitions: Int { self == .small ? 2000 : 25 }
+}
+
+/// A catalogue put into a request as JSON, against Foundation's encoder.
+func jsonEncoding(_ size: CatalogueSize) throws -> Contest {
+    let catalogue = try JSONDecoder().decode(Catalogue.self, from: Data(catalogueText(size.bytes).utf8))
+    let serializer = JSONRequestSerializer()
+    let request = Request(.post, try URI("https://example.com/catalogue"))
+    return Contest(
+        workload: "json-encode-\(size.rawValue)", repetitions: size.repetitions,
+        entrants: [
+            Contest.Entrant(name: "curlew") {
+                Int(try serializer.serialize(catalogue, into: request).body.length ?? 0)
+            },
+            Contest.Entrant(name: "jsonencoder") { try JSONEncoder().encode(catalogue).count },
+        ])
+}
+
+/// A catalogue read from the body of a response, against Foundation's decoder alone, which looks at less.
+func jsonDecoding(_ size: CatalogueSize) throws -> Contest {
+    let text = Array(catalogueText(size.bytes).utf8)
+    let data = Data(text)
+    let head = HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"])
+    let response = CollectedResponse(head: head, body: text, uri: try URI("https://example.com/catalogue"))
+    let serializer = JSONResponseSerializer<Catalogue>()
+    return Contest(
+        workload: "json-decode-\(size.rawValue)", repetitions: size.repetitions,
+        entrants: [
+            Contest.Entrant(name: "curlew") { try digest(serializer.decode(response)) },
+            Contest.Entrant(name: "jsondecoder") { try digest(JSONDecoder().decode(Catalogue.self, from: data)) },
+        ])
+}
+
+private func digest(_ catalogue: Catalogue) throws -> Int {
+    guard catalogue.isConsistent else { throw WrongResult(workload: "json", client: "") }
+    return catalogue.items.reduce(catalogue.total) { $0 + $1.tags.count + $1.name.utf8.count }
+}
+
+/// The document that `make bench` serves, of about so many bytes.
+private func catalogueText(_ size: Int) -> String {
+    var items: [String] = []
+    var length = 0
+    while length < size {
+        let number = items.count
+        let price = "\(Double(number) * 1.25 + 0.5)"
+        items.append(
+            #"{"id": \#(number), "name": "Article number \#(number)", "price": \#(price), "#
+                + #""isAvailable": \#(number % 3 != 0), "tags": ["paper", "blue", "shelf-\#(number % 17)"], "#
+                + #""maker": {"id": \#(number % 29), "country": "Iceland"}}"#)
+        length += items[number].utf8.count + 2
+    }
+    return #"{"total": \#(items.count), "items": [\#(items.joined(separator: ", "))]}"#
+}

@@ -1,0 +1,38 @@
+/// A result.
+struct Row {
+    let workload: String
+    let client: String
+    /// Microseconds of processor time.
+    let median: Double
+    let ratioToPeer: Double
+}
+
+/// The table and the file of results.
+enum Report {
+    private static let metric = "cpu_us_per_operation"
+
+    /// A row as `bench.json` has them, one a line.
+    static func json(_ rows: [Row]) -> String {
+        let lines = rows.map { row in
+            #"  {"workload": "\#(row.workload)", "client": "\#(row.client)", "metric": "\#(metric)", "#
+                + #""median": \#(rounded(row.median)), "ratio_to_peer": \#(rounded(row.ratioToPeer))}"#
+        }
+        return "[\n\(lines.joined(separator: ",\n"))\n]\n"
+    }
+
+    /// The rows for people to read.
+    static func lines(_ rows: [Row], withHead: Bool) -> String {
+        let head = [["workload", "client", "processor µs", "x peer"]]
+        let cells = rows.map { [$0.workload, $0.client, "\(rounded($0.median))", "\(rounded($0.ratioToPeer))"] }
+        return ((withHead ? head : []) + cells).map(line).joined(separator: "\n")
+    }
+
+    private static func line(_ cells: [String]) -> String {
+        zip(cells, [18, 16, 14, 8]).enumerated().map { place, cell in
+            let space = String(repeating: " ", count: max(0, cell.1 - cell.0.count))
+            return place < 2 ? cell.0 + space : space + cell.0
+        }.joined(separator: " ")
+    }
+
+    private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+}
