@@ -268,6 +268,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         guard active.isEmpty, let raw else { return }
         core.timers.remove(self)
         self.raw = nil
+        joinable.removeAll()
         spareHandles.removeAll()
         curl_multi_cleanup(raw)
         core.timers.remove(self)
