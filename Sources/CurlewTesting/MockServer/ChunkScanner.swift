@@ -1,4 +1,5 @@
-/// Follows the requests of an HTTP/1.1 connection as far as it takes to find the sizes of chunks (RFC 9112, section 7.1).
+/// Follows the requests of an HTTP/1.1 connection as far as it takes to find the sizes of chunks (RFC 9112, section
+/// 7.1).
 ///
 /// It judges nothing: what it cannot follow the parser behind it refuses.
 struct ChunkScanner: WireScanning {

@@ -1,7 +1,7 @@
 internal import Curlew
 
-/// What a ``StubTransport`` has to answer with and what it was asked. It does not know the transport, so that streams of
-/// requests end when that is dropped.
+/// What a ``StubTransport`` has to answer with and what it was asked. It does not know the transport, so that streams
+/// of requests end when that is dropped.
 final class StubCore: Sendable {
     enum Claim {
         case route(StubTransport.Handler)
