@@ -27,8 +27,8 @@ extension HeldCertificate {
         ///     .raw(tag: 0x82, Array("good.test\0.evil.test".utf8))
         ///
         /// - Parameters:
-        ///   - tag: 0xa0 another name, 0x81 an email address, 0x82 a DNS name, 0xa4 a directory name, 0x86 a URI, 0x87 an
-        ///     address, 0x88 a registered identifier.
+        ///   - tag: 0xa0 another name, 0x81 an email address, 0x82 a DNS name, 0xa4 a directory name, 0x86 a URI, 0x87
+        ///     an address, 0x88 a registered identifier.
         ///   - contents: What follows tag and length.
         public static func raw(tag: UInt8, _ contents: [UInt8]) -> AlternativeName {
             AlternativeName(kind: .encoded(tag: tag, contents))

@@ -2,8 +2,8 @@
 ///
 ///     try server.inject(Fault(.inResponseBody(after: 1000), .reset), at: .next)
 ///
-/// Not every effect can happen at every moment. ``MockServer/inject(_:at:)`` and ``MockProxy/inject(_:at:)`` refuse, with
-/// the reason,
+/// Not every effect can happen at every moment. ``MockServer/inject(_:at:)`` and ``MockProxy/inject(_:at:)`` refuse,
+/// with the reason,
 /// - a fault of connections at an exchange: when it happens, there is no exchange yet;
 /// - GOAWAY and RST_STREAM at a connection's start: there is no exchange yet that they could speak of;
 /// - GOAWAY and RST_STREAM where HTTP/2 is not spoken, and so at every proxy;
@@ -32,7 +32,8 @@ extension Fault {
 
         /// When the connection is accepted; before TLS.
         public static let onAccept = Trigger(kind: .accept)
-        /// When TLS is agreed on and before a request is read; in cleartext, without a handshake, the same as ``onAccept``.
+        /// When TLS is agreed on and before a request is read; in cleartext, without a handshake, the same as
+        /// ``onAccept``.
         public static let afterHandshake = Trigger(kind: .handshake)
         /// When the head of a request has been read.
         public static let atRequestStart = Trigger(kind: .requestStart)
@@ -56,7 +57,8 @@ extension Fault {
 
         let kind: Kind
 
-        /// Closes; with TLS after a close_notify. The kernel resets instead where bytes of the client have not been read.
+        /// Closes; with TLS after a close_notify. The kernel resets instead where bytes of the client have not been
+        /// read.
         public static let close = Effect(kind: .close)
         /// Sends RST.
         public static let reset = Effect(kind: .reset)

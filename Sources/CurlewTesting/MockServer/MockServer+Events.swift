@@ -2,8 +2,8 @@ extension MockServer {
     /// The requests, oldest first; ends when the server has ended.
     ///
     /// A request is recorded when the whole of it has arrived, whatever its handler does meanwhile, or when the client
-    /// or a fault has broken it off. A body that is not read arrives only as far as it is taken in ahead of the handler.
-    /// Each request is handed out once, to whoever asks first, here or by ``takeRequest()``.
+    /// or a fault has broken it off. A body that is not read arrives only as far as it is taken in ahead of the
+    /// handler. Each request is handed out once, to whoever asks first, here or by ``takeRequest()``.
     public var requests: AsyncStream<RecordedRequest> {
         AsyncStream { [log = self.core.log] in await log.take() }
     }
