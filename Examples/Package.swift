@@ -48,6 +48,7 @@ let package = Package(
             dependencies: [
                 "Probe",
                 "curlew-probe",
+                .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],

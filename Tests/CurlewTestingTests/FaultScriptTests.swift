@@ -16,7 +16,8 @@ struct FaultScriptTests {
     }
 
     private func complaint(_ server: MockServer) -> String? {
-        #expect(throws: TestKitError.self) { try server.verify() }?.description
+        let error = #expect(throws: TestKitError.self) { try server.verify() }
+        return error?.description
     }
 
     @Test("two faults for the next one fail two of them", arguments: [Fault.Trigger.atRequestStart, .onAccept])

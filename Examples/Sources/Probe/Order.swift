@@ -25,6 +25,7 @@ struct Order: Sendable {
     // What becomes of the response.
     var redirect = Redirect.follow
     var decodes = true
+    var usesCookies = true
     var bodyLimit: ByteCount?
 
     // What other operations are about.

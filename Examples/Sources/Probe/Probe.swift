@@ -14,6 +14,7 @@ package actor Probe {
     private var running: [Int: Running] = [:]
     private var lastNumber = 0
     private var sessions = SessionTable()
+    private var cookies = SessionCookies()
 
     /// - Parameter write: Takes an answer, a line without its end. It is called for many at once.
     package init(write: @escaping @Sendable ([UInt8]) async -> Void) { self.write = write }
@@ -64,4 +65,30 @@ package actor Probe {
 
     /// The sessions of that name, one for each of the settings that were asked for.
     func sessions(named name: String?) -> [HTTPSession] { sessions.all(named: name) }
+
+    /// Counts an order that sends requests, from the moment its line is read.
+    func enter(_ session: String?) { sessions.enter(session) }
+
+    /// Whether orders that were counted are under way: connecting too, before there is any session.
+    func isBusy(_ session: String?) -> Bool { sessions.isBusy(session) }
+
+    private func leave(_ session: String?) { sessions.leave(session) }
+
+    /// Does the work of an order that was counted, and counts it no more before its answer can be read.
+    nonisolated func leaving<Result: Sendable>(
+        _ session: String?, _ work: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            let result = try await work()
+            await leave(session)
+            return result
+        } catch {
+            await leave(session)
+            throw error
+        }
+    }
+
+    func noteCookies(of response: Response, session: String?) { cookies.note(response, session: session) }
+
+    func mayHaveCookies(for host: String, session: String?) -> Bool { cookies.mayApply(to: host, session: session) }
 }

@@ -10,6 +10,8 @@ struct SessionTable {
     }
 
     private var sessions: [Key: HTTPSession] = [:]
+    /// How many orders with requests are under way, by the name of their session.
+    private var busy: [String?: Int] = [:]
 
     mutating func session(_ key: Key) throws -> HTTPSession {
         if let known = sessions[key] { return known }
@@ -21,6 +23,15 @@ struct SessionTable {
     }
 
     func all(named name: String?) -> [HTTPSession] { sessions.filter { $0.key.name == name }.map(\.value) }
+
+    mutating func enter(_ name: String?) { busy[name, default: 0] += 1 }
+
+    mutating func leave(_ name: String?) {
+        let left = busy[name, default: 1] - 1
+        busy[name] = left > 0 ? left : nil
+    }
+
+    func isBusy(_ name: String?) -> Bool { busy[name] != nil }
 
     func shutdown() async {
         for session in sessions.values { await session.shutdown(deadline: .seconds(5)) }

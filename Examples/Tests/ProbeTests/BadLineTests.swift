@@ -7,7 +7,7 @@ struct BadLineTests {
     @Test(
         "an id comes back byte for byte",
         arguments: [
-            "1", "-0", "1.50", "1e3", "12345678901234567890123", #""a""#, #""\u0041\/\n""#, #""\ud800""#, #""é""#,
+            "1", "-0", "1.50", "1e3", "12345678901234567890123", #""a""#, #""\u0041\/\n""#, #""\ud83d\ude00""#, #""é""#,
             "null",
             "true", "[]", "[1, 2.50]", #"{"b": 1, "a": [null]}"#,
         ])
@@ -49,6 +49,20 @@ struct BadLineTests {
     }
 
     @Test(
+        "half of a surrogate pair is a bad request wherever it stands",
+        arguments: [
+            (#"{"id":1,"url":"http://127.0.0.1:1/\ud800"}"#, "1"), (#"{"id":1,"\udc00":5}"#, "1"),
+            (#"{"id":1,"headers":[["a","\ud800b"]]}"#, "1"), (#"{"id":"\ud800","op":"teleport"}"#, "null"),
+        ])
+    func halfPairs(_ line: String, _ id: String) async throws {
+        let probe = ProbeDriver()
+        await probe.send(line)
+        let answer = try await probe.nextLine()
+        #expect(answer.hasPrefix(#"{"id":\#(id),"error":"not a JSON object: a string holds half of a surrogate pair "#))
+        #expect(answer.hasSuffix(#""code":"bad-request"}"#))
+    }
+
+    @Test(
         "a member that is missing or of the wrong kind is a bad request",
         arguments: [
             #""url":5"#, #""op":5"#, #""method":null,"url":null"#, #""method":1"#, #""session":1"#, #""headers":{}"#,
@@ -62,6 +76,7 @@ struct BadLineTests {
             #""connect_to":["a:x:b:1"]"#, #""unix_socket":1"#, #""max_body":-1"#, #""max_body":"1""#, #""retry":3"#,
             #""retry":{"attempts":1,"pause":2}"#, #""retry":{}"#, #""verify":"no""#, #""cacert":1"#, #""tls_min":1.2"#,
             #""cacert":"/tmp","url":"http://127.0.0.1:1/""#, #""strict":0"#, #""op":"abort""#, #""op":"clear""#,
+            #""op":"sse""#,
             #""cacert":"/nowhere/a.pem","url":"http://127.0.0.1:1/""#,
         ])
     func wrongKind(_ members: String) async throws {

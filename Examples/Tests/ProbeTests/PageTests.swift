@@ -28,10 +28,17 @@ struct PageTests {
         #expect(try names(in: "Fields of a fetch").sorted() == rules.sorted())
     }
 
+    @Test("a stream takes the fields of a fetch but those that are about a body as a whole")
+    func streamFields() {
+        let missing = Set(Operation.fetch.rules.map(\.name)).subtracting(Operation.events.rules.map(\.name))
+        #expect(missing == ["retry", "max_body"])
+        #expect(page.contains("`sse` takes them too, all but `retry` and `max_body`"))
+    }
+
     @Test("each operation has a row")
     func operations() throws {
         let rows = try names(in: "Operations").filter { $0 != "op" }
-        #expect(rows.count == 3)
+        #expect(rows.count == 4)
         for name in rows { #expect(Operation.named(name) != nil) }
     }
 }

@@ -50,6 +50,33 @@ struct SessionTests {
         #expect(try await probe.answer(to: 1).code == "connection-lost")
     }
 
+    @Test("a request is under way from its line on, and not any more once it is answered")
+    func clearBehindFetch() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let probe = ProbeDriver()
+        for round in 1...20 {
+            await probe.send(#"{"id":\#(round),"url":"\#(server.url())"}"#)
+            await probe.send(#"{"id":\#(-round),"op":"clear","what":"connections"}"#)
+            await probe.send(#"{"id":100,"op":"clear","what":"connections","session":"other"}"#)
+            #expect(try await probe.answer(to: -round).skip == "clear connections while requests are under way")
+            #expect(try await probe.answer(to: 100).string("cleared") == "connections")
+            #expect(try await probe.answer(to: round)["status"] == .integer(200))
+            let answer = try await probe.ask(#"{"id":0,"op":"clear","what":"connections"}"#)
+            #expect(answer.string("cleared") == "connections")
+        }
+        await server.shutdown()
+    }
+
+    @Test(
+        "a request that fails or is skipped is not under way any more",
+        arguments: [("nowhere", ""), ("http://127.0.0.1:1/", ""), ("http://127.0.0.1:1/", #""http_version":"2""#)])
+    func clearAfterFailure(_ url: String, _ members: String) async throws {
+        let probe = ProbeDriver()
+        #expect(try await probe.fetch(url, members)["status"] == nil)
+        await probe.send(#"{"id":9,"op":"clear","what":"connections"}"#)
+        #expect(try await probe.nextLine() == #"{"id":9,"cleared":"connections"}"#)
+    }
+
     @Test("requests run at once and are answered as they end")
     func atOnce() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -3,9 +3,9 @@ internal import Curlew
 extension FieldRule {
     /// What stands between the caller and the exchange.
     ///
-    /// Nothing follows redirects yet. `manual` is what the library does; `follow`, `error` and `max_redirects` matter only
-    /// once a redirect comes, and then the answer is a skip (``AnswerCheck``). Cookies are neither sent nor stored:
-    /// `false` is met, `true` is skipped, and without the field the answer is given, `Set-Cookie` or not.
+    /// Nothing follows redirects yet. `manual` is what the library does; `follow`, `error` and `max_redirects` matter
+    /// only once a redirect comes, and then the answer is a skip (``AnswerCheck``). Cookies are neither sent nor
+    /// stored: `false` is met; otherwise what comes after a `Set-Cookie` is skipped (``SupportCheck``).
     static let policy: [FieldRule] = [
         FieldRule("redirect") { field, order in
             let word = try field.string()
@@ -16,9 +16,13 @@ extension FieldRule {
         },
         FieldRule("max_redirects") { field, _ in _ = try field.count() },
         .word("cache", always: "default", "no-store"),
-        .flag("cookies", always: false),
+        FieldRule("cookies") { field, order in order.usesCookies = try field.flag() },
         FieldRule("decode") { field, order in order.decodes = try field.flag() },
         .unsupported("auth"),
+    ]
+
+    /// What is about one response, read to its end.
+    static let collecting: [FieldRule] = [
         FieldRule("retry") { field, _ in
             guard let attempts = field.value["attempts"], case .object(let members) = field.value, members.count == 1
             else { throw field.wrong("an object with attempts alone") }

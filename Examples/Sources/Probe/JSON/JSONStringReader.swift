@@ -60,18 +60,19 @@ struct JSONStringReader {
         return text
     }
 
-    /// A code point written as `\uXXXX`, or as two of them. Half of a pair is U+FFFD: Swift's text cannot hold it.
+    /// A code point written as `\uXXXX`, or as two of them. Half of a pair is none, and Swift's text cannot hold it.
     private static func scalar(_ rest: inout ArraySlice<UInt8>) throws -> Character {
         let first = try unit(&rest)
-        guard UTF16.isLeadSurrogate(first) else { return Character(Unicode.Scalar(first) ?? "\u{FFFD}") }
-        var ahead = rest
-        guard ahead.popFirst() == UInt8(ascii: "\\"), ahead.popFirst() == UInt8(ascii: "u"),
-            let second = try? unit(&ahead), UTF16.isTrailSurrogate(second)
-        else { return "\u{FFFD}" }
-        rest = ahead
+        if let scalar = Unicode.Scalar(first) { return Character(scalar) }
+        guard UTF16.isLeadSurrogate(first), rest.popFirst() == UInt8(ascii: "\\"), rest.popFirst() == UInt8(ascii: "u")
+        else { throw halfPair }
+        let second = try unit(&rest)
         let value = 0x10000 + (UInt32(first & 0x3FF) << 10 | UInt32(second & 0x3FF))
-        return Character(Unicode.Scalar(value) ?? "\u{FFFD}")
+        guard UTF16.isTrailSurrogate(second), let scalar = Unicode.Scalar(value) else { throw halfPair }
+        return Character(scalar)
     }
+
+    private static let halfPair = Reason(text: "a string holds half of a surrogate pair")
 
     private static func unit(_ rest: inout ArraySlice<UInt8>) throws -> UInt16 {
         let digits = rest.prefix(4)

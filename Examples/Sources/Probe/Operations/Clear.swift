@@ -8,16 +8,17 @@ extension Operation {
     ) { order, probe in
         guard let subject = order.subject else { throw LineProblem.unusable("what is missing") }
         guard subject == "connections" else { throw LineProblem.unsupported("clear \(subject)") }
+        guard !probe.isBusy(order.session) else { throw LineProblem.unsupported(whileBusy) }
         let sessions = probe.sessions(named: order.session).compactMap(\.session)
         return { answering in
             for session in sessions {
                 await session.closeIdleConnections()
-                // The library closes nothing while a request is under way.
-                guard await session.connectionCount() == 0 else {
-                    throw LineProblem.unsupported("clear connections while requests are under way")
-                }
+                // The library closes nothing while a request is under way, such as one that came behind this line.
+                guard await session.connectionCount() == 0 else { throw LineProblem.unsupported(whileBusy) }
             }
             await answering.write([.init("cleared", .string(subject))])
         }
     }
+
+    private static let whileBusy = "clear connections while requests are under way"
 }

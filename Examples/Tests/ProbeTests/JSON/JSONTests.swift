@@ -25,7 +25,8 @@ struct JSONTests {
         "escapes stand for what RFC 8259 says",
         arguments: [
             (#""\u0041\/\b\f\n\r\t""#, "A/\u{8}\u{C}\n\r\t"), (#""\u00e9\uD83D\uDE00""#, "é😀"),
-            (#""\ud800x""#, "\u{FFFD}x"), (#""\udc00""#, "\u{FFFD}"), (#""\ud800\u0041""#, "\u{FFFD}A"),
+            (#""\ud800\udc00\udbff\udfff""#, "\u{10000}\u{10FFFF}"),
+            (#""\uFFFD\ue000\ud7ff""#, "\u{FFFD}\u{E000}\u{D7FF}"),
         ])
     func escapes(_ text: String, _ expected: String) throws {
         #expect(try JSONReader.read(Array(text.utf8)) == .string(expected))
@@ -62,6 +63,16 @@ struct JSONTests {
             "\u{FEFF}1", "// a\n1",
         ])
     func refused(_ text: String) {
+        #expect(throws: JSONReader.Problem.self) { try JSONReader.read(Array(text.utf8)) }
+    }
+
+    @Test(
+        "half of a surrogate pair is refused, not replaced",
+        arguments: [
+            #""\ud800""#, #""\ud800x""#, #""\udc00""#, #""\ud800\u0041""#, #""\ud800\n""#, #""\ud800\ud800""#,
+            #""\udc00\ud800""#, #""\ud83d\ude0""#, #"{"a\udbff":1}"#,
+        ])
+    func halfPairs(_ text: String) {
         #expect(throws: JSONReader.Problem.self) { try JSONReader.read(Array(text.utf8)) }
     }
 
