@@ -14,7 +14,10 @@ PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev l
 export CURLEW_WARNINGS_AS_ERRORS = 1
 
 # One test at a time: some look at the whole process for leaks, and some measure that nothing comes too late.
-TEST = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
+# The XML tests have a process of their own: after all the others, libxml2 2.9.14 crashes in its first parser there, which
+# is still to be explained.
+TEST = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)',--skip CurlewXMLTests)
+TEST_XML = $(if $(FILTER),true,$(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) --filter CurlewXMLTests)
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 # Build folders of the nested packages hold the sources of others.
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
@@ -36,6 +39,7 @@ examples: setup ## Builds the examples
 
 test: setup ## Runs the tests; FILTER=… chooses
 	$(TEST)
+	$(TEST_XML)
 
 test-examples: setup ## Builds the examples and runs their tests
 	$(TEST) --package-path Examples
