@@ -35,8 +35,11 @@ struct XMLTests {
         #expect(tree.root.all("bird").map { $0.attributes["id"] } == ["7", "8"])
         #expect(tree.root["bird"]?.text == "Numenius & <co>")
         #expect(tree.root.children.last == .instruction(target: "sort", data: "up"))
-        let found = try tree.makeDocument().nodes(forXPath: "//bird[@id='7']")
-        #expect(found.map(\.stringValue) == ["Numenius & <co>"])
+        let document = tree.makeDocument()
+        try withExtendedLifetime(document) {
+            let found = try document.nodes(forXPath: "//bird[@id='7']").map(\.stringValue)
+            #expect(found == ["Numenius & <co>"])
+        }
     }
 
     @Test("a model is decoded by XMLCoder")
