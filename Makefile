@@ -15,6 +15,7 @@ export CURLEW_WARNINGS_AS_ERRORS = 1
 
 # One test at a time: some look at the whole process for leaks, and some measure that nothing comes too late.
 TEST = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
+TSAN_OPTIONS = halt_on_error=0:second_deadlock_stack=1:log_path=$(CURDIR)/.build-thread/reports/thread:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 # Build folders of the nested packages hold the sources of others.
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
@@ -40,9 +41,11 @@ test: setup ## Runs the tests; FILTER=… chooses
 test-examples: setup ## Builds the examples and runs their tests
 	$(TEST) --package-path Examples
 
+# What it finds is shown last, so that a log that is cut off still says it.
 test-thread: setup ## Runs the tests under ThreadSanitizer
-	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:second_deadlock_stack=1:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp}" \
-	    $(TEST) --sanitize=thread --scratch-path .build-thread
+	@rm -rf .build-thread/reports && mkdir -p .build-thread/reports
+	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" $(TEST) --sanitize=thread --scratch-path .build-thread \
+	    || { cat .build-thread/reports/* >&2; exit 1; }
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.

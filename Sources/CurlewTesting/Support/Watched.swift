@@ -38,7 +38,7 @@ final class Watched<State: Sendable>: Sendable {
             storage.nextID += 1
             return storage.nextID
         }
-        return try await withTaskCancellationHandler {
+        let result = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
                 self.wait(id: id, continuation: continuation, body)
                 if Task.isCancelled { self.cancel(id) }
@@ -46,6 +46,9 @@ final class Watched<State: Sendable>: Sendable {
         } onCancel: {
             self.cancel(id)
         }
+        // ThreadSanitizer cannot see that resuming orders what came before it; it can see a lock.
+        self.storage.withLockedValue { _ in }
+        return result
     }
 
     /// Waits until `condition` holds and returns the state it held for.
