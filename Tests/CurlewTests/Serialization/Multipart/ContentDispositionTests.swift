@@ -20,7 +20,8 @@ struct ContentDispositionTests {
             ("x; filename=a; filename*=UTF-8''%C3%A9%20a", "é a"), ("x; filename*=utf-8'en'a", "a"),
             ("x; filename*=UTF-8''", ""), ("x; filename=a; filename*=ISO-8859-1''%E9", "a"),
             ("x; filename=a; filename*=UTF-8''%E9", "a"), ("x; filename=a; filename*=UTF-8''%e", "a"),
-            ("x; filename=a; filename*=UTF-8''%zz", "a"), ("x; filename*=plain", nil), ("x; filename=\"a b\"", "a b"),
+            ("x; filename=a; filename*=UTF-8''%0D%0Ab", "a"), ("x; filename=a; filename*=UTF-8''%zz", "a"),
+            ("x; filename*=plain", nil), ("x; filename=\"a b\"", "a b"),
         ] as [(String, String?)])
     func fileName(_ text: String, _ name: String?) { #expect(ContentDisposition(text).fileName == name) }
 }

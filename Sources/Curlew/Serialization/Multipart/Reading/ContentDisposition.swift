@@ -14,8 +14,8 @@ struct ContentDisposition: Sendable {
 
     private subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// The value of an extended parameter (RFC 8187 §3.2.1), such as `UTF-8''%E2%82%AC`: nil if it is not UTF-8, or is written
-    /// wrong.
+    /// The value of an extended parameter (RFC 8187 §3.2.1), such as `UTF-8''%E2%82%AC`: nil if it is not UTF-8, is written
+    /// wrong, or hides a control character.
     private static func decoded(_ text: String) -> String? {
         let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
@@ -29,6 +29,7 @@ struct ContentDisposition: Sendable {
             guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
             bytes.append(high << 4 | low)
         }
+        guard bytes.allSatisfy(\.isFieldValueByte) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 }
