@@ -17,14 +17,52 @@ if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
 let package = Package(
     name: "curlew-examples",
     products: [
+        .executable(name: "aggregator", targets: ["aggregator-server"]),
         .executable(name: "curlew", targets: ["curlew"]),
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
     ],
     dependencies: [
         .package(name: "curlew", path: ".."),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
+        .target(
+            name: "Aggregator",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "aggregator-server",
+            dependencies: [
+                "Aggregator",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "AggregatorTests",
+            dependencies: [
+                "Aggregator",
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "curlew",
             dependencies: [
