@@ -1,0 +1,71 @@
+internal import Curlew
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+
+/// The base URLs of the three services that the pages are put together from.
+public struct Upstreams: Sendable {
+    public var species: String
+    public var sightings: String
+    public var weather: String
+
+    public init(species: String, sightings: String, weather: String) {
+        self.species = species
+        self.sightings = sightings
+        self.weather = weather
+    }
+}
+
+/// Puts pages together: three upstreams are asked at once through one session.
+struct BirdPages: Sendable {
+    let session: HTTPSession
+    let upstreams: Upstreams
+    /// How long an upstream may take, retries included.
+    let deadline: Duration
+
+    /// Cancelling the task that awaits the page cancels what is still under way upstream.
+    /// - Throws: `HTTPError`: 404 where there is no such bird; 504 or 502 where that could not be learned.
+    func page(of bird: String, logger: Logger) async throws -> BirdPage {
+        let options = options
+        async let species = session.get("\(upstreams.species)/\(bird)", as: BirdPage.Species.self, options: options)
+        async let sightings = part("sightings", logger) {
+            try await session.get("\(upstreams.sightings)/\(bird)", as: [BirdPage.Sighting].self, options: options)
+        }
+        async let weather = part("weather", logger) {
+            try await session.get(upstreams.weather, as: BirdPage.Weather.self, options: options)
+        }
+        do {
+            var page = BirdPage(species: try await species, missing: [])
+            page.sightings = try await sightings
+            page.weather = try await weather
+            if page.sightings == nil { page.missing.append("sightings") }
+            if page.weather == nil { page.missing.append("weather") }
+            return page
+        } catch let error as CurlewError {
+            throw HTTPError(Self.status(for: error))
+        }
+    }
+
+    private var options: RequestOptions {
+        var options = RequestOptions()
+        options.totalTimeout = deadline
+        return options
+    }
+
+    /// A part that the page can do without. Cancellation is passed on: nobody waits for the page then.
+    private func part<Value: Sendable>(
+        _ name: String, _ logger: Logger, _ fetch: () async throws -> Value
+    ) async throws -> Value? {
+        do {
+            return try await fetch()
+        } catch let error as CurlewError where error.code != .cancelled {
+            logger.warning("a page goes without \(name)", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    private static func status(for error: CurlewError) -> HTTPResponse.Status {
+        if error.response?.status == .notFound { return .notFound }
+        return error.code == .totalTimeout ? .gatewayTimeout : .badGateway
+    }
+}

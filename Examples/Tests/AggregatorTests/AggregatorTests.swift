@@ -1,0 +1,131 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import ServiceLifecycle
+import Testing
+
+@testable import Aggregator
+
+@Suite("A server that puts pages together", .timeLimit(.minutes(1)))
+struct AggregatorTests {
+    private static func json(_ text: String) -> MockResponse {
+        MockResponse(fields: [.contentType: "application/json"], body: .bytes(Array(text.utf8)))
+    }
+
+    private static let curlew = json(#"{"name":"Numenius arquata","family":"Scolopacidae"}"#)
+    private static let places = json(#"[{"place":"Texel"},{"place":"Sylt"}]"#)
+    private static let wind = json(#"{"wind":7.5}"#)
+
+    @Test("three upstreams are asked at once, over connections that later pages use again")
+    func together() async throws {
+        // None of the three answers before all have been asked.
+        let asked = Gathering(of: 3)
+        let kitchen = try await Kitchen.start(
+            species: { _ in try await asked.arrive(Self.curlew) },
+            sightings: { _ in try await asked.arrive(Self.places) },
+            weather: { _ in try await asked.arrive(Self.wind) })
+        let expected = BirdPage(
+            species: .init(name: "Numenius arquata", family: "Scolopacidae"),
+            sightings: [.init(place: "Texel"), .init(place: "Sylt")], weather: .init(wind: 7.5), missing: [])
+        for _ in 0..<3 {
+            #expect(try await kitchen.client.get("birds/curlew", as: BirdPage.self) == expected)
+        }
+        #expect(kitchen.upstreams.map(\.connectionCounts.accepted) == [1, 1, 1])
+        try await kitchen.close()
+    }
+
+    @Test(
+        "a page goes without an upstream that fails", arguments: [HTTPResponse.Status.internalServerError, .notFound])
+    func failing(_ status: HTTPResponse.Status) async throws {
+        let kitchen = try await Kitchen.start(
+            species: { _ in Self.curlew }, sightings: { _ in MockResponse(status: status) }, weather: { _ in Self.wind }
+        )
+        let page = try await kitchen.client.get("birds/curlew", as: BirdPage.self)
+        #expect(page.missing == ["sightings"])
+        #expect(page.weather?.wind == 7.5)
+        try await kitchen.close()
+    }
+
+    @Test("a page goes without an upstream that takes too long")
+    func slow() async throws {
+        let never = TestClock()
+        let kitchen = try await Kitchen.start(
+            deadline: .milliseconds(300), species: { _ in Self.curlew }, sightings: { _ in Self.places },
+            weather: { _ in
+                try await never.sleep(for: .seconds(1))
+                return Self.wind
+            })
+        let page = try await kitchen.client.get("birds/curlew", as: BirdPage.self)
+        #expect(page.missing == ["weather"])
+        try await kitchen.close()
+    }
+
+    @Test(
+        "without the species there is no page",
+        arguments: [(HTTPResponse.Status.notFound, 404), (.internalServerError, 502), (.ok, 502)])
+    func missing(_ status: HTTPResponse.Status, _ expected: Int) async throws {
+        let kitchen = try await Kitchen.start(
+            species: { _ in MockResponse(status: status) }, sightings: { _ in Self.places }, weather: { _ in Self.wind }
+        )
+        #expect(try await kitchen.client.get("birds/curlew").status.code == expected)
+        try await kitchen.close()
+    }
+
+    @Test("a name that would mean something in a URL is refused", arguments: ["a%2Fb", "..%2Fx", "a%3Fb", "A", "%00"])
+    func name(_ text: String) async throws {
+        let kitchen = try await Kitchen.start(
+            species: { _ in Self.curlew }, sightings: { _ in Self.places }, weather: { _ in Self.wind })
+        #expect(try await kitchen.client.get("birds/\(text)").status == .badRequest)
+        #expect(kitchen.upstreams.map(\.connectionCounts.accepted) == [0, 0, 0])
+        try await kitchen.close()
+    }
+
+    @Test("when the client hangs up, what goes on upstream ends")
+    func hangUp() async throws {
+        let never = TestClock()
+        let (asked, tell) = AsyncStream.makeStream(of: Void.self)
+        let (ended, tellEnd) = AsyncStream.makeStream(of: Void.self)
+        let stalled: MockServer.Handler = { _ in
+            tell.yield()
+            do {
+                try await never.sleep(for: .seconds(1))
+            } catch {
+                tellEnd.yield()
+                throw error
+            }
+            return Self.wind
+        }
+        let kitchen = try await Kitchen.start(
+            deadline: .seconds(50), species: stalled, sightings: stalled, weather: stalled)
+        let client = kitchen.client
+        let call = Task { try await client.get("birds/curlew") }
+        var questions = asked.makeAsyncIterator()
+        for _ in 0..<3 { await questions.next(isolation: #isolation) }
+        call.cancel()
+        await #expect(throws: CurlewError.self) { try await call.value }
+        var ends = ended.makeAsyncIterator()
+        for _ in 0..<3 { await ends.next(isolation: #isolation) }
+        try await kitchen.close()
+    }
+
+    @Test("graceful shutdown answers what it has, and ends")
+    func graceful() async throws {
+        let gate = TestClock()
+        let (asked, tell) = AsyncStream.makeStream(of: Void.self)
+        let kitchen = try await Kitchen.start(
+            deadline: .seconds(50), species: { _ in Self.curlew }, sightings: { _ in Self.places },
+            weather: { _ in
+                tell.yield()
+                try await gate.sleep(for: .seconds(1))
+                return Self.wind
+            })
+        let client = kitchen.client
+        let call = Task { try await client.get("birds/curlew", as: BirdPage.self) }
+        for await _ in asked { break }
+        try await gate.waitForSleepers()
+        await kitchen.group.triggerGracefulShutdown()
+        gate.advance(by: .seconds(1))
+        #expect(try await call.value.missing == [])
+        try await kitchen.close()
+    }
+}
