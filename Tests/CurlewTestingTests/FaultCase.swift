@@ -59,6 +59,16 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     /// Whether the exchange comes to its end all the same.
     var isSurvived: Bool { self.fault.trigger == .atResponseEnd || self.fault.effect == .goAway(.noError) }
 
+    /// Whether an answer that had gone out whole may be lost all the same: over HTTP/2 the client has frames to send, and
+    /// one that meets the reset before the answer is read ends it.
+    var mayBeLost: Bool {
+        guard self.wire.isHTTP2, self.fault.trigger == .atResponseEnd else { return false }
+        return switch self.fault.effect {
+        case .reset, .close, .halfClose, .truncatedTLS: true
+        default: false
+        }
+    }
+
     /// Whether the client waits until it is cancelled.
     var isSilent: Bool { self.fault.effect == .stall && !self.isSurvived }
 
@@ -66,7 +76,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     var codes: Set<ErrorCode> {
         if self.isSilent { return [.cancelled] }
         if self.fault.trigger == .onAccept && self.wire.usesTLS { return [.tlsHandshakeFailed, .connectionFailed] }
-        let isInBody = self.fault.trigger == .inResponseBody(after: 400)
+        let isInBody = self.fault.trigger == .inResponseBody(after: 400) || self.mayBeLost
         // When the reset comes while the client sends, libcurl calls it a failure of HTTP/2.
         let lost: Set<ErrorCode> = self.wire.isHTTP2 ? [.connectionLost, .http2Failed] : [.connectionLost]
         switch self.fault.effect {
@@ -89,6 +99,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
 
     /// How far the client may say that it got.
     var stages: Set<CurlewError.Stage> {
+        if self.mayBeLost { return [.receiving, .exchanging] }
         if self.fault.trigger == .inResponseBody(after: 400) {
             // A reset may come before what went ahead of it has been read.
             let mayOvertake = !self.isSilent && (self.wire.isHTTP2 || self.fault.effect == .reset)

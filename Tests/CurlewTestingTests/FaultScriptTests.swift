@@ -33,6 +33,19 @@ struct FaultScriptTests {
         await server.shutdown()
     }
 
+    @Test(
+        "one for everybody, or for a connection, that met nobody is told",
+        arguments: [Fault.Target.every, .connection(1)])
+    func nobody(_ target: Fault.Target) async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let fault = Fault(.atRequestStart, .close)
+        try server.inject(fault, at: target)
+        #expect(self.complaint(server) == "\(fault) found nobody")
+        for _ in 0..<2 { _ = await self.ask(server) }
+        try server.verify()
+        await server.shutdown()
+    }
+
     @Test("the next one is left alone where a fault that names it ends it already")
     func named() async throws {
         let server = try await MockServer.start { _ in MockResponse() }

@@ -76,8 +76,9 @@ struct MockServerFramingTests {
         let complaint = #expect(throws: TestKitError.self) { try server.verify() }
         #expect(
             complaint?.description
-                == "reset at the response's start found nobody; close in the response's body after 2 bytes found no such "
-                + "moment in its exchange; responses left in the queue: 1"
+                == "reset at the response's start found nobody; stall at the response's start found nobody; "
+                + "close in the response's body after 2 bytes found no such moment in its exchange; "
+                + "responses left in the queue: 1"
         )
     }
 

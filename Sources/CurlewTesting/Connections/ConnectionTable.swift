@@ -27,8 +27,13 @@ final class ConnectionTable: Sendable {
 
         try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.socket)
         let claimed = faults.claim(connection: connection.index)
-        // Nobody reads while a fault is committed: the end of the client's direction has to close the channel.
-        if !claimed.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false) }
+        do {
+            // Nobody reads while a fault is committed: the end of the client's direction has to close the channel.
+            if !claimed.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false) }
+        } catch {
+            faults.miss(claimed, .noSuchMoment)
+            throw error
+        }
         // Only one can happen: each of them ends the connection.
         let strike: @Sendable (Int) async -> Void = { index in
             let fault = claimed[index].fault

@@ -7,14 +7,20 @@ struct ClaimedFault: Sendable, Hashable {
 
 /// The faults that wait for somebody to meet, in the order in which they were injected. A value, without any waiting.
 struct WaitingFaults: Sendable {
-    private var waiting: [(fault: Fault, target: Fault.Target)] = []
-
-    mutating func append(_ fault: Fault, at target: Fault.Target) {
-        self.waiting.append((fault, target))
+    private struct Waiting: Sendable {
+        let fault: Fault
+        let target: Fault.Target
+        var hasMet = false
     }
 
-    /// Those that were to happen once and have met nobody.
-    var unmet: [Fault] { self.waiting.filter(\.target.isOnce).map(\.fault) }
+    private var waiting: [Waiting] = []
+
+    mutating func append(_ fault: Fault, at target: Fault.Target) {
+        self.waiting.append(Waiting(fault: fault, target: target))
+    }
+
+    /// Those that have met nobody.
+    var unmet: [Fault] { self.waiting.filter { !$0.hasMet }.map(\.fault) }
 
     /// The faults that meet a new connection, those first that are to happen first.
     mutating func claim(connection index: Int) -> [ClaimedFault] {
@@ -50,19 +56,19 @@ struct WaitingFaults: Sendable {
     private mutating func claim(where meets: (Fault, Fault.Target.Kind) -> Bool) -> [ClaimedFault] {
         // One end is enough: a fault for the next comer that would end what another one ends already waits for a later
         // comer. Those that name whom they meet have no other, and go before.
-        var isEnded = self.waiting.contains { fault, target in
-            target.isOnce && target != .next && fault.isEnding && meets(fault, target.kind)
+        var isEnded = self.waiting.contains {
+            $0.target.isOnce && $0.target != .next && $0.fault.isEnding && meets($0.fault, $0.target.kind)
         }
         var claimed: [ClaimedFault] = []
-        self.waiting.removeAll { fault, target in
-            guard meets(fault, target.kind) else { return false }
-            if target == .next && fault.isEnding {
-                if isEnded { return false }
+        for (index, one) in self.waiting.enumerated() where meets(one.fault, one.target.kind) {
+            if one.target == .next && one.fault.isEnding {
+                if isEnded { continue }
                 isEnded = true
             }
-            claimed.append(ClaimedFault(fault: fault, isOnce: target.isOnce))
-            return target.isOnce
+            claimed.append(ClaimedFault(fault: one.fault, isOnce: one.target.isOnce))
+            self.waiting[index].hasMet = true
         }
+        self.waiting.removeAll { $0.hasMet && $0.target.isOnce }
         // What ends everybody lets pass what was meant for this one.
         let isLast = { (one: ClaimedFault) in one.fault.isEnding && !one.isOnce }
         return claimed.filter { !isLast($0) } + claimed.filter(isLast)

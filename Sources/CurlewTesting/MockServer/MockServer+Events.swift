@@ -60,8 +60,8 @@ extension MockServer {
         try await self.core.faults.waitForCommitted(count)
     }
 
-    /// Checks that the script was played to its end: no response is left in the queue, every fault that was to happen
-    /// once has happened, and no fault waited in vain for its moment, such as more bytes than there were or a handshake
+    /// Checks that the script was played to its end: no response is left in the queue, every fault has met
+    /// somebody, and no fault waited in vain for its moment, such as more bytes than there were or a handshake
     /// that failed. One for every exchange or connection may be overtaken by another, but not each time.
     ///
     /// - Throws: ``TestKitError`` that names what is left.

@@ -148,7 +148,7 @@ public final class MockProxy: Sendable {
         try await self.core.faults.waitForCommitted(count)
     }
 
-    /// Checks that every fault that was to happen once has happened, and that none waited in vain for its moment.
+    /// Checks that every fault has met somebody, and that none waited in vain for its moment.
     ///
     /// - Throws: ``TestKitError`` that names what is left.
     public func verify() throws {

@@ -39,6 +39,8 @@ struct ReuseTests {
         let (strayed, signal) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
+            // The chunked body ends in an empty line too.
+            if connection.index > 0 { _ = try await connection.readHead() }
             try await connection.write(Self.ok)
             if connection.index == 0 {
                 // The client has read its answer when it asks for this one.
