@@ -2,11 +2,14 @@ internal import Curlew
 internal import HTTPTypes
 
 extension Order {
-    /// The session that the order names with the settings it has, and a check around it.
-    func watchedSession(of probe: Probe) async throws -> HTTPSession {
+    /// The session that the order names with the settings it has, behind the standard chain as the order wants it.
+    func chainedSession(of probe: Probe) async throws -> HTTPSession {
         let key = SessionTable.Key(name: session, security: try await security.policy())
         let session = try await probe.session(key)
-        return try HTTPSession(transport: session.transport) { SupportCheck(order: self, probe: probe) }
+        var chain = StandardChain.Options()
+        chain.cookies = Cookies(await probe.cookies(of: self.session))
+        if let url, let credentials { chain.authentication = try credentials.link(for: url) }
+        return try HTTPSession(transport: session.transport) { StandardChain(chain) }
     }
 
     /// The request as the library takes it.
@@ -35,11 +38,23 @@ extension Order {
     private func requestOptions(for uri: URI) throws -> RequestOptions {
         var options = options
         options.protocolChoice = try protocolChoice(for: uri)
+        options.redirects = redirectPolicy
+        // Unless the line says otherwise, nothing is sent again.
+        options.maximumAttempts = options.maximumAttempts ?? 1
+        if let proxy { options.proxy = proxy == "environment" ? .environment : .proxy(try Proxy(proxy)) }
         if !hosts.isEmpty || !redirections.isEmpty || unixSocket != nil {
             options.route = Route(
                 hosts: hosts, redirections: redirections.map { $0.redirection(for: uri) }, unixSocket: unixSocket)
         }
         return options
+    }
+
+    private var redirectPolicy: RedirectPolicy {
+        switch redirect {
+        case .follow: .follow(maximum: redirectLimit)
+        case .manual: .manual
+        case .error: .refuse
+        }
     }
 
     private func protocolChoice(for uri: URI) throws -> ProtocolChoice? {

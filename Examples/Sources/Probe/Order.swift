@@ -20,12 +20,13 @@ struct Order: Sendable {
     var hosts: [Route.HostOverride] = []
     var redirections: [ConnectTo] = []
     var unixSocket: String?
+    var proxy: String?
+    var credentials: Credentials?
     var security = SecuritySettings()
 
     // What becomes of the response.
     var redirect = Redirect.follow
-    var decodes = true
-    var usesCookies = true
+    var redirectLimit = 20
     var bodyLimit: ByteCount?
 
     // What other operations are about.

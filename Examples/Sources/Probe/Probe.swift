@@ -14,7 +14,6 @@ package actor Probe {
     private var running: [Int: Running] = [:]
     private var lastNumber = 0
     private var sessions = SessionTable()
-    private var cookies = SessionCookies()
 
     /// - Parameter write: Takes an answer, a line without its end. It is called for many at once.
     package init(write: @escaping @Sendable ([UInt8]) async -> Void) { self.write = write }
@@ -63,6 +62,9 @@ package actor Probe {
     /// The session of that name with those settings; made when it is first asked for.
     func session(_ key: SessionTable.Key) throws -> HTTPSession { try sessions.session(key) }
 
+    /// The cookies of the sessions of that name.
+    func cookies(of name: String?) -> CookieJar { sessions.cookies(of: name) }
+
     /// The sessions of that name, one for each of the settings that were asked for.
     func sessions(named name: String?) -> [HTTPSession] { sessions.all(named: name) }
 
@@ -87,8 +89,4 @@ package actor Probe {
             throw error
         }
     }
-
-    func noteCookies(of response: Response, session: String?) { cookies.note(response, session: session) }
-
-    func mayHaveCookies(for host: String, session: String?) -> Bool { cookies.mayApply(to: host, session: session) }
 }

@@ -10,6 +10,8 @@ struct SessionTable {
     }
 
     private var sessions: [Key: HTTPSession] = [:]
+    /// A jar a name, whatever the other settings.
+    private var jars: [String?: CookieJar] = [:]
     /// How many orders with requests are under way, by the name of their session.
     private var busy: [String?: Int] = [:]
 
@@ -19,6 +21,13 @@ struct SessionTable {
         configuration.security = key.security
         let made = try HTTPSession(configuration: configuration)
         sessions[key] = made
+        return made
+    }
+
+    mutating func cookies(of name: String?) -> CookieJar {
+        if let known = jars[name] { return known }
+        let made = CookieJar()
+        jars[name] = made
         return made
     }
 

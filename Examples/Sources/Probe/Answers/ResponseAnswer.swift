@@ -32,15 +32,15 @@ struct ResponseAnswer {
             .init("headers", Self.list(response.fields)),
             .init("body", .string(Data(body).base64EncodedString())),
             .init("url", .string("\(response.uri)")),
-            .init("redirects", .integer(0)),
-            .init("history", .array([])),
+            .init("redirects", .integer(response.history.count)),
+            .init("history", .array(response.history.map(Self.hop))),
             .init("http_version", .string(Self.number(response.version))),
         ]
         if let isReused = metrics?.last?.isReused { members.append(.init("reused", .bool(isReused))) }
         members.append(.init("trailers", Self.list(response.body.trailers)))
         members.append(.init("interim", .array(response.interim.map(Self.interim))))
-        if let tls { members.append(.init("tls", tls)) }
-        if let metrics { members.append(.init("metrics", metrics.answer)) }
+        if let security = response.security { members.append(.init("tls", security.answer)) }
+        if let metrics { members.append(.init("metrics", metrics.answer(sentBefore: response.attempts - 1))) }
         if let error {
             members.append(.init("body_error", .string(error.message)))
             members.append(.init("code", .string(error.code.rawValue)))
@@ -55,11 +55,8 @@ struct ResponseAnswer {
         await Task { for await _ in task.progress {} }.value
     }
 
-    /// What the library tells of TLS today: the version.
-    private var tls: JSONValue? {
-        guard let version = metrics?.last?.tlsVersion else { return nil }
-        let number = version.description.trimmingPrefix("TLSv")
-        return .object([.init("version", .string(String(number)))])
+    private static func hop(_ hop: Hop) -> JSONValue {
+        .array([.integer(hop.status.code), .string("\(hop.uri)")])
     }
 
     private static func interim(_ head: HTTPResponse) -> JSONValue {

@@ -18,7 +18,13 @@ extension FieldRule {
             order.redirections = try field.strings().map { try RouteText.connectTo($0) }
         },
         FieldRule("unix_socket") { field, order in order.unixSocket = try field.string() },
-        .unsupported("proxy"),
-        .word("address_policy", always: "any"),
+        FieldRule("proxy") { field, order in order.proxy = try field.string() },
+        FieldRule("address_policy") { field, order in
+            switch try field.string() {
+            case "any": order.options.addressPolicy = .any
+            case "public": order.options.addressPolicy = .publicOnly
+            case let word: throw LineProblem.unsupported("address_policy \(word)")
+            }
+        },
     ]
 }

@@ -2,10 +2,6 @@ internal import Curlew
 
 extension FieldRule {
     /// What stands between the caller and the exchange.
-    ///
-    /// Nothing follows redirects yet. `manual` is what the library does; `follow`, `error` and `max_redirects` matter
-    /// only once a redirect comes, and then the answer is a skip (``AnswerCheck``). Cookies are neither sent nor
-    /// stored: `false` is met; otherwise what comes after a `Set-Cookie` is skipped (``SupportCheck``).
     static let policy: [FieldRule] = [
         FieldRule("redirect") { field, order in
             let word = try field.string()
@@ -14,21 +10,21 @@ extension FieldRule {
             }
             order.redirect = redirect
         },
-        FieldRule("max_redirects") { field, _ in _ = try field.count() },
+        FieldRule("max_redirects") { field, order in order.redirectLimit = try field.count() },
         .word("cache", always: "default", "no-store"),
-        FieldRule("cookies") { field, order in order.usesCookies = try field.flag() },
-        FieldRule("decode") { field, order in order.decodes = try field.flag() },
-        .unsupported("auth"),
+        FieldRule("cookies") { field, order in order.options.usesCookies = try field.flag() },
+        FieldRule("decode") { field, order in order.options.decodesContent = try field.flag() },
+        FieldRule("auth") { field, order in order.credentials = try Credentials(field) },
     ]
 
     /// What is about one response, read to its end.
     static let collecting: [FieldRule] = [
-        FieldRule("retry") { field, _ in
+        FieldRule("retry") { field, order in
             guard let attempts = field.value["attempts"], case .object(let members) = field.value, members.count == 1
             else { throw field.wrong("an object with attempts alone") }
-            guard try FieldValue(.init("retry.attempts", attempts)).count() == 1 else {
-                throw LineProblem.unsupported("field retry")
-            }
+            let number = try FieldValue(.init("retry.attempts", attempts)).count()
+            guard number > 0 else { throw field.wrong("at least one attempt") }
+            order.options.maximumAttempts = number
         },
         FieldRule("max_body") { field, order in order.bodyLimit = ByteCount(try field.count()) },
     ]

@@ -1,52 +1,45 @@
 internal import Curlew
+internal import FoundationEssentials
 
 extension FieldRule {
-    /// Whom to trust.
+    /// Whom to trust, who we are, and how to speak TLS.
     static let security: [FieldRule] = [
         FieldRule("cacert") { field, order in order.security.anchorsFile = try field.string() },
-        FieldRule("tls_min") { field, order in
-            switch try field.string() {
-            case "1.2": order.security.minimumVersion = .tls12
-            case "1.3": order.security.minimumVersion = .tls13
-            case let word: throw LineProblem.unsupported("tls_min \(word)")
+        FieldRule("verify") { field, order in order.security.allowsInvalidCertificates = !(try field.flag()) },
+        FieldRule("verify_host") { field, order in order.security.validatesDomainName = try field.flag() },
+        FieldRule("pinning") { field, order in
+            let mode = PinningMode(rawValue: try field.string())
+            guard [.none, .publicKey, .certificate].contains(mode) else {
+                throw LineProblem.unsupported("pinning \(mode)")
             }
+            order.security.pinningMode = mode
         },
-        .word("tls_max", always: "1.3"),
-        .flag("verify", always: true),
-        .flag("verify_host", always: true),
-        .word("pinning", always: "none"),
-        .unsupported("pinned"),
-        .unsupported("pins"),
-        .unsupported("client_cert"),
-        .unsupported("client_key"),
-        .unsupported("crls"),
-        .unsupported("max_depth"),
-        .unsupported("time"),
-        .word("ocsp", always: "off"),
-        .flag("strict", always: false),
+        FieldRule("pinned") { field, order in order.security.pinnedFile = try field.string() },
+        FieldRule("pins") { field, order in order.security.pins = try field.strings() },
+        FieldRule("client_cert") { field, order in order.security.identityFile = try field.string() },
+        FieldRule("client_key") { field, order in order.security.identityKeyFile = try field.string() },
+        FieldRule("crls") { field, order in order.security.revocationFile = try field.string() },
+        FieldRule("max_depth") { field, order in order.security.intermediateLimit = try field.count() },
+        FieldRule("time") { field, order in
+            order.security.validationDate = Date(timeIntervalSince1970: Double(try field.count()))
+        },
+        FieldRule("ocsp") { field, order in
+            let stapling = OCSPStapling(rawValue: try field.string())
+            guard [.off, .ifPresent, .required].contains(stapling) else {
+                throw LineProblem.unsupported("ocsp \(stapling)")
+            }
+            order.security.stapling = stapling
+        },
+        FieldRule("strict") { field, order in order.security.isStrict = try field.flag() },
+        FieldRule("tls_min") { field, order in order.security.minimumVersion = try version(field) },
+        FieldRule("tls_max") { field, order in order.security.maximumVersion = try version(field) },
     ]
-}
 
-/// What becomes a session's ``SecurityPolicy``.
-struct SecuritySettings: Sendable {
-    /// Most that is read of a PEM file.
-    static let fileLimit = 16 << 20
-
-    var anchorsFile: String?
-    var minimumVersion: TLSVersion?
-
-    /// The policy, with its files read.
-    func policy() async throws -> SecurityPolicy {
-        var policy = SecurityPolicy.system
-        if let anchorsFile { policy = .anchors(pem: try await text(of: anchorsFile)) }
-        if let minimumVersion { policy.minimumTLSVersion = minimumVersion }
-        return policy
-    }
-
-    private func text(of path: String) async throws -> String {
-        guard let bytes = try? await FileReader(path: path).all(upTo: Self.fileLimit) else {
-            throw LineProblem.unusable("the file \(path) cannot be read, or is larger than \(Self.fileLimit) bytes")
+    private static func version(_ field: FieldValue) throws -> TLSVersion {
+        switch try field.string() {
+        case "1.2": .tls12
+        case "1.3": .tls13
+        case let word: throw LineProblem.unsupported("\(field.name) \(word)")
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

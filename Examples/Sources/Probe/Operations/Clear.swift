@@ -1,12 +1,19 @@
 internal import Curlew
 
 extension Operation {
-    /// Empties what a session keeps: today its idle connections.
+    /// Empties what a session keeps: its cookies, or its idle connections.
     static let clear = Operation(
         name: "clear",
         rules: [.session, FieldRule("what") { field, order in order.subject = try field.string() }]
     ) { order, probe in
         guard let subject = order.subject else { throw LineProblem.unusable("what is missing") }
+        if subject == "cookies" {
+            let jar = probe.cookies(of: order.session)
+            return { answering in
+                jar.removeAll()
+                await answering.write([.init("cleared", .string(subject))])
+            }
+        }
         guard subject == "connections" else { throw LineProblem.unsupported("clear \(subject)") }
         guard !probe.isBusy(order.session) else { throw LineProblem.unsupported(whileBusy) }
         let sessions = probe.sessions(named: order.session).compactMap(\.session)

@@ -12,7 +12,7 @@ extension Operation {
         probe.enter(order.session)
         return { answering in
             let last = try await probe.leaving(order.session) {
-                let session = try await order.watchedSession(of: probe)
+                let session = try await order.chainedSession(of: probe)
                 return try await order.follow(try order.eventSource(in: session), answering)
             }
             if let last { await answering.write(last) }

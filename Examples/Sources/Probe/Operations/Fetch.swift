@@ -11,7 +11,7 @@ extension Operation {
         probe.enter(order.session)
         return { answering in
             let members = try await probe.leaving(order.session) {
-                let session = try await order.watchedSession(of: probe)
+                let session = try await order.chainedSession(of: probe)
                 let response = try await session.send(try order.request(in: session))
                 return await ResponseAnswer(response, of: session, order).members
             }

@@ -1,0 +1,37 @@
+internal import Curlew
+
+/// What the field `auth` says.
+struct Credentials: Sendable {
+    private let scheme: AuthenticationScheme
+    private let credential: Credential
+
+    /// - Throws: ``LineProblem`` for a scheme that is not known, and for members that it does not need or lacks.
+    init(_ field: FieldValue) throws {
+        guard case .object(let members) = field.value else { throw field.wrong("an object") }
+        var texts: [String: String] = [:]
+        for member in members { texts[member.name] = try FieldValue(.init("auth.\(member.name)", member.value)).string() }
+        guard let scheme = texts.removeValue(forKey: "scheme") else { throw field.wrong("an object with a scheme") }
+        switch scheme {
+        case "basic", "digest":
+            guard let user = texts.removeValue(forKey: "user"), let password = texts.removeValue(forKey: "password"),
+                texts.isEmpty
+            else { throw field.wrong("an object with scheme, user and password") }
+            credential = .password(user: user, password: password)
+        case "bearer":
+            guard let token = texts.removeValue(forKey: "token"), texts.isEmpty else {
+                throw field.wrong("an object with scheme and token")
+            }
+            credential = .bearer(token)
+        default: throw LineProblem.unsupported("auth \(scheme)")
+        }
+        self.scheme = AuthenticationScheme(rawValue: scheme)
+    }
+
+    /// The link that answers for the origin of a URL, and for no other. Basic and Bearer do not wait to be asked.
+    func link(for url: String) throws -> Authentication {
+        var link = Authentication(
+            try ScopedCredential(url, credential, isPreemptive: scheme != .digest))
+        link.schemes = [scheme]
+        return link
+    }
+}

@@ -1,0 +1,66 @@
+internal import Curlew
+internal import FoundationEssentials
+
+/// What becomes a session's ``SecurityPolicy``.
+struct SecuritySettings: Sendable {
+    /// Most that is read of a PEM file.
+    static let fileLimit = 16 << 20
+
+    var anchorsFile: String?
+    var allowsInvalidCertificates = false
+    var validatesDomainName = true
+    var pinningMode = PinningMode.none
+    var pinnedFile: String?
+    var pins: [String] = []
+    var identityFile: String?
+    var identityKeyFile: String?
+    var revocationFile: String?
+    var intermediateLimit: Int?
+    var validationDate: Date?
+    var stapling = OCSPStapling.off
+    var isStrict = false
+    var minimumVersion: TLSVersion?
+    var maximumVersion: TLSVersion?
+
+    /// The policy, with its files read.
+    func policy() async throws -> SecurityPolicy {
+        var policy = SecurityPolicy.system
+        if let anchorsFile { policy = .anchors(pem: try await text(of: anchorsFile)) }
+        policy.allowsInvalidCertificates = allowsInvalidCertificates
+        policy.validatesDomainName = validatesDomainName
+        try await pin(&policy)
+        if let identityFile {
+            var key: String?
+            if let identityKeyFile { key = try await text(of: identityKeyFile) }
+            policy.identity = try ClientIdentity(pem: try await text(of: identityFile), key: key)
+        } else if identityKeyFile != nil {
+            throw LineProblem.unusable("there is a client_key, and no client_cert")
+        }
+        if let revocationFile {
+            policy.revocationLists = try RevocationLists([Array(try await text(of: revocationFile).utf8)])
+        }
+        if let intermediateLimit { policy.intermediateLimit = intermediateLimit }
+        policy.validationDate = validationDate
+        policy.stapling = stapling
+        policy.isStrict = isStrict
+        if let minimumVersion { policy.minimumTLSVersion = minimumVersion }
+        if let maximumVersion { policy.maximumTLSVersion = maximumVersion }
+        return policy
+    }
+
+    /// Pins that are given alone ask for a public key.
+    private func pin(_ policy: inout SecurityPolicy) async throws {
+        policy.pinningMode = pinningMode
+        if let pinnedFile { policy.pinnedCertificates = try Certificate.all(inPEM: try await text(of: pinnedFile)) }
+        guard !pins.isEmpty else { return }
+        policy.pinnedKeys = PinSet(try pins.map { try PublicKeyPin($0) })
+        if pinningMode == .none { policy.pinningMode = .publicKey }
+    }
+
+    private func text(of path: String) async throws -> String {
+        guard let bytes = try? await FileReader(path: path).all(upTo: Self.fileLimit) else {
+            throw LineProblem.unusable("the file \(path) cannot be read, or is larger than \(Self.fileLimit) bytes")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
