@@ -9,7 +9,9 @@ struct Credentials: Sendable {
     init(_ field: FieldValue) throws {
         guard case .object(let members) = field.value else { throw field.wrong("an object") }
         var texts: [String: String] = [:]
-        for member in members { texts[member.name] = try FieldValue(.init("auth.\(member.name)", member.value)).string() }
+        for member in members {
+            texts[member.name] = try FieldValue(.init("auth.\(member.name)", member.value)).string()
+        }
         guard let scheme = texts.removeValue(forKey: "scheme") else { throw field.wrong("an object with a scheme") }
         switch scheme {
         case "basic", "digest":

@@ -1,0 +1,104 @@
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@testable import Probe
+
+@Suite("What stands between the caller and the exchange", .timeLimit(.minutes(1)))
+struct PolicyTests {
+    @Test("a redirect is followed, told, or the answer, as the line says", arguments: [301, 302, 303, 307, 308])
+    func redirects(_ status: Int) async throws {
+        let server = try await MockServer.start { request in
+            guard request.path == "/" else { return MockResponse(body: "there") }
+            return MockResponse(status: HTTPResponse.Status(code: status), fields: [.location: "/there"], body: "moved")
+        }
+        let probe = ProbeDriver()
+        let manual = try await probe.fetch(server.url(), #""redirect":"manual""#)
+        #expect(manual["status"] == .integer(status))
+        #expect(manual.bodyText == "moved" && manual["redirects"] == .integer(0))
+        let followed = try await probe.fetch(server.url())
+        #expect(followed["status"] == .integer(200) && followed.bodyText == "there")
+        #expect(followed.string("url") == server.url("/there") && followed["redirects"] == .integer(1))
+        #expect(followed["history"] == .array([.array([.integer(status), .string(server.url())])]))
+        #expect(try await probe.fetch(server.url(), #""redirect":"error""#).code == "redirect-refused")
+        #expect(try await probe.fetch(server.url(), #""max_redirects":0"#).code == "too-many-redirects")
+        await server.shutdown()
+    }
+
+    @Test("a coded body is decoded, or left alone")
+    func coded() async throws {
+        let server = try await MockServer.start { _ in try MockResponse(body: "plain").encoded(.gzip) }
+        let probe = ProbeDriver()
+        #expect(try await probe.fetch(server.url()).bodyText == "plain")
+        let raw = try await probe.fetch(server.url(), #""decode":false"#)
+        #expect(raw.bodyText != "plain" && raw["status"] == .integer(200))
+        await server.shutdown()
+    }
+
+    @Test("credentials go as the scheme wants it, and to their origin alone")
+    func credentials() async throws {
+        let other = try await MockServer.start { request in MockResponse(body: .string("\(request.fields)")) }
+        let server = try await MockServer.start { [url = other.url()] request in
+            if request.path == "/away" { return MockResponse(status: .found, fields: [.location: url]) }
+            guard let sent = request.fields[.authorization] else {
+                let challenge = #"Digest realm="r", nonce="n", qop="auth", algorithm=MD5"#
+                return MockResponse(status: .unauthorized, fields: [.wwwAuthenticate: challenge])
+            }
+            return MockResponse(body: .string(String(sent.prefix { $0 != " " })))
+        }
+        let probe = ProbeDriver()
+        for scheme in ["basic", "digest"] {
+            let auth = #""auth":{"scheme":"\#(scheme)","user":"u","password":"p"}"#
+            #expect(try await probe.fetch(server.url(), auth).bodyText?.lowercased() == scheme)
+        }
+        let bearer = #""auth":{"scheme":"bearer","token":"t"}"#
+        #expect(try await probe.fetch(server.url(), bearer).bodyText == "Bearer")
+        let away = try await probe.fetch(server.url("/away"), bearer)
+        #expect(away["status"] == .integer(200) && away.bodyText?.lowercased().contains("bearer") == false)
+        for wrong in [#"{"scheme":"basic"}"#, #"{"scheme":"bearer","user":"u"}"#, "1", #"{"scheme":1}"#] {
+            #expect(try await probe.fetch(server.url(), #""auth":\#(wrong)"#).code == "bad-request")
+        }
+        await server.shutdown()
+        await other.shutdown()
+    }
+
+    @Test("what fails for now is sent again as often as the line says")
+    func retry() async throws {
+        let server = try await MockServer.start()
+        for status in [503, 503, 200] {
+            server.enqueue(
+                MockResponse(status: HTTPResponse.Status(code: status), fields: [.retryAfter: "0"]))
+        }
+        let probe = ProbeDriver()
+        let once = try await probe.fetch(server.url())
+        #expect(once["status"] == .integer(503) && once["metrics"]?.number("attempts") == 1)
+        let twice = try await probe.fetch(server.url(), #""retry":{"attempts":2}"#)
+        #expect(twice["status"] == .integer(200) && twice["metrics"]?.number("attempts") == 2)
+        for wrong in ["0", "-1", #""2""#] {
+            #expect(try await probe.fetch(server.url(), #""retry":{"attempts":\#(wrong)}"#).code == "bad-request")
+        }
+        await server.shutdown()
+    }
+
+    @Test("only public addresses are connected to, if that is asked for")
+    func addresses() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let probe = ProbeDriver()
+        #expect(try await probe.fetch(server.url(), #""address_policy":"any""#).bodyText == "ok")
+        #expect(try await probe.fetch(server.url(), #""address_policy":"public""#).code == "address-forbidden")
+        await server.shutdown()
+    }
+
+    @Test("a request goes through the proxy that the line names")
+    func proxy() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let proxy = try await MockProxy.start()
+        let probe = ProbeDriver()
+        #expect(try await probe.fetch(server.url(), #""proxy":"http://127.0.0.1:\#(proxy.port)""#).bodyText == "ok")
+        #expect(proxy.connectionCounts.accepted == 1)
+        #expect(try await probe.fetch(server.url(), #""proxy":"ftp://127.0.0.1:1""#)["error"] != nil)
+        #expect(try await probe.fetch(server.url(), #""proxy":"environment""#).bodyText == "ok")
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+}
