@@ -10,6 +10,7 @@ from driver.stage import Stage
 from driver.workloads import Workload
 
 SMALL_GET_64 = Workload("small-get-64", "get", "small", 0, 64)
+SMALL_GET_64_STANDARD = Workload("small-get-64-standard", "get-standard", "small", 0, 64)
 
 # The difference between two runs leaves out what starting and ending cost.
 FEW, MANY = 1000, 5000
@@ -17,17 +18,17 @@ FEW, MANY = 1000, 5000
 TIME_LIMIT_SECONDS = 120
 
 
-def instructions_a_request(stage: Stage, name: str) -> float:
+def instructions_a_request(stage: Stage, name: str, workload: Workload = SMALL_GET_64) -> float:
     """How many instructions one small GET takes with 64 in flight."""
-    return (count(stage, name, MANY) - count(stage, name, FEW)) / (MANY - FEW)
+    return (count(stage, name, workload, MANY) - count(stage, name, workload, FEW)) / (MANY - FEW)
 
 
-def count(stage: Stage, name: str, requests: int) -> int:
+def count(stage: Stage, name: str, workload: Workload, requests: int) -> int:
     """The instructions of a whole run, of all its threads."""
     if not shutil.which("valgrind"):
         raise SystemExit("valgrind is needed")
     output = stage.folder / "callgrind.out"
-    program, *words = client.command(stage, name, SMALL_GET_64, requests)
+    program, *words = client.command(stage, name, workload, requests)
     valgrind = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={output}"]
     ended = subprocess.run(
         [*valgrind, stripped(stage, program), *words],

@@ -49,6 +49,8 @@ WORKLOADS = (
     Workload("small-get-1000", "get", "small", 60_000, 1000),
     Workload(
         "small-get-1-on-loop", "get-on-loop", "small", 20_000, 1, clients=("curlew",), compared_with="small-get-1"),
+    Workload(
+        "small-get-64-standard", "get-standard", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
     Workload("http2-64", "get", "small-http2", 60_000, 64, connections=1, clients=WITHOUT_TLS_ANCHORS),
     Workload("tls-each-request", "get", "small-tls", 3_000, 8, clients=WITHOUT_TLS_ANCHORS),
     Workload("json-1k", "json", "json-1k", 50_000, 64),

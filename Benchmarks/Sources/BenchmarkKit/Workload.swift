@@ -4,6 +4,8 @@ public enum Workload: String, Sendable, CaseIterable {
     case get
     /// The same, by a caller that runs on the client's own loop.
     case getOnLoop = "get-on-loop"
+    /// The same, with all that a client of a service should have between the caller and the network.
+    case getStandard = "get-standard"
     /// Fetches JSON and decodes it to a ``Catalogue``.
     case json
     /// Fetches a large body chunk by chunk, without keeping it.

@@ -16,7 +16,9 @@ struct CurlewClient: BenchmarkClient {
         configuration.connections.perHost = assignment.connections
         configuration.connections.idle = assignment.connections
         if let path = assignment.anchorsPath { configuration.security = .anchors(pem: try LocalFile(path).text()) }
-        session = try HTTPSession(configuration: configuration)
+        session =
+            assignment.workload == .getStandard
+            ? try .standard(configuration: configuration) : try HTTPSession(configuration: configuration)
         url = assignment.url
         filePath = assignment.filePath
     }
