@@ -132,7 +132,7 @@ private struct HTTPDateReader {
     private static func seconds(_ parts: Parts) -> Int64? {
         let isLeap = parts.year.isMultiple(of: 4) && (!parts.year.isMultiple(of: 100) || parts.year.isMultiple(of: 400))
         let length = parts.month == 2 && isLeap ? 29 : lengths[parts.month - 1]
-        guard (1...length).contains(parts.day) else { return nil }
+        guard parts.year > 0, (1...length).contains(parts.day) else { return nil }
         let before = parts.year - 1
         var day = before * 365 + before / 4 - before / 100 + before / 400 - daysBefore1970
         day += lengths[..<(parts.month - 1)].reduce(0, +) + (parts.month > 2 && isLeap ? 1 : 0)

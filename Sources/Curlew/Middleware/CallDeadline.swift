@@ -7,11 +7,6 @@ struct CallDeadline {
     private let start: Duration
     private let timekeeper: Timekeeper
 
-    /// A call that begins now.
-    init(_ options: RequestOptions, _ timekeeper: Timekeeper) {
-        self.init(options, timekeeper, start: options.totalTimeout == nil ? .zero : timekeeper.elapsed())
-    }
-
     /// - Parameters:
     ///   - options: Those of the call.
     ///   - timekeeper: What measures.

@@ -1,3 +1,4 @@
+public import HTTPTypes
 public import Logging
 
 /// The links that a client of a service should have, in the order in which they work well together.
@@ -69,13 +70,21 @@ extension HTTPSession {
     /// - Parameters:
     ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
     ///   - configuration: How the session works.
+    ///   - defaultFields: Fields for every request that does not have them itself.
+    ///   - eventLoops: The loops to run on; none means ``EventLoop/shared``.
     ///   - options: What the chain does.
     /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used.
     public static func standard(
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
+        defaultFields: HTTPFields = HTTPFields(),
+        eventLoops: [EventLoop] = [],
         options: StandardChain.Options = StandardChain.Options()
     ) throws -> HTTPSession {
-        try HTTPSession(baseURL: baseURL, configuration: configuration) { StandardChain(options) }
+        try HTTPSession(
+            baseURL: baseURL, configuration: configuration, defaultFields: defaultFields, eventLoops: eventLoops
+        ) {
+            StandardChain(options)
+        }
     }
 }

@@ -40,9 +40,10 @@ public struct Redirects: Middleware {
     public init(_ policy: RedirectPolicy = .follow) { self.policy = policy }
 
     public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
-        let deadline = CallDeadline(request.options, .continuous)
+        let start = request.options.totalTimeout == nil ? .zero : Timekeeper.continuous.elapsed()
         let response = try await next(request)
         guard RedirectRule.isRedirect(response.status.code) else { return response }
+        let deadline = CallDeadline(request.options, .continuous, start: start)
         return try await follow(response, to: request, deadline, next)
     }
 

@@ -9,8 +9,15 @@
 public final class RetryBudget: Sendable {
     private struct Bucket {
         var tokens: Double
-        /// When it was last looked at.
-        var moment: Duration
+        /// When the reserve was last filled up.
+        var refilled: Duration
+        /// Which use of the budget was the last of this bucket.
+        var lastUse: UInt64
+    }
+
+    private struct Buckets {
+        var table: [String: Bucket] = [:]
+        var uses: UInt64 = 0
     }
 
     private let extraLoad: Double
@@ -18,7 +25,7 @@ public final class RetryBudget: Sendable {
     private let capacity: Double
     private let hosts: Int
     private let timekeeper: Timekeeper
-    private let buckets = Guarded<[String: Bucket]>([:])
+    private let buckets = Guarded(Buckets())
 
     /// How long an empty reserve takes to fill up: 10 seconds.
     public static let reservePeriod = Duration.seconds(10)
@@ -42,47 +49,50 @@ public final class RetryBudget: Sendable {
 
     /// Counts a call.
     func deposit(for uri: URI) {
-        change(uri) { $0 = min(capacity, $0 + extraLoad) }
+        change(uri) { $0.tokens = min(capacity, $0.tokens + extraLoad) }
     }
 
     /// Takes a token for a repetition.
     /// - Returns: Whether there was one.
     func withdraw(for uri: URI) -> Bool {
-        change(uri) { tokens in
+        let now = timekeeper.elapsed()
+        return change(uri) { bucket in
+            refill(&bucket, at: now)
             // Five fifths are one.
-            guard tokens > 0.999_999 else { return false }
-            tokens -= 1
+            guard bucket.tokens > 0.999_999 else { return false }
+            bucket.tokens -= 1
             return true
         }
     }
 
     /// How many hosts are remembered.
-    var hostCount: Int { buckets.withLock { $0.count } }
+    var hostCount: Int { buckets.withLock { $0.table.count } }
 
-    private func change<Result>(_ uri: URI, _ body: (inout Double) -> Result) -> Result {
+    private func change<Result>(_ uri: URI, _ body: (inout Bucket) -> Result) -> Result {
         let host = uri.authority
-        let now = timekeeper.elapsed()
         return buckets.withLock { buckets in
-            if buckets[host] == nil {
-                if buckets.count >= hosts { Self.forget(&buckets, toKeep: hosts / 2) }
-                buckets[host] = Bucket(tokens: reserve, moment: now)
+            buckets.uses &+= 1
+            if let index = buckets.table.index(forKey: host) {
+                buckets.table.values[index].lastUse = buckets.uses
+                return body(&buckets.table.values[index])
             }
-            return refilling(&buckets[host, default: Bucket(tokens: reserve, moment: now)], at: now, body)
+            if buckets.table.count >= hosts { Self.forget(&buckets.table, toKeep: hosts / 2) }
+            var bucket = Bucket(tokens: reserve, refilled: .zero, lastUse: buckets.uses)
+            defer { buckets.table[host] = bucket }
+            return body(&bucket)
         }
     }
 
-    private func refilling<Result>(_ bucket: inout Bucket, at now: Duration, _ body: (inout Double) -> Result) -> Result
-    {
+    private func refill(_ bucket: inout Bucket, at now: Duration) {
         if bucket.tokens < reserve {
-            let refilled = (now - bucket.moment) / Self.reservePeriod * reserve
+            let refilled = (now - bucket.refilled) / Self.reservePeriod * reserve
             bucket.tokens = min(reserve, bucket.tokens + max(0, refilled))
         }
-        bucket.moment = now
-        return body(&bucket.tokens)
+        bucket.refilled = now
     }
 
-    private static func forget(_ buckets: inout [String: Bucket], toKeep count: Int) {
-        let latest = buckets.sorted { $0.value.moment > $1.value.moment }.prefix(count)
-        buckets = Dictionary(uniqueKeysWithValues: latest.map { ($0.key, $0.value) })
+    private static func forget(_ table: inout [String: Bucket], toKeep count: Int) {
+        let latest = table.sorted { $0.value.lastUse > $1.value.lastUse }.prefix(count)
+        table = Dictionary(uniqueKeysWithValues: latest.map { ($0.key, $0.value) })
     }
 }
