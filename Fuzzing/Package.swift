@@ -25,6 +25,8 @@ let names = [
     "FuzzMultipart",
     "FuzzParameters",
     "FuzzPropertyLists",
+    "FuzzRedirects",
+    "FuzzRetryAfter",
     "FuzzURIs",
 ]
 

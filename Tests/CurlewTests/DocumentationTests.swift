@@ -64,6 +64,12 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/SerializationSnippets.swift")
     }
 
+    @Test("the article on HTTP behaviour shows code that compiles")
+    func behaviour() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/HTTPBehaviour.md", in: "Tests/CurlewTests/Support/HTTPBehaviourSnippets.swift")
+    }
+
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
         try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")

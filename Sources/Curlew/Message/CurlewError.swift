@@ -41,6 +41,8 @@ public struct CurlewError: Error, Sendable {
         var engineCode: Int?
         /// What a response serializer found out.
         var failure: ResponseFailure?
+        var attempts = 1
+        var history: [Hop] = []
     }
 
     private let storage: Storage
@@ -75,6 +77,10 @@ public struct CurlewError: Error, Sendable {
     public var engineCode: Int? { storage.context.engineCode }
     /// What a response serializer found out.
     var failure: ResponseFailure? { storage.context.failure }
+    /// How often the request was sent, the first time included: more than 1 where ``Retry`` sent it again.
+    public var attempts: Int { storage.context.attempts }
+    /// The redirects that had been followed, first to last; see ``Redirects``.
+    public var history: [Hop] { storage.context.history }
     /// The error beneath this one.
     public var underlying: (any Error)? { storage.underlying }
 
@@ -89,6 +95,8 @@ public struct CurlewError: Error, Sendable {
         merged.response = merged.response ?? context.response
         merged.engineCode = merged.engineCode ?? context.engineCode
         merged.failure = merged.failure ?? context.failure
+        merged.attempts = max(merged.attempts, context.attempts)
+        merged.history = context.history + merged.history
         if merged.stage == .preparing { merged.stage = context.stage }
         if merged.bodyPrefix.isEmpty { merged.bodyPrefix = Array(context.bodyPrefix.prefix(Self.bodyPrefixLimit)) }
         return CurlewError(code, message, context: merged, underlying: underlying)

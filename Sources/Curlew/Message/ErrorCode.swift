@@ -82,6 +82,15 @@ extension ErrorCode {
     public static let emptyBody = Self("empty-body")
     /// The body could not be decoded to the type that was asked for.
     public static let decodingFailed = Self("decoding-failed")
+    /// A redirect's Location cannot be followed: it is no URL, names another scheme than `http` and `https`, holds user
+    /// information, is longer than ``Redirects/locationLimit``, or there are several that differ.
+    public static let invalidRedirect = Self("invalid-redirect")
+    /// A redirect led back to a request that had been sent before.
+    public static let redirectLoop = Self("redirect-loop")
+    /// There were more redirects than ``RedirectPolicy`` allows.
+    public static let tooManyRedirects = Self("too-many-redirects")
+    /// A redirect came where the policy takes none, or it led from `https` to `http`.
+    public static let redirectRefused = Self("redirect-refused")
     /// The response was already given to another caller: its body can be read only once.
     public static let responseAlreadyTaken = Self("response-already-taken")
 }

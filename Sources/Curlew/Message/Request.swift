@@ -57,6 +57,11 @@ public struct Request: Sendable {
     }
 }
 
+extension Request {
+    /// Whether it may be sent twice: as ``RequestOptions/isIdempotent`` says, else as its method does.
+    var isIdempotent: Bool { options.isIdempotent ?? method.isIdempotent }
+}
+
 extension HTTPRequest.Method {
     /// Whether sending the request twice means the same as sending it once (RFC 9110 §9.2.2).
     var isIdempotent: Bool {

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// How one request is to be carried. What is nil is taken from the session's configuration.
 public struct RequestOptions: Sendable {
     /// From the start of connecting to a usable connection; see ``Timeouts/connect``.
@@ -5,6 +7,9 @@ public struct RequestOptions: Sendable {
     /// Without a byte either way; see ``Timeouts/idle``.
     public var idleTimeout: Duration?
     /// From start to end; see ``Timeouts/total``.
+    ///
+    /// Given here it is a deadline over the whole call: ``Redirects`` and ``Retry`` give each further request what is left
+    /// of it, and their waits count. The session's own ``Timeouts/total`` holds for each request anew.
     public var totalTimeout: Duration?
     /// Which versions of HTTP may be used.
     public var protocolChoice: ProtocolChoice?
@@ -19,6 +24,19 @@ public struct RequestOptions: Sendable {
     public var expectContinue: Duration?
     /// A word of the caller's for the task, to be found again in ``TaskActor/tag`` and in events.
     public var tag: String?
+    /// What ``Redirects`` does with this request; nil is its ``Redirects/policy``.
+    public var redirects: RedirectPolicy?
+    /// How often ``Retry`` may send this request, the first time included: 1 is never again. nil is its
+    /// ``Retry/attempts``.
+    public var maximumAttempts: Int?
+    /// Whether sending the request twice means the same as sending it once. nil, the default, asks its method
+    /// (RFC 9110 §9.2.2). It decides what ``Retry``, ``Hedging`` and the transport itself send again.
+    public var isIdempotent: Bool?
+    /// Fields with secrets of the caller's, beside those known to be secret, such as Authorization and Cookie: they are
+    /// masked in logs, and taken off when a redirect leads to another origin.
+    public var secretFields: Set<HTTPField.Name> = []
+    /// Where the links write what they do with the request; set by ``RequestLogging``.
+    var log: RequestLog?
     /// Called on the caller's side with the task of each attempt, before it starts: the place to follow its progress.
     public var onTask: (@Sendable (TaskActor) -> Void)?
 

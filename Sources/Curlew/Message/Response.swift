@@ -14,6 +14,12 @@ public struct Response: Sendable {
     public var uri: URI
     /// The interim responses (1xx) that came before, oldest first, at most ``ResponseLimits/interimResponses``.
     public var interim: [HTTPResponse]
+    /// The redirects that led here, first to last; see ``Redirects``.
+    public var history: [Hop] = []
+    /// How often the request was sent for this answer, the first time and hedges included: more than 1 where ``Retry`` or
+    /// ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport repeats by itself on a
+    /// fresh connection is in ``TaskActor/metrics``.
+    public var attempts = 1
     /// The task that carried the response; nil where none did, as in a stub.
     public let task: TaskActor?
     /// What serializers without a bound of their own collect of the body at most.

@@ -6,7 +6,8 @@ public struct Timeouts: Sendable, Hashable, Codable {
     /// Without a byte either way once the request has a connection. 60 seconds by default, as in Foundation.
     /// It does not run while the caller holds the transfer back.
     public var idle: Duration
-    /// From the start of the task, its waiting in the queue included, to the last byte. 7 days by default.
+    /// From the start of the task, its waiting in the queue included, to the last byte. 7 days by default. It holds for
+    /// each request that ``Redirects`` or ``Retry`` sends; ``RequestOptions/totalTimeout`` is for the whole call.
     public var total: Duration
 
     public init(connect: Duration = .seconds(10), idle: Duration = .seconds(60), total: Duration = .seconds(604_800)) {

@@ -46,7 +46,7 @@ extension URI {
         return String(text[..<text.utf8.index(text.startIndex, offsetBy: offset)])
     }
 
-    private func withUserInformation(_ userInformation: String?) -> URI {
+    func withUserInformation(_ userInformation: String?) -> URI {
         userInformation == nil ? self : URI(text: text, layout: layout, userInformation: userInformation)
     }
 

@@ -1,5 +1,6 @@
-/// The rest of a chain, as a link calls it: on the executor that the link runs on.
-public typealias Next<Input, Output> = nonisolated(nonsending) (Input) async throws -> Output
+/// The rest of a chain, as a link calls it: on the executor that the link runs on. It may be called more than once, at the
+/// same time too, as ``Hedging`` does.
+public typealias Next<Input, Output> = nonisolated(nonsending) @Sendable (Input) async throws -> Output
 
 /// One link of a chain: it sees what goes in, may change it, call the rest of the chain, and see what comes back.
 ///

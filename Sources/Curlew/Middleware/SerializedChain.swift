@@ -12,15 +12,16 @@ where Links.Output == Response, Links.NextInput == Request, Links.NextOutput == 
     public func intercept(
         _ input: Links.Input, next: Next<Request, Response>
     ) async throws -> Serializer.Output {
-        var method: HTTPRequest.Method?
+        // The links may ask more than once, and at the same time.
+        let method = Guarded<HTTPRequest.Method?>(nil)
         let response = try await links.intercept(input) { request in
-            method = request.method
+            method.withLock { $0 = request.method }
             return try await next(serializer.accepting(request))
         }
         do {
             return try await serializer.serialize(response)
         } catch let error as CurlewError {
-            throw error.adding(CurlewError.Context(method: method, uri: response.uri))
+            throw error.adding(CurlewError.Context(method: method.withLock { $0 }, uri: response.uri))
         }
     }
 }

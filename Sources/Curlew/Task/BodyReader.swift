@@ -39,7 +39,10 @@ final class BodyReader: Sendable {
     }
 
     private func deliver(_ chunk: [UInt8], _ resumes: Bool) -> [UInt8] {
-        if resumes { task.readerMadeRoom() }
+        if resumes { madeRoom() }
         return chunk
     }
+
+    /// Wakes a transfer that was held back because its reader was behind.
+    func madeRoom() { task.readerMadeRoom() }
 }

@@ -13,7 +13,7 @@ final class EasyHandle {
     var lastConnection: Connection?
 
     /// Whether it must not serve again: libcurl 7.88 never clears the system's error that it noted for a handle, and would
-    /// tell it as the reason of a later failure, or take that for a timeout.
+    /// tell it as the reason of a later failure, or take that for a timeout; nor does it forget that it has sent trailers.
     var isSpent = false
 
     private let errorBuffer: UnsafeMutablePointer<CChar>
@@ -25,7 +25,6 @@ final class EasyHandle {
     private var carriesForbidReuse = false
     private var carriesDebug = false
     private var carriesFields = false
-    private var carriesTrailers = false
     private var carriesTimeout = 0
 
     private enum Kind { case none, download, head, upload }
@@ -107,12 +106,12 @@ final class EasyHandle {
             carriesFreshConnect = attempt.isFresh
         }
         if let wait = request.expectContinue { try set(CURLOPT_EXPECT_100_TIMEOUT_MS, wait.millisecondsRoundedUp) }
-        if request.trailers != nil || carriesTrailers {
-            try check(
-                curlew_easy_set_trailer(raw, request.trailers == nil ? nil : EngineCallbacks.trailers),
-                CURLOPT_TRAILERFUNCTION)
+        if request.trailers != nil {
+            try check(curlew_easy_set_trailer(raw, EngineCallbacks.trailers), CURLOPT_TRAILERFUNCTION)
             try set(CURLOPT_TRAILERDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            carriesTrailers = request.trailers != nil
+            // libcurl 7.88 does not forget that a handle has sent trailers, and writes the chunks of its next body from
+            // before the beginning of the buffer on.
+            isSpent = true
         }
     }
 

@@ -4,6 +4,8 @@ internal import HTTPTypes
 /// A request checked and put into the form that libcurl takes, on the caller's side, so that the loop has little to do.
 final class PreparedRequest: Sendable {
     let method: HTTPRequest.Method
+    /// Whether the engine may send it twice.
+    let isIdempotent: Bool
     let uri: URI
     /// The URI without fragment and user information: `CURLOPT_URL`.
     let url: String
@@ -27,6 +29,7 @@ final class PreparedRequest: Sendable {
     init(_ request: Request, configuration: SessionConfiguration, defaults: ConnectionOptions) throws {
         let options = request.options
         method = request.method
+        isIdempotent = request.isIdempotent
         uri = request.uri
         url = request.uri.requestText
         body = request.body

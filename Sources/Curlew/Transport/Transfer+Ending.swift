@@ -72,7 +72,7 @@ extension Transfer {
             // Nothing was sent that could have been acted on.
             return !hasSource || request.body.isReplayable
         case .resend:
-            guard request.method.isIdempotent, head == nil, !parser.hasBegun else { return false }
+            guard request.isIdempotent, head == nil, !parser.hasBegun else { return false }
             return !hasSource || request.body.isReplayable
         }
     }
@@ -157,7 +157,7 @@ extension Transfer {
     private func sentence(for result: CURLcode, _ words: String, _ easy: EasyHandle) -> String {
         switch refusal {
         case .resend:
-            return request.method.isIdempotent
+            return request.isIdempotent
                 ? "the connection ended before the answer, and the body cannot be sent again"
                 : "the kept connection ended before the answer; a \(request.method) is not sent a second time"
         case .strayInput: return "a kept connection was out of step, and the body cannot be sent again"

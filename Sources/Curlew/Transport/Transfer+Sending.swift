@@ -48,7 +48,7 @@ extension Transfer {
 
     /// Whether it is all the same if libcurl sends the request a second time.
     private var mayBeRepeatedByEngine: Bool {
-        guard request.method.isIdempotent, !parser.hasBegun else { return false }
+        guard request.isIdempotent, !parser.hasBegun else { return false }
         return switch request.body.source {
         case .none, .bytes: true
         default: false

@@ -128,6 +128,27 @@ struct UploadTests {
         await server.shutdown()
     }
 
+    @Test("a handle that has sent trailers does not spoil the next chunked body")
+    func afterTrailers() async throws {
+        let server = try await counter()
+        let session = try makeSession()
+        let body = RequestBody.stream {
+            AsyncStream<[UInt8]> { chunks in
+                for byte in UInt8(0)..<50 { chunks.yield(Array(repeating: byte, count: 5000)) }
+                chunks.finish()
+            }
+        }
+        for round in 0..<6 {
+            var request = try Request(.put, server.url(), body: body)
+            if round.isMultiple(of: 2) { request.trailers[HTTPField.Name("X-Sum")!] = "6" }
+            _ = try await session.send(request).body.collect(upTo: .mebibytes(1))
+            let recorded = try #require(await server.takeRequest())
+            #expect(recorded.bodyLength == 250_000 && recorded.body.last == 49)
+            #expect(recorded.trailers.count == (round.isMultiple(of: 2) ? 1 : 0))
+        }
+        await server.shutdown()
+    }
+
     @Test("trailers follow a chunked body over HTTP/1.1")
     func trailers() async throws {
         let server = try await counter()

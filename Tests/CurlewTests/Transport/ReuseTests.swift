@@ -110,6 +110,24 @@ struct ReuseTests {
         try await session.expectUsable()
     }
 
+    @Test("what a request says of itself goes before its method", arguments: ["POST", "GET"])
+    func marked(_ method: String) async throws {
+        let server = try await dyingServer()
+        let session = try makeSession()
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        var options = RequestOptions()
+        options.isIdempotent = method == "POST"
+        if method == "POST" {
+            let response = try await session.post(server.url(), body: .bytes([1, 2, 3]), options: options)
+            #expect(response.status == .ok)
+            #expect(await response.task?.metrics.attempts.count == 2)
+        } else {
+            let error = await curlewError { _ = try await session.get(server.url(), options: options) }
+            #expect(error?.code == .connectionLost)
+        }
+        try await session.expectUsable()
+    }
+
     @Test("a PUT whose body cannot be read again is not")
     func oneShot() async throws {
         let server = try await dyingServer()

@@ -77,7 +77,7 @@ struct CurlCommand {
 
     private mutating func appendFields() {
         for field in request.fields where field.name != .contentLength {
-            let value = masksSecrets ? SecretFields.masked(field) : field.value
+            let value = masksSecrets ? SecretFields.masked(field, marked: request.options.secretFields) : field.value
             // curl takes a field without value for one to leave out, unless a semicolon follows its name.
             let line = value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)"
             append("--header", Self.printable(line))

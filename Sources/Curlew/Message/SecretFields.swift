@@ -1,8 +1,8 @@
 internal import HTTPTypes
 
-/// Fields whose values are for the server alone.
+/// Fields whose values are for one origin alone: masked in logs and commands, and taken off before another origin is asked.
 enum SecretFields {
-    private static let names = Set(
+    static let names = Set(
         [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-XSRF-Token", "X-Amz-Security-Token", "X-Vault-Token",
@@ -11,8 +11,11 @@ enum SecretFields {
     private static let schemes: Set<String> = ["basic", "bearer", "digest", "negotiate", "token", "aws4-hmac-sha256"]
 
     /// The value with the secret in it replaced; the scheme of credentials stays.
-    static func masked(_ field: HTTPField) -> String {
-        guard names.contains(field.name) else { return field.value }
+    /// - Parameters:
+    ///   - field: The field.
+    ///   - marked: Names that the user has marked as secret.
+    static func masked(_ field: HTTPField, marked: Set<HTTPField.Name>) -> String {
+        guard names.contains(field.name) else { return marked.contains(field.name) ? "***" : field.value }
         guard let scheme = field.value.split(separator: " ").first, schemes.contains(scheme.lowercased()),
             scheme.utf8.count < field.value.utf8.count
         else { return "***" }

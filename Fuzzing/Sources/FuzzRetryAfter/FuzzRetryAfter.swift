@@ -1,0 +1,44 @@
+internal import FuzzingKit
+internal import HTTPTypes
+
+@testable internal import Curlew
+
+/// Retry-After and the dates of HTTP: a wait is never negative, digits are seconds, and a date that is written in one of the
+/// three forms is read as what it was.
+///
+/// An input is the lines of Retry-After fields; the last nine bytes make a date of their own.
+@main
+struct FuzzRetryAfter: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        var choices = Choices(input)
+        checkWriting(choices.word(), choices.number(below: 3))
+        var fields = HTTPFields()
+        for line in choices.rest.split(separator: .lineFeed) {
+            fields.append(HTTPField(name: .retryAfter, lenientValue: line))
+        }
+        let now = HTTPDate(secondsSince1970: 1_800_000_000)
+        let wait = RetryAfter.wait(fields, now: now)
+        require(wait.map { $0 >= .zero } ?? true, "a wait is negative")
+        for value in fields[values: .retryAfter] { check(value, wait, now) }
+    }
+
+    private static func check(_ value: String, _ wait: Duration?, _ now: HTTPDate) {
+        if !value.isEmpty, value.utf8.allSatisfy(\.isDigit) {
+            require(wait.map { $0 >= .seconds(Int64(value) ?? .max) } ?? false, "seconds are not waited for")
+        }
+        guard let date = HTTPDate(value, now: now) else { return }
+        require(value.utf8.count >= 24 && value.utf8.count <= 33, "a date is too short or too long: \(value)")
+        requireEqual(date, HTTPDate(PlainDate(date.secondsSince1970).fixed), "a date is another when it is written")
+    }
+
+    /// The years 1 to 9999, or for the form with two digits those that it can tell apart.
+    private static func checkWriting(_ word: UInt64, _ form: Int) {
+        let first: Int64 = -62_135_596_800
+        let seconds = first + Int64(word % UInt64(253_402_300_800 - first))
+        let date = PlainDate(seconds)
+        let now = HTTPDate(secondsSince1970: seconds)
+        let text = [date.fixed, date.obsolete, date.asctime][form]
+        if form == 1, seconds < 0 { return }
+        requireEqual(HTTPDate(text, now: now)?.secondsSince1970, seconds, "\(text) is read as another date")
+    }
+}

@@ -1,0 +1,153 @@
+internal import Glibc
+
+/// A moment as HTTP writes it, to the second (RFC 9110 §5.6.7).
+struct HTTPDate: Hashable, Comparable, Sendable {
+    /// Leap seconds not counted; before 1970 it is negative.
+    let secondsSince1970: Int64
+
+    init(secondsSince1970: Int64) { self.secondsSince1970 = secondsSince1970 }
+
+    /// Reads a date in one of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete ones,
+    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+    ///
+    /// Names are taken with their case, as the RFC has it; the name of the day must be one, and need not be the right one.
+    /// A day that does not exist, such as 30 February, is no date; a leap second is the second before it.
+    /// - Parameters:
+    ///   - text: The value of the field, without spaces around it.
+    ///   - now: What a year of two digits is understood by: it is at most 50 years ahead.
+    init?(_ text: String, now: HTTPDate = .now) {
+        var reader = HTTPDateReader(text)
+        guard let seconds = reader.read(yearNow: now.approximateYear) else { return nil }
+        secondsSince1970 = seconds
+    }
+
+    /// What the clock of this machine shows.
+    static var now: HTTPDate { HTTPDate(secondsSince1970: Int64(time(nil))) }
+
+    static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.secondsSince1970 < right.secondsSince1970 }
+
+    /// The year, but for some hours around its turn.
+    private var approximateYear: Int { 1970 + Int(secondsSince1970 / 31_556_952) }
+}
+
+/// Reads the three forms from left to right.
+private struct HTTPDateReader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = text[...].utf8 }
+
+    /// What a form has for its date and its time.
+    private struct Parts {
+        var year = 0
+        var month = 0
+        var day = 0
+        var secondOfDay = 0
+    }
+
+    /// The seconds since 1970.
+    mutating func read(yearNow: Int) -> Int64? {
+        guard let dayName = name() else { return nil }
+        let parts: Parts?
+        if Self.days.contains(dayName), take(", ") {
+            parts = fixed()
+        } else if Self.longDays.contains(dayName), take(", ") {
+            parts = obsolete(yearNow: yearNow)
+        } else if Self.days.contains(dayName), take(" ") {
+            parts = asctime()
+        } else {
+            return nil
+        }
+        guard let parts, rest.isEmpty else { return nil }
+        return Self.seconds(parts)
+    }
+
+    /// `06 Nov 1994 08:49:37 GMT`
+    private mutating func fixed() -> Parts? {
+        var parts = Parts()
+        guard let day = number(2), take(" "), let month = month(), take(" "), let year = number(4), take(" "),
+            let second = secondOfDay(), take(" GMT")
+        else { return nil }
+        (parts.day, parts.month, parts.year, parts.secondOfDay) = (day, month, year, second)
+        return parts
+    }
+
+    /// `06-Nov-94 08:49:37 GMT`
+    private mutating func obsolete(yearNow: Int) -> Parts? {
+        var parts = Parts()
+        guard let day = number(2), take("-"), let month = month(), take("-"), let year = number(2), take(" "),
+            let second = secondOfDay(), take(" GMT")
+        else { return nil }
+        (parts.day, parts.month, parts.secondOfDay) = (day, month, second)
+        let latest = yearNow + 50
+        let offset = (latest - year) % 100
+        parts.year = latest - (offset < 0 ? offset + 100 : offset)
+        return parts
+    }
+
+    /// `Nov  6 08:49:37 1994`
+    private mutating func asctime() -> Parts? {
+        var parts = Parts()
+        guard let month = month(), take(" ") else { return nil }
+        guard let day = take(" ") ? number(1) : number(2) else { return nil }
+        guard take(" "), let second = secondOfDay(), take(" "), let year = number(4) else { return nil }
+        (parts.day, parts.month, parts.year, parts.secondOfDay) = (day, month, year, second)
+        return parts
+    }
+
+    private mutating func secondOfDay() -> Int? {
+        guard let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60, take(":"),
+            let second = number(2), second <= 60
+        else { return nil }
+        return hour * 3600 + minute * 60 + min(second, 59)
+    }
+
+    private mutating func month() -> Int? {
+        guard let name = name() else { return nil }
+        return Self.months.firstIndex(of: name).map { $0 + 1 }
+    }
+
+    // MARK: Pieces
+
+    private mutating func name() -> String? {
+        let letters = rest.prefix(while: \.isLetter)
+        rest = rest.dropFirst(letters.count)
+        return String(letters)
+    }
+
+    private mutating func number(_ digits: Int) -> Int? {
+        let text = rest.prefix(digits)
+        guard text.count == digits, text.allSatisfy(\.isDigit) else { return nil }
+        rest = rest.dropFirst(digits)
+        return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    private mutating func take(_ text: String) -> Bool {
+        guard rest.starts(with: text.utf8) else { return false }
+        rest = rest.dropFirst(text.utf8.count)
+        return true
+    }
+
+    // MARK: The calendar
+
+    private static func seconds(_ parts: Parts) -> Int64? {
+        let isLeap = parts.year.isMultiple(of: 4) && (!parts.year.isMultiple(of: 100) || parts.year.isMultiple(of: 400))
+        let length = parts.month == 2 && isLeap ? 29 : lengths[parts.month - 1]
+        guard parts.year > 0, (1...length).contains(parts.day) else { return nil }
+        let before = parts.year - 1
+        var day = before * 365 + before / 4 - before / 100 + before / 400 - daysBefore1970
+        day += lengths[..<(parts.month - 1)].reduce(0, +) + (parts.month > 2 && isLeap ? 1 : 0)
+        day += parts.day - 1
+        return Int64(day) * 86_400 + Int64(parts.secondOfDay)
+    }
+
+    /// From the first day of the year 1.
+    private static let daysBefore1970 = 719_162
+    private static let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    private static let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    private static let longDays = [
+        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    ]
+}

@@ -1,0 +1,61 @@
+extension Response {
+    /// How much of a body that nobody wants is read, so that its connection can serve the next request.
+    static let discardLimit: ByteCount = .kibibytes(64)
+    /// How long such a body may take.
+    static let discardPatience = Duration.seconds(1)
+
+    /// Reads the rest of a body that nobody wants, within ``discardLimit`` and ``discardPatience``. Beyond these the body is
+    /// dropped, and with it a connection of HTTP/1; over HTTP/2 that costs no more than the stream, and nothing is waited
+    /// for.
+    func discardBody() async {
+        await body.discard(upTo: Self.discardLimit, within: version.major < 2 ? Self.discardPatience : .zero)
+        // Not left to the last reference: who discards a body may hold its response for longer.
+        if !body.isKnownToHaveEnded { task?.cancel() }
+    }
+}
+
+extension ResponseBody {
+    fileprivate func discard(upTo limit: ByteCount, within patience: Duration) async {
+        if let length, length > limit.bytes { return }
+        var left = limit.bytes
+        if case .transfer(let reader) = storage, reader.skip(&left) { return }
+        guard patience > .zero else { return }
+        let count = left
+        await withTaskGroup { group in
+            group.addTask { await read(upTo: count) }
+            group.addTask { try? await ContinuousClock().sleep(for: patience) }
+            await group.next()
+            // Cancels the reading, and with it the transfer, if it was the clock that came first.
+            group.cancelAll()
+        }
+    }
+
+    fileprivate var isKnownToHaveEnded: Bool {
+        if case .transfer(let reader) = storage { reader.channel.isFinished } else { false }
+    }
+
+    /// Errors are the body's, and nobody wants it.
+    private func read(upTo limit: Int) async {
+        var left = limit
+        var iterator = makeAsyncIterator()
+        while left >= 0, let chunk = try? await iterator.next() { left -= chunk.count }
+    }
+}
+
+extension BodyReader {
+    /// Skips what has arrived, without waiting.
+    /// - Parameter limit: How many bytes to skip at most; what is left of it afterwards.
+    /// - Returns: Whether there is no more to do: the body has ended, or is too long.
+    fileprivate func skip(_ limit: inout Int) -> Bool {
+        while limit >= 0 {
+            switch channel.take() {
+            case .chunk(let chunk, let resumes):
+                if resumes { madeRoom() }
+                limit -= chunk.count
+            case .end, .failure: return true
+            case .nothing: return false
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,46 @@
+/// What becomes of a redirect: followed, refused, handed to the caller, or decided on each time.
+public struct RedirectPolicy: Sendable {
+    /// Decides on one redirect: returns the request to send, as it is proposed or changed; nil makes the redirect itself
+    /// the answer; an error that is thrown ends the call.
+    public typealias Decision = @Sendable (RedirectProposal) async throws -> Request?
+
+    enum Kind: Sendable {
+        case follow
+        case refuse
+        case manual
+        case decide(Decision)
+    }
+
+    let kind: Kind
+    /// How many redirects a call follows at most.
+    let maximum: Int
+
+    private init(_ kind: Kind, maximum: Int) {
+        self.kind = kind
+        self.maximum = min(max(0, maximum), Self.upperLimit)
+    }
+
+    /// More redirects than these are never followed, whatever a policy allows: 1,000.
+    public static let upperLimit = 1000
+
+    /// Follows up to 20 redirects, as ``follow(maximum:)`` does. The default.
+    public static let follow = RedirectPolicy.follow(maximum: 20)
+
+    /// Follows redirects; one more than `maximum` is ``ErrorCode/tooManyRedirects``.
+    public static func follow(maximum: Int) -> RedirectPolicy { RedirectPolicy(.follow, maximum: maximum) }
+
+    /// A redirect is an error, ``ErrorCode/redirectRefused``.
+    public static let refuse = RedirectPolicy(.refuse, maximum: 0)
+
+    /// The redirect is the answer.
+    public static let manual = RedirectPolicy(.manual, maximum: 0)
+
+    /// Asks for each redirect, up to `maximum` of them in a call.
+    ///
+    /// The request that is proposed has lost what it would lose otherwise. What a decision puts into it is sent, to another
+    /// origin too: it knows what it does. But if it leads a request that was to stay with its origin to another one, the
+    /// secrets that it still carries are taken off.
+    public static func decide(maximum: Int = 20, _ decision: @escaping Decision) -> RedirectPolicy {
+        RedirectPolicy(.decide(decision), maximum: maximum)
+    }
+}

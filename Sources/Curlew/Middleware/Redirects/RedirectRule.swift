@@ -1,0 +1,97 @@
+internal import HTTPTypes
+
+/// How a redirect and the request that it answers make the next request (RFC 9110 §15.4). It knows nothing of the network.
+struct RedirectRule {
+    let changesPostToGet: Bool
+    let allowsDowngrade: Bool
+    /// What the user has marked, in the link and in the request.
+    let secretFields: Set<HTTPField.Name>
+
+    /// Whether a status is that of a redirect to follow. 300 offers a choice, 304 is about a cache, 305 and 306 are out of
+    /// use.
+    static func isRedirect(_ status: Int) -> Bool {
+        switch status {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    /// The request that a redirect asks for.
+    /// - Returns: nil if there is no Location: the redirect is the answer itself.
+    /// - Throws: ``CurlewError`` for a redirect that cannot or may not be followed.
+    func request(after redirect: HTTPResponse, to request: Request) throws -> Request? {
+        guard let target = try RedirectTarget.read(redirect.headerFields, relativeTo: request.uri) else { return nil }
+        var next = request
+        next.uri = target
+        let keepsBody: Bool
+        (next.method, keepsBody) = method(after: redirect.status.code, request)
+        if keepsBody {
+            guard request.body.isReplayable else {
+                throw CurlewError(
+                    .bodyNotReplayable, "the redirect asks for the body again, and it can be read only once")
+            }
+        } else {
+            next.dropContent()
+        }
+        if !target.hasSameOrigin(as: request.uri) { prepareForAnotherOrigin(&next) }
+        return next
+    }
+
+    /// Keeps a request that somebody changed to the rules that hold for each.
+    /// - Parameters:
+    ///   - chosen: The request as it was changed.
+    ///   - proposed: The request as it was to be.
+    ///   - origin: The URI that answered.
+    func checked(_ chosen: Request, insteadOf proposed: Request, from origin: URI) throws -> Request {
+        try checkDowngrade(from: origin, to: chosen.uri)
+        guard proposed.uri.hasSameOrigin(as: origin), !chosen.uri.hasSameOrigin(as: origin) else { return chosen }
+        var next = chosen
+        // What it carries was meant for the old origin, unless it was set anew.
+        for name in secretNames where chosen.fields[fields: name] == proposed.fields[fields: name] {
+            next.fields[name] = nil
+        }
+        return next
+    }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/redirectRefused`` where `https` would become `http`.
+    func checkDowngrade(from origin: URI, to target: URI) throws {
+        guard origin.layout.isSecure, !target.layout.isSecure, !allowsDowngrade else { return }
+        throw CurlewError(.redirectRefused, "the redirect leads from https to http")
+    }
+
+    private func method(after status: Int, _ request: Request) -> (HTTPRequest.Method, keepsBody: Bool) {
+        switch status {
+        case 303: (request.method == .head ? .head : .get, false)
+        case 301, 302:
+            request.method == .post && changesPostToGet ? (.get, false) : (request.method, true)
+        default: (request.method, true)
+        }
+    }
+
+    // MARK: What must not follow
+
+    private var secretNames: Set<HTTPField.Name> { SecretFields.names.union(secretFields) }
+
+    private func prepareForAnotherOrigin(_ request: inout Request) {
+        for name in secretNames { request.fields[name] = nil }
+        request.fields[Self.host] = nil
+        // That a server speaks HTTP/2 without being asked was said of the first one.
+        if request.options.protocolChoice == .http2PriorKnowledge { request.options.protocolChoice = nil }
+    }
+
+    private static let host = HTTPField.Name("Host")!
+}
+
+extension Request {
+    /// Takes off the body, its trailers and the fields that speak of it.
+    fileprivate mutating func dropContent() {
+        body = .none
+        trailers = HTTPFields()
+        fields.removeAll { field in
+            field.name.canonicalName.hasPrefix("content-") || Self.contentFields.contains(field.name)
+        }
+    }
+
+    private static let contentFields: Set<HTTPField.Name> = Set(
+        [.transferEncoding, .trailer, .expect] + ["Digest", "Repr-Digest"].compactMap { HTTPField.Name($0) })
+}

@@ -1,0 +1,107 @@
+public import HTTPTypes
+
+/// Follows redirects (RFC 9110 §15.4), each as a request of its own that the links after this one see.
+///
+/// - 303 asks with GET, or HEAD after HEAD. 301 and 302 make a POST a GET; other methods stay. 307 and 308 keep method and
+///   body. With the body go the fields that speak of it, and its trailers. A body that is to be sent again and can be read
+///   only once is ``ErrorCode/bodyNotReplayable``.
+/// - Location may be relative and empty, and inherits the fragment. Without one the redirect is the answer. One that
+///   cannot be followed is ``ErrorCode/invalidRedirect``.
+/// - When scheme, host or port change, these are taken off: Authorization, Proxy-Authorization, Cookie, other fields known
+///   to hold secrets, those that ``secretFields`` and ``RequestOptions/secretFields`` name, user information, and a Host
+///   field of the caller's.
+/// - From `https` to `http` is ``ErrorCode/redirectRefused``, a circle ``ErrorCode/redirectLoop``, one redirect more than
+///   the policy allows ``ErrorCode/tooManyRedirects``.
+///
+/// ``Response/history`` lists what was followed. The body of a redirect is read, up to 64 KiB and for a second, so that its
+/// connection can be used again, else dropped. ``RequestOptions/totalTimeout`` holds for all of it.
+///
+/// ```swift
+/// let api = try HTTPSession(baseURL: "https://api.example.com/") {
+///     Redirects(.follow(maximum: 5))
+/// }
+/// ```
+///
+/// A link that adds credentials stands before this one: after it, it would add them for every origin.
+public struct Redirects: Middleware {
+    /// What is done with redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
+    public var policy: RedirectPolicy
+    /// Whether 301 and 302 make a POST a GET without a body, as browsers do. It is allowed, not asked for
+    /// (RFC 9110 §15.4.2). True by default.
+    public var changesPostToGet = true
+    /// Whether a redirect may lead from `https` to `http`. False by default.
+    public var allowsDowngrade = false
+    /// Fields with secrets, beside those known to be secret and those that a request marks.
+    public var secretFields: Set<HTTPField.Name> = []
+
+    /// The longest Location that is followed: 8 KiB.
+    public static let locationLimit: ByteCount = .kibibytes(8)
+
+    public init(_ policy: RedirectPolicy = .follow) { self.policy = policy }
+
+    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        let start = request.options.totalTimeout == nil ? .zero : Timekeeper.continuous.elapsed()
+        let response = try await next(request)
+        guard RedirectRule.isRedirect(response.status.code) else { return response }
+        let deadline = CallDeadline(request.options, .continuous, start: start)
+        return try await follow(response, to: request, deadline, next)
+    }
+
+    private func follow(
+        _ first: Response, to original: Request, _ deadline: CallDeadline, _ next: Next<Request, Response>
+    ) async throws -> Response {
+        var request = original
+        var response = first
+        var trail = RedirectTrail(original)
+        do {
+            while RedirectRule.isRedirect(response.status.code) {
+                guard var following = try await step(response, request, &trail) else { break }
+                await response.discardBody()
+                try deadline.limit(&following)
+                request = following
+                response = try await next(following)
+            }
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(history: trail.hops))
+        }
+        response.history = trail.hops + response.history
+        return response
+    }
+
+    /// The request that follows a redirect; nil if the redirect is the answer.
+    private func step(
+        _ response: Response, _ request: Request, _ trail: inout RedirectTrail
+    ) async throws -> Request? {
+        let policy = request.options.redirects ?? policy
+        if case .manual = policy.kind { return nil }
+        do {
+            if case .refuse = policy.kind, response.fields.contains(.location) {
+                throw CurlewError(.redirectRefused, "a redirect came, and none is taken")
+            }
+            let rule = RedirectRule(
+                changesPostToGet: changesPostToGet, allowsDowngrade: allowsDowngrade,
+                secretFields: secretFields.union(request.options.secretFields))
+            guard let proposed = try rule.request(after: response.head, to: request) else { return nil }
+            try trail.admit(upTo: policy.maximum)
+            try rule.checkDowngrade(from: request.uri, to: proposed.uri)
+            guard let chosen = try await choose(proposed, policy, response, request, trail.hops) else { return nil }
+            let following = try rule.checked(chosen, insteadOf: proposed, from: request.uri)
+            try trail.add(response, next: following)
+            request.options.log?.redirected(response.status, to: following, number: trail.hops.count)
+            return following
+        } catch let error as CurlewError {
+            throw error.adding(
+                CurlewError.Context(
+                    method: request.method, uri: request.uri, stage: .receiving, response: response.head))
+        }
+    }
+
+    private func choose(
+        _ proposed: Request, _ policy: RedirectPolicy, _ response: Response, _ request: Request, _ history: [Hop]
+    ) async throws -> Request? {
+        guard case .decide(let decision) = policy.kind else { return proposed }
+        let proposal = RedirectProposal(
+            response: response.head, uri: request.uri, request: proposed, history: history)
+        return try await decision(proposal)
+    }
+}

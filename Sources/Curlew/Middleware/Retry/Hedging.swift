@@ -1,0 +1,94 @@
+/// Sends a request a second time if its answer is slow in coming, and takes the answer that comes first.
+///
+/// It cuts off the rare long waits of a service whose requests mostly are quick, for the price of some more of them. Only
+/// requests that are idempotent, or marked so (``RequestOptions/isIdempotent``), are sent twice, and only with a body that can
+/// be read again. The first head wins, whatever its status; an error does not, as long as another attempt is under way. The
+/// others are cancelled.
+///
+/// ```swift
+/// let api = try HTTPSession(baseURL: "https://api.example.com/") {
+///     Retry()
+///     Hedging(after: .milliseconds(300))
+/// }
+/// ```
+///
+/// ``Response/attempts`` counts them all.
+public struct Hedging: Middleware {
+    /// How long an attempt is waited for before the next begins.
+    public var delay: Duration
+    /// How many attempts there are at most, the first included.
+    public var maximum: Int
+    /// What limits the load that this adds. One of its own, unless no ``Retry`` counts its calls in the same.
+    public var budget: RetryBudget?
+    private let timekeeper: Timekeeper
+
+    /// - Parameters:
+    ///   - delay: How long an attempt is waited for before the next begins: about what 19 of 20 answers take.
+    ///   - maximum: How many attempts there are at most, the first included.
+    ///   - budget: What limits the load that this adds.
+    ///   - clock: What measures the delay.
+    public init(
+        after delay: Duration, maximum: Int = 2, budget: RetryBudget? = RetryBudget(),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.delay = delay
+        self.maximum = maximum
+        self.budget = budget
+        timekeeper = Timekeeper(clock)
+    }
+
+    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        budget?.deposit(for: request.uri)
+        guard maximum > 1, request.isIdempotent, request.body.isReplayable else { return try await next(request) }
+        // The group ends before this returns, so that nothing calls the chain afterwards.
+        return try await withoutActuallyEscaping(next) { next in try await race(request, next) }
+    }
+
+    private enum Event: Sendable {
+        case response(Response)
+        case failure(any Error)
+        case delayIsOver
+    }
+
+    private func race(_ request: Request, _ next: @escaping Next<Request, Response>) async throws -> Response {
+        try await withThrowingTaskGroup(of: Event.self) { group in
+            var started = 0
+            var underWay = 0
+            func start() {
+                started += 1
+                underWay += 1
+                group.addTask { await Self.attempt(request, next) }
+                guard started < maximum else { return }
+                group.addTask { [delay, timekeeper] in
+                    try? await timekeeper.sleep(for: delay)
+                    return .delayIsOver
+                }
+            }
+            defer { group.cancelAll() }
+            start()
+            while let event = try await group.next() {
+                switch event {
+                case .response(var response):
+                    response.attempts += started - 1
+                    return response
+                case .failure(let error):
+                    underWay -= 1
+                    if underWay == 0 { throw Self.counted(error, attempts: started) }
+                case .delayIsOver:
+                    guard !Task.isCancelled, budget?.withdraw(for: request.uri) != false else { continue }
+                    start()
+                }
+            }
+            throw CurlewError(.cancelled, "the task was cancelled")
+        }
+    }
+
+    private static func attempt(_ request: Request, _ next: Next<Request, Response>) async -> Event {
+        do { return .response(try await next(request)) } catch { return .failure(error) }
+    }
+
+    private static func counted(_ error: any Error, attempts: Int) -> any Error {
+        guard let error = error as? CurlewError else { return error }
+        return error.adding(CurlewError.Context(attempts: attempts))
+    }
+}

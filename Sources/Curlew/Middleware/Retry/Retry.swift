@@ -1,0 +1,173 @@
+public import HTTPTypes
+
+/// Sends a request again that failed for a reason that may pass.
+///
+/// Sent again are, after a wait (``backoff``, or what Retry-After asks for):
+/// - requests answered with one of ``statuses``, if they are idempotent (RFC 9110 §9.2.2) or marked so
+///   (``RequestOptions/isIdempotent``);
+/// - requests that met one of the errors that may pass, under the same condition; those that never had a connection,
+///   whatever their method, as nothing of them was sent.
+///
+/// Nothing is sent again whose body can be read only once, after ``attempts``, when ``totalTime`` or the caller's
+/// ``RequestOptions/totalTimeout`` would be over before the wait is, or when ``budget`` has nothing left for the host. Then the
+/// answer or the error of the last attempt goes to the caller; ``Response/attempts`` and ``CurlewError/attempts`` tell how
+/// many there were. What breaks off while the body is read is the reader's: the head was handed out.
+///
+/// The article "HTTP behaviour" lists every error code, tried again or not, and why.
+///
+/// ```swift
+/// let api = try HTTPSession(baseURL: "https://api.example.com/") {
+///     Retry(attempts: 5)
+/// }
+/// ```
+public struct Retry: Middleware {
+    /// How often a request is sent at most, the first time included. 3 by default; a request's own
+    /// ``RequestOptions/maximumAttempts`` goes before it.
+    public var attempts: Int
+    /// How long to wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
+    public var backoff = Backoff()
+    /// No attempt is begun later than this after the call. 2 minutes by default; zero or less is no limit.
+    public var totalTime: Duration = .seconds(120)
+    /// The longest Retry-After that is waited for. If the server asks for more, its answer goes to the caller. 60 seconds by
+    /// default. The wait of the backoff comes on top, lest all come back at one moment.
+    public var retryAfterLimit: Duration = .seconds(60)
+    /// The statuses that may pass: 408, 429, 500, 502, 503 and 504 by default.
+    public var statuses: Set<HTTPResponse.Status> = [
+        .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
+    ]
+    /// What limits the load that this adds; nil does not limit it. Copies of the link share it.
+    public var budget: RetryBudget?
+    /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
+    /// rules on statuses, errors, methods and Retry-After; the bounds on number, time, body and budget hold all the same.
+    public var decide: (@Sendable (FailedAttempt) async -> RetryDecision)?
+    private let timekeeper: Timekeeper
+
+    /// - Parameters:
+    ///   - attempts: How often a request is sent at most.
+    ///   - budget: What limits the load that this adds.
+    ///   - clock: What measures the waits and the total time.
+    public init(
+        attempts: Int = 3, budget: RetryBudget? = RetryBudget(), clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.attempts = attempts
+        self.budget = budget
+        timekeeper = Timekeeper(clock)
+    }
+
+    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        budget?.deposit(for: request.uri)
+        let start = timekeeper.elapsed()
+        let failure: Failure
+        do {
+            let response = try await next(request)
+            guard response.status.code >= 400 else { return response }
+            failure = .response(response)
+        } catch let error as CurlewError {
+            failure = .error(error)
+        }
+        let deadline = CallDeadline(request.options, timekeeper, start: start)
+        return try await repeating(request, after: failure, from: start, deadline, next)
+    }
+
+    /// How an attempt failed.
+    private enum Failure {
+        case response(Response)
+        case error(CurlewError)
+
+        var head: HTTPResponse? {
+            if case .response(let response) = self { response.head } else { nil }
+        }
+
+        var error: CurlewError? {
+            if case .error(let error) = self { error } else { nil }
+        }
+
+        /// What the caller gets.
+        func outcome(attempts: Int) throws -> Response {
+            switch self {
+            case .response(var response):
+                response.attempts += attempts - 1
+                return response
+            case .error(let error): throw error.adding(CurlewError.Context(attempts: attempts))
+            }
+        }
+    }
+
+    private func repeating(
+        _ request: Request, after first: Failure, from start: Duration, _ deadline: CallDeadline,
+        _ next: Next<Request, Response>
+    ) async throws -> Response {
+        var failure = first
+        var again = request
+        var number = 1
+        while let wait = await wait(after: failure, number, request, from: start, deadline) {
+            request.options.log?.retrying(request, failure.head?.status, failure.error?.code, after: wait, number)
+            if case .response(let response) = failure { await response.discardBody() }
+            try await pause(for: wait, request, attempts: number)
+            try deadline.limit(&again)
+            number += 1
+            do {
+                var response = try await next(again)
+                guard response.status.code >= 400 else {
+                    response.attempts += number - 1
+                    return response
+                }
+                failure = .response(response)
+            } catch let error as CurlewError {
+                failure = .error(error)
+            }
+        }
+        return try failure.outcome(attempts: number)
+    }
+
+    private func pause(for wait: Duration, _ request: Request, attempts: Int) async throws {
+        do {
+            try await timekeeper.sleep(for: wait)
+            try Task.checkCancellation()
+        } catch {
+            let context = CurlewError.Context(method: request.method, uri: request.uri, attempts: attempts)
+            throw CurlewError(.cancelled, "the task was cancelled before the next attempt", context: context)
+        }
+    }
+
+    /// How long to wait before the next attempt; nil if there is none.
+    private func wait(
+        after failure: Failure, _ number: Int, _ request: Request, from start: Duration, _ deadline: CallDeadline
+    ) async -> Duration? {
+        guard number < request.options.maximumAttempts ?? attempts, request.body.isReplayable else { return nil }
+        guard failure.error?.code != .cancelled, !Task.isCancelled else { return nil }
+        var wait = rule(failure, number, request)
+        if let decide {
+            let attempt = FailedAttempt(
+                request: request, number: number, response: failure.head, error: failure.error, proposedWait: wait)
+            switch await decide(attempt).kind {
+            case .asProposed: break
+            case .stop: wait = nil
+            case .again(let chosen): wait = chosen ?? wait ?? backoff.wait(after: number)
+            }
+        }
+        guard let wait, fits(wait, from: start, deadline) else { return nil }
+        guard let budget else { return wait }
+        return budget.withdraw(for: request.uri) ? wait : nil
+    }
+
+    /// What the rules say on statuses, errors, methods and Retry-After.
+    private func rule(_ failure: Failure, _ number: Int, _ request: Request) -> Duration? {
+        switch failure {
+        case .error(let error):
+            // Without a connection nothing was sent, whatever the method.
+            guard error.code.isTransient, error.stage == .connecting || request.isIdempotent else { return nil }
+            return backoff.wait(after: number)
+        case .response(let response):
+            guard statuses.contains(response.status), request.isIdempotent else { return nil }
+            let asked = RetryAfter.wait(response.fields) ?? .zero
+            return asked <= retryAfterLimit ? asked + backoff.wait(after: number) : nil
+        }
+    }
+
+    /// Whether there is time for a wait and an attempt after it.
+    private func fits(_ wait: Duration, from start: Duration, _ deadline: CallDeadline) -> Bool {
+        if let remaining = deadline.remaining, wait >= remaining { return false }
+        return totalTime <= .zero || timekeeper.elapsed() - start + wait <= totalTime
+    }
+}

@@ -1,0 +1,21 @@
+/// A clock as the links use it: how long they are at it, and waits.
+struct Timekeeper: Sendable {
+    /// The time since the timekeeper was made.
+    let elapsed: @Sendable () -> Duration
+    private let clock: any Clock<Duration>
+
+    static let continuous = Timekeeper(ContinuousClock())
+
+    init(_ clock: any Clock<Duration>) {
+        self.clock = clock
+        elapsed = Self.stopwatch(clock)
+    }
+
+    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    func sleep(for duration: Duration) async throws { try await clock.sleep(for: duration) }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("Dates of HTTP in their three forms")
+struct HTTPDateTests {
+    /// 1 July 2026.
+    private let now = HTTPDate(secondsSince1970: 1_782_864_000)
+
+    private func seconds(_ text: String) -> Int64? { HTTPDate(text, now: now)?.secondsSince1970 }
+
+    @Test(
+        "the three forms of one moment are the same",
+        arguments: [
+            "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        ])
+    func forms(_ text: String) {
+        #expect(seconds(text) == 784_111_777)
+    }
+
+    @Test(
+        "days are counted as the calendar has them",
+        arguments: [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+            ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
+            ("Sat, 29 Feb 2020 00:00:00 GMT", 1_582_934_400), ("Thu, 31 Dec 2020 23:59:59 GMT", 1_609_459_199),
+            ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+            ("Mon, 01 Jan 0001 00:00:00 GMT", -62_135_596_800), ("Fri Nov 16 00:00:00 2001", 1_005_868_800),
+        ])
+    func calendar(_ text: String, _ expected: Int64) {
+        #expect(seconds(text) == expected)
+    }
+
+    @Test(
+        "a year of two digits is at most 50 years ahead",
+        arguments: [
+            ("Monday, 01-Jan-76 00:00:00 GMT", "Wed, 01 Jan 2076 00:00:00 GMT"),
+            ("Monday, 01-Jan-77 00:00:00 GMT", "Sat, 01 Jan 1977 00:00:00 GMT"),
+            ("Monday, 01-Jan-26 00:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT"),
+            ("Monday, 01-Jan-00 00:00:00 GMT", "Sat, 01 Jan 2000 00:00:00 GMT"),
+        ])
+    func shortYears(_ short: String, _ long: String) throws {
+        let expected = try #require(seconds(long))
+        #expect(seconds(short) == expected)
+    }
+
+    @Test("a leap second is the second before it")
+    func leapSecond() {
+        #expect(seconds("Sat, 31 Dec 2016 23:59:60 GMT") == seconds("Sat, 31 Dec 2016 23:59:59 GMT"))
+    }
+
+    @Test(
+        "what is no date is none",
+        arguments: [
+            "", "0", "soon", "Sun", "Sun,", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 GMT ",
+            " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 +0000",
+            "Son, 06 Nov 1994 08:49:37 GMT", "sun, 06 nov 1994 08:49:37 gmt", "Sun, 6 Nov 1994 08:49:37 GMT",
+            "Sat, 01 Jan 0000 00:00:00 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 31 Nov 1994 08:49:37 GMT",
+            "Sun, 29 Feb 2100 08:49:37 GMT",
+            "Sun, 30 Feb 2024 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",
+            "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT",
+            "Sunday, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994",
+            "Sun Nov 06 08:49:37 1994 GMT", "Sun, 06 Nov 1994 08:49:37 GMTSun", "Sun, ٠٦ Nov 1994 08:49:37 GMT",
+            "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 -8:49:37 GMT",
+        ])
+    func garbage(_ text: String) {
+        #expect(seconds(text) == nil)
+    }
+
+    @Test("dates are in the order of time, and now is after this was written")
+    func order() {
+        #expect(HTTPDate(secondsSince1970: 1) < HTTPDate(secondsSince1970: 2))
+        #expect(HTTPDate.now > HTTPDate(secondsSince1970: 1_700_000_000))
+    }
+}

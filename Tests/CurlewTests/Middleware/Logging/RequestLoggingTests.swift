@@ -1,0 +1,166 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Logging
+import Testing
+
+@testable import Curlew
+
+@Suite("Requests are logged, and secrets are not", .noLeaks, .timeLimit(.minutes(1)))
+struct RequestLoggingTests {
+    private let log = RecordingLog()
+
+    private func session(
+        _ stub: StubTransport, _ level: Logger.Level, _ adjust: (inout RequestLogging) -> Void = { _ in }
+    ) throws -> HTTPSession {
+        var link = RequestLogging(log.logger(level))
+        adjust(&link)
+        return try HTTPSession(transport: stub) { [link] in link }
+    }
+
+    @Test("a line at the beginning and one at the end, with the same identifier")
+    func lines() async throws {
+        let stub = StubTransport { _ in .response(.created, body: "curlew") }
+        _ = try await session(stub, .debug).get("http://user:secret@a.test/path?q=1#part")
+        let lines = log.lines
+        #expect(lines.map(\.message) == ["request", "response"])
+        #expect(lines.map(\.level) == [.debug, .info])
+        #expect(lines.allSatisfy { $0["method"] == "GET" && $0["uri"] == "http://a.test/path?q=1" })
+        #expect(Set(lines.map { $0["request_id"] }).count == 1)
+        #expect(lines[0]["request_id"]?.count == 16)
+        #expect(lines[1]["status"] == "201" && lines[1]["length"] == "6" && lines[1]["version"] == "HTTP/1.1")
+        #expect(Double(lines[1]["milliseconds"] ?? "") != nil)
+        #expect(lines[1]["attempts"] == nil && lines[1]["fields"] == nil)
+        #expect(!log.text.contains("secret"))
+        _ = try await session(stub, .debug).get("http://a.test/")
+        #expect(Set(log.lines.map { $0["request_id"] }).count == 2)
+    }
+
+    @Test("a failure has its code and how far it got, and no more of a foreign error than its type")
+    func failures() async throws {
+        struct Foreign: Error { let text = "secret" }
+        let stub = StubTransport()
+        stub.enqueue(.failure(.connectionLost, "it went away", stage: .exchanging), .failure(Foreign()))
+        let session = try session(stub, .warning)
+        _ = await curlewError { _ = try await session.get("http://a.test/") }
+        await #expect(throws: Foreign.self) { try await session.get("http://a.test/") }
+        let lines = log.lines
+        #expect(lines.map(\.message) == ["request failed", "request failed"])
+        #expect(lines.allSatisfy { $0.level == .warning })
+        #expect(lines[0]["error"] == "connection-lost" && lines[0]["stage"] == "exchanging")
+        #expect(lines[0]["message"] == "it went away")
+        #expect(lines[1]["error"] == "Foreign")
+        #expect(!log.text.contains("secret"))
+    }
+
+    @Test("fields are written at trace alone, and those with secrets masked")
+    func fields() async throws {
+        let answer: HTTPFields = [.setCookie: "sid=secret5", .server: "curlew", .mark: "secret6"]
+        let stub = StubTransport { _ in .response(fields: answer, body: "secret7") }
+        var options = RequestOptions()
+        options.secretFields = [HTTPField.Name("X-Own")!]
+        let fields: HTTPFields = [
+            .authorization: "Bearer secret1", .cookie: "sid=secret2", .proxyAuthorization: "Basic secret3",
+            .apiKey: "secret4", HTTPField.Name("X-Own")!: "secret8", .accept: "text/plain",
+        ]
+        let session = try session(stub, .trace) { $0.secretFields = [.mark] }
+        _ = try await session.post("http://a.test/", body: .string("secret9"), fields: fields, options: options)
+        let begin = try #require(log.lines.first?["fields"])
+        for line in [
+            "Authorization: Bearer ***", "Cookie: ***", "Proxy-Authorization: Basic ***", "Accept: text/plain",
+        ] {
+            #expect(begin.contains(line))
+        }
+        let end = try #require(log.lines.last?["fields"])
+        #expect(end.contains("Set-Cookie: ***") && end.contains("Server: curlew") && end.contains("X-Mark: ***"))
+        #expect(!log.text.contains("secret"))
+    }
+
+    @Test("queries are masked if that is asked for, those of redirects too")
+    func queries() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.found, fields: [.location: "/b?token=secret"]), .response(.ok))
+        var link = RequestLogging(log.logger(.trace))
+        link.masksQueries = true
+        link.secretFields = [.location]
+        let session = try HTTPSession(transport: stub) { [link] in
+            link
+            Redirects()
+        }
+        _ = try await session.get("http://a.test/a?token=secret")
+        #expect(log.lines.first?["uri"] == "http://a.test/a?***")
+        #expect(log.lines.last?["final_uri"] == "http://a.test/b?***")
+        #expect(!log.text.contains("secret"))
+    }
+
+    @Test("redirects and repetitions are lines of the same call")
+    func repetitions() async throws {
+        let stub = StubTransport()
+        stub.enqueue(
+            .response(.found, fields: [.location: "/b"]), .response(.serviceUnavailable),
+            .failure(.connectionLost, stage: .exchanging), .response(.ok))
+        var retry = Retry()
+        retry.backoff = Backoff(base: .zero)
+        let logger = log.logger(.debug)
+        let session = try HTTPSession(transport: stub) { [retry] in
+            RequestLogging(logger)
+            Redirects()
+            retry
+        }
+        _ = try await session.get("http://a.test/")
+        let lines = log.lines
+        #expect(lines.map(\.message) == ["request", "redirected", "sending again", "sending again", "response"])
+        #expect(Set(lines.map { $0["request_id"] }).count == 1)
+        #expect(lines[1]["status"] == "302" && lines[1]["uri"] == "http://a.test/b" && lines[1]["redirect"] == "1")
+        #expect(lines[2]["status"] == "503" && lines[2]["attempt"] == "1" && lines[2]["wait_milliseconds"] == "0.0")
+        #expect(lines[3]["error"] == "connection-lost" && lines[3]["attempt"] == "2")
+        #expect(lines[4]["attempts"] == "3" && lines[4]["redirects"] == "1")
+    }
+
+    @Test("a second link further in writes each attempt with the identifier of the first")
+    func inner() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.serviceUnavailable), .response(.ok))
+        var retry = Retry()
+        retry.backoff = Backoff(base: .zero)
+        let logger = log.logger(.debug)
+        var outer = RequestLogging(logger)
+        outer.makeIdentifier = { _ in "one" }
+        let session = try HTTPSession(transport: stub) { [retry, outer] in
+            outer
+            retry
+            RequestLogging(logger)
+        }
+        _ = try await session.get("http://a.test/")
+        #expect(log.lines.filter { $0.message == "request" }.count == 3)
+        #expect(log.lines.allSatisfy { $0["request_id"] == "one" })
+    }
+
+    @Test("nothing is written without a logger, nor by one that wants no such lines")
+    func silence() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        _ = try await HTTPSession(transport: stub) { RequestLogging(nil) }.get("http://a.test/")
+        _ = try await session(stub, .error).get("http://a.test/")
+        #expect(log.lines.isEmpty)
+        #expect(stub.received.allSatisfy { $0.request.options.log == nil })
+    }
+
+    @Test("levels may be others")
+    func levels() async throws {
+        let stub = StubTransport { _ in .response(.ok, fields: [.server: "curlew"]) }
+        let levels = RequestLogging.Levels(request: .notice, response: .error, fields: .notice)
+        _ = try await session(stub, .notice) { $0.levels = levels }.get("http://a.test/")
+        #expect(log.lines.map(\.level) == [.notice, .error])
+        #expect(log.lines.last?["fields"]?.contains("curlew") == true)
+    }
+
+    @Test("over sockets, from beginning to end, with a connection that is refused")
+    func sockets() async throws {
+        let refused = try RefusedPort.unused()
+        let logger = log.logger(.info)
+        let session = try makeSession { RequestLogging(logger) }
+        _ = await curlewError { _ = try await session.get(refused.url("/x")) }
+        #expect(log.lines.map { $0["error"] } == ["connection-refused"])
+        #expect(log.lines.first?["stage"] == "connecting")
+    }
+}

@@ -1,0 +1,133 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("Where a Location leads", .noLeaks, .timeLimit(.minutes(1)))
+struct RedirectLocationTests {
+    /// The URI that a redirect from `start` leads to.
+    private func target(of location: String, from start: String) async throws -> String {
+        let stub = StubTransport()
+        stub.enqueue(.response(.found, fields: [.location: location]), .response(.ok))
+        let session = try HTTPSession(transport: stub) { Redirects() }
+        return try await session.get(start).uri.description
+    }
+
+    @Test(
+        "references are resolved, and a fragment is inherited",
+        arguments: [
+            ("http://a.test/x/y?q", "z", "http://a.test/x/z"),
+            ("http://a.test/x/y?q", "/z", "http://a.test/z"),
+            ("http://a.test/x/y?q", "?r", "http://a.test/x/y?r"),
+            ("http://a.test/x/y?q", "../z", "http://a.test/z"),
+            ("http://a.test/x/y", "//b.test/z", "http://b.test/z"),
+            ("http://a.test/x/y", "https://b.test", "https://b.test/"),
+            ("http://a.test/x/y", "HTTPS://B.test/z", "https://B.test/z"),
+            ("http://a.test/x#top", "/z", "http://a.test/z#top"),
+            ("http://a.test/x#top", "/z#here", "http://a.test/z#here"),
+            ("http://a.test/x#top", "/z#", "http://a.test/z#"),
+            ("http://a.test/x#top", "http://b.test/z?q", "http://b.test/z?q#top"),
+            ("http://a.test/x", "/with space", "http://a.test/with%20space"),
+            ("http://a.test/x", "/ü?ö", "http://a.test/%C3%BC?%C3%B6"),
+            ("http://a.test/x", "/%zz", "http://a.test/%zz"),
+        ])
+    func references(_ start: String, _ location: String, _ expected: String) async throws {
+        #expect(try await target(of: location, from: start) == expected)
+    }
+
+    @Test(
+        "what is no place to go to is an error, and nothing is sent",
+        arguments: [
+            "file:///etc/passwd", "ftp://a.test/", "javascript:alert(1)", "data:text/plain,x",
+            "gopher://127.0.0.1:6379/_x",
+            "http:", "http:///", "http://", "//", "http://a.test:99999/", "http://a.test:x/", "http://[::1/",
+            "http://a b.test/", "http://user:secret@other.test/", "https://user@a.test/", "mailto:curlew@a.test",
+        ])
+    func unusable(_ location: String) async throws {
+        let server = try await MockServer.start { _ in redirect(302, to: location) }
+        let session = try makeSession { Redirects() }
+        let error = await curlewError { _ = try await session.get(server.url("/start")) }
+        #expect(error?.code == .invalidRedirect)
+        #expect(error?.uri?.path == "/start")
+        #expect(error?.response?.status == .found)
+        #expect("\(error as Any)".contains("secret") == false)
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+        try await session.expectUsable()
+    }
+
+    @Test("an empty Location leads to the same place, which is a circle")
+    func empty() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 302 Found\r\nLocation:\r\nContent-Length: 0\r\n\r\n")
+        }
+        let session = try makeSession { Redirects() }
+        #expect(await curlewError { _ = try await session.get(server.url("/a")) }?.code == .redirectLoop)
+        await server.shutdown()
+    }
+
+    @Test("a Location of 10,000 bytes is an error, one of 8,192 is not", arguments: [10_000, 8193, 8192])
+    func long(_ length: Int) async throws {
+        let location = "/" + String(repeating: "x", count: length - 1)
+        let server = try await MockServer.start { $0.path == "/" ? redirect(302, to: location) : MockResponse() }
+        let session = try makeSession { Redirects() }
+        if length > Redirects.locationLimit.bytes {
+            let error = await curlewError { _ = try await session.get(server.url()) }
+            #expect(error?.code == .invalidRedirect)
+            #expect(error?.message.utf8.count ?? 0 < 200)
+        } else {
+            #expect(try await session.get(server.url()).uri.path == location)
+        }
+        await server.shutdown()
+    }
+
+    @Test("several Locations must agree", arguments: ["/b", "/c"])
+    func several(_ other: String) async throws {
+        let server = try await MockServer.start { request in
+            guard request.path == "/a" else { return MockResponse() }
+            var response = redirect(302, to: "/b")
+            response.fields.append(HTTPField(name: .location, value: other))
+            return response
+        }
+        let session = try makeSession { Redirects() }
+        if other == "/b" {
+            #expect(try await session.get(server.url("/a")).uri.path == "/b")
+        } else {
+            #expect(await curlewError { _ = try await session.get(server.url("/a")) }?.code == .invalidRedirect)
+        }
+        await server.shutdown()
+    }
+
+    @Test("a Location that is not UTF-8 goes back byte by byte")
+    func bytes() async throws {
+        let (heads, report) = AsyncStream.makeStream(of: String.self)
+        let server = try await RawServer.start { connection in
+            report.yield(try await connection.readHead())
+            let location = Array("Location: /gr".utf8) + [0xFC, 0xDF] + Array("e\r\n".utf8)
+            try await connection.write(
+                Array("HTTP/1.1 302 Found\r\n".utf8) + location + Array("Content-Length: 0\r\n\r\n".utf8))
+            report.yield(try await connection.readHead())
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            report.finish()
+        }
+        let session = try makeSession { Redirects() }
+        #expect(try await session.get(server.url("/")).status == .ok)
+        var targets: [Substring] = []
+        for await head in heads { targets.append(head.split(separator: " ")[1]) }
+        #expect(targets == ["/", "/gr%FC%DFe"])
+        await server.shutdown()
+    }
+
+    @Test("a control character in a Location goes nowhere")
+    func control() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 302 Found\r\nLocation: /a\tb\r\nContent-Length: 0\r\n\r\n")
+        }
+        let session = try makeSession { Redirects() }
+        #expect(await curlewError { _ = try await session.get(server.url("/")) }?.code == .invalidRedirect)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,113 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("What a redirect makes of method and body", .noLeaks, .timeLimit(.minutes(1)))
+struct RedirectMethodTests {
+    private func server(_ status: Int) async throws -> MockServer {
+        try await MockServer.start { request in
+            for try await _ in request.body {}
+            return request.path == "/old" ? redirect(status, to: "/new") : MockResponse(body: "here")
+        }
+    }
+
+    /// Sends a request to a server that redirects it once, and returns what came the second time.
+    private func second(
+        _ status: Int, _ request: (String) throws -> Request, _ link: Redirects = Redirects()
+    ) async throws -> RecordedRequest {
+        let server = try await server(status)
+        let response = try await makeSession { link }.send(request(server.url("/old")))
+        #expect(response.status == .ok)
+        #expect(response.history.map(\.status.code) == [status])
+        let first = try #require(await server.takeRequest())
+        let second = try #require(await server.takeRequest())
+        #expect(first.target == "/old" && second.target == "/new")
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+        return second
+    }
+
+    @Test(
+        "methods change as RFC 9110 has it, and the body with them",
+        arguments: [
+            (301, "POST", "GET", false), (302, "POST", "GET", false), (303, "POST", "GET", false),
+            (307, "POST", "POST", true), (308, "POST", "POST", true),
+            (301, "PUT", "PUT", true), (302, "PATCH", "PATCH", true), (303, "PUT", "GET", false),
+            (303, "DELETE", "GET", false), (307, "PUT", "PUT", true), (308, "REPORT", "REPORT", true),
+            (301, "DELETE", "DELETE", true),
+        ])
+    func methods(_ status: Int, _ method: String, _ expected: String, _ keepsBody: Bool) async throws {
+        let second = try await second(status) { url in
+            try Request(
+                HTTPRequest.Method(method)!, url,
+                fields: [.contentType: "text/plain", .contentLanguage: "en", .accept: "text/*"],
+                body: .string("curlews whistle"))
+        }
+        #expect(second.method.rawValue == expected)
+        #expect(second.text == (keepsBody ? "curlews whistle" : ""))
+        #expect(second.fields[.contentType] == (keepsBody ? "text/plain" : nil))
+        #expect(second.fields[.contentLanguage] == (keepsBody ? "en" : nil))
+        #expect(second.fields[.contentLength] == (keepsBody ? "15" : nil))
+        #expect(second.fields[.accept] == "text/*")
+    }
+
+    @Test("methods without a body stay what they are", arguments: [301, 302, 303, 307, 308], ["GET", "HEAD"])
+    func bodiless(_ status: Int, _ method: String) async throws {
+        let second = try await second(status) { try Request(HTTPRequest.Method(method)!, $0) }
+        #expect(second.method.rawValue == method)
+    }
+
+    @Test("301 and 302 keep a POST if they are told to; 303 does not", arguments: [301, 302, 303])
+    func keepsPost(_ status: Int) async throws {
+        var link = Redirects()
+        link.changesPostToGet = false
+        let second = try await second(status, { try Request(.post, $0, body: .string("x")) }, link)
+        #expect(second.method == (status == 303 ? .get : .post))
+        #expect(second.text == (status == 303 ? "" : "x"))
+    }
+
+    @Test("a streamed body and its trailers are sent again whole")
+    func stream() async throws {
+        let body = RequestBody.stream {
+            AsyncStream<[UInt8]> { chunks in
+                for byte in UInt8(0)..<100 { chunks.yield(Array(repeating: byte, count: 1000)) }
+                chunks.finish()
+            }
+        }
+        let second = try await second(307) { try Request(.put, $0, body: body, trailers: [.mark: "end"]) }
+        #expect(second.bodyLength == 100_000)
+        #expect(second.body.last == 99)
+        #expect(second.trailers[.mark] == "end")
+    }
+
+    @Test("with the body go its trailers")
+    func trailers() async throws {
+        let second = try await second(303) {
+            try Request(.post, $0, fields: [.expect: "100-continue"], body: .string("x"), trailers: [.mark: "end"])
+        }
+        #expect(second.trailers.isEmpty)
+        #expect(second.fields[.trailer] == nil && second.fields[.transferEncoding] == nil)
+        #expect(second.fields[.expect] == nil)
+    }
+
+    @Test("a one-shot body is not sent again after a 307 or a 308", arguments: [307, 308])
+    func oneShotBody(_ status: Int) async throws {
+        let server = try await server(status)
+        let session = try makeSession { Redirects() }
+        let error = await curlewError { _ = try await session.post(server.url("/old"), body: oneShot("once")) }
+        #expect(error?.code == .bodyNotReplayable)
+        #expect(error?.response?.status.code == status)
+        #expect(error?.stage == .receiving)
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+        try await session.expectUsable()
+    }
+
+    @Test("a one-shot body is no hindrance where it is not asked for again")
+    func oneShotDropped() async throws {
+        let second = try await second(303) { try Request(.post, $0, body: oneShot("once")) }
+        #expect(second.method == .get)
+    }
+}

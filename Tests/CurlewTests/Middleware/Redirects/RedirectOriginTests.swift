@@ -1,0 +1,173 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("What another origin is not told", .noLeaks, .timeLimit(.minutes(1)))
+struct RedirectOriginTests {
+    private static let own = HTTPField.Name("X-Own-Secret")!
+
+    private let secrets: HTTPFields = [
+        .authorization: "Bearer a", .proxyAuthorization: "Basic b", .cookie: "c=1", .apiKey: "d", .mark: "e", own: "f",
+    ]
+
+    private func link() -> Redirects {
+        var link = Redirects()
+        link.secretFields = [.mark]
+        return link
+    }
+
+    private func request(_ url: String) throws -> Request {
+        var options = RequestOptions()
+        options.secretFields = [Self.own]
+        var fields = secrets
+        fields[.accept] = "text/plain"
+        fields[.host] = "public.example"
+        return try Request(.get, url, fields: fields, options: options)
+    }
+
+    @Test("secrets, the known and the marked, stay with their origin", arguments: [301, 302, 303, 307, 308])
+    func otherPort(_ status: Int) async throws {
+        let other = try await MockServer.start { _ in MockResponse() }
+        let first = try await MockServer.start { _ in redirect(status, to: other.url("/there")) }
+        let session = try makeSession { link() }
+        let response = try await session.send(request(first.url()))
+        #expect(response.uri.description == other.url("/there"))
+        let told = try #require(await first.takeRequest())
+        #expect(told.fields[.host] == "public.example")
+        let seen = try #require(await other.takeRequest())
+        for secret in secrets {
+            #expect(told.fields[secret.name] == secret.value)
+            #expect(seen.fields[secret.name] == nil)
+        }
+        #expect(seen.fields[.host] == "127.0.0.1:\(other.port)")
+        #expect(seen.fields[.accept] == "text/plain")
+        await first.shutdown()
+        await other.shutdown()
+    }
+
+    @Test("they do not come back when the way leads back")
+    func thereAndBack() async throws {
+        let (home, tellHome) = AsyncStream.makeStream(of: String.self)
+        let other = try await MockServer.start { _ in
+            for await url in home { return redirect(302, to: url) }
+            return .notFound
+        }
+        let first = try await MockServer.start { request in
+            request.path == "/home" ? MockResponse() : redirect(302, to: other.url())
+        }
+        tellHome.yield(first.url("/home"))
+        let session = try makeSession { link() }
+        #expect(try await session.send(request(first.url())).history.count == 2)
+        _ = await first.takeRequest()
+        let seen = try #require(await first.takeRequest())
+        for secret in secrets { #expect(seen.fields[secret.name] == nil) }
+        await first.shutdown()
+        await other.shutdown()
+    }
+
+    @Test("within an origin they are kept, however it is written")
+    func sameOrigin() async throws {
+        let server = try await MockServer.start { request in
+            request.path == "/" ? redirect(302, to: "http://LOCALHOST:\(request.fields[.mark]!)/there") : MockResponse()
+        }
+        let session = try makeSession { Redirects() }
+        var request = try request("http://localhost:\(server.port)/")
+        request.fields[.mark] = "\(server.port)"
+        request.fields[.host] = nil
+        _ = try await session.send(request)
+        _ = await server.takeRequest()
+        let seen = try #require(await server.takeRequest())
+        for secret in secrets where secret.name != .mark { #expect(seen.fields[secret.name] == secret.value) }
+        await server.shutdown()
+    }
+
+    @Test("another host is another origin, though the port is the same")
+    func otherHost() async throws {
+        let server = try await MockServer.start { request in
+            guard request.path == "/" else { return MockResponse() }
+            return redirect(302, to: "http://localhost:\(request.fields[.mark]!)/there")
+        }
+        let session = try makeSession { Redirects() }
+        let fields: HTTPFields = [.authorization: "Bearer a", .mark: "\(server.port)"]
+        #expect(try await session.get(server.url(), fields: fields).status == .ok)
+        _ = await server.takeRequest()
+        #expect(await server.takeRequest()?.fields[.authorization] == nil)
+        await server.shutdown()
+    }
+
+    @Test("user information goes along within the origin, and not beyond", arguments: [true, false])
+    func userInformation(stays: Bool) async throws {
+        let other = try await MockServer.start { _ in MockResponse() }
+        let server = try await MockServer.start { request in
+            guard request.path == "/" else { return MockResponse() }
+            return redirect(302, to: stays ? "http://127.0.0.1:\(request.fields[.mark]!)/there" : other.url("/there"))
+        }
+        let session = try makeSession { Redirects() }
+        let url = "http://curlew:secret@127.0.0.1:\(server.port)/"
+        let response = try await session.get(url, fields: [.mark: "\(server.port)"])
+        #expect(response.status == .ok)
+        #expect(await server.takeRequest()?.fields[.authorization] != nil)
+        let seen = try #require(await (stays ? server : other).takeRequest())
+        #expect((seen.fields[.authorization] != nil) == stays)
+        await server.shutdown()
+        await other.shutdown()
+    }
+
+    private func secured() async throws -> (MockServer, SecurityPolicy) {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await MockServer.start(MockServer.Configuration(tls: ServerTLS([certificate]))) { request in
+            guard request.path == "/" else { return MockResponse(body: "secure") }
+            return redirect(302, to: request.fields[.mark])
+        }
+        return (server, .anchors(pem: certificate.certificatePEM))
+    }
+
+    @Test("from https to http is refused, unless it is allowed", arguments: [false, true])
+    func downgrade(isAllowed: Bool) async throws {
+        let plain = try await MockServer.start { _ in MockResponse() }
+        let (server, security) = try await secured()
+        var link = Redirects()
+        link.allowsDowngrade = isAllowed
+        let session = try makeSession(security: security) { link }
+        let fields: HTTPFields = [.mark: plain.url()]
+        if isAllowed {
+            #expect(try await session.get(server.url(), fields: fields).status == .ok)
+        } else {
+            let error = await curlewError { _ = try await session.get(server.url(), fields: fields) }
+            #expect(error?.code == .redirectRefused)
+            #expect(plain.requestCount == 0)
+        }
+        await plain.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("from http to https goes, without the secrets")
+    func upgrade() async throws {
+        let (server, security) = try await secured()
+        let plain = try await MockServer.start { _ in redirect(308, to: server.url("/there")) }
+        let session = try makeSession(security: security) { Redirects() }
+        let response = try await session.get(plain.url(), fields: [.authorization: "Bearer a"])
+        #expect(try await response.body.collect(upTo: 10) == Array("secure".utf8))
+        #expect(await server.takeRequest()?.fields[.authorization] == nil)
+        await plain.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("that a server speaks HTTP/2 unasked is not believed of the next")
+    func priorKnowledge() async throws {
+        let stub = StubTransport()
+        stub.enqueue(
+            .response(.found, fields: [.location: "/same"]),
+            .response(.found, fields: [.location: "http://b.test/"]), .response(.ok))
+        let session = try HTTPSession(transport: stub) { Redirects() }
+        var options = RequestOptions()
+        options.protocolChoice = .http2PriorKnowledge
+        options.tag = "tag"
+        _ = try await session.get("http://a.test/", options: options)
+        #expect(
+            stub.received.map(\.request.options.protocolChoice) == [.http2PriorKnowledge, .http2PriorKnowledge, nil])
+        #expect(stub.received.allSatisfy { $0.request.options.tag == "tag" })
+    }
+}

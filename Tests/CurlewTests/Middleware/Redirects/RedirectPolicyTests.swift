@@ -1,0 +1,121 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("The policy decides on redirects", .noLeaks, .timeLimit(.minutes(1)))
+struct RedirectPolicyTests {
+    private func server() async throws -> MockServer {
+        try await MockServer.start { request in
+            for try await _ in request.body {}
+            return request.path == "/" ? redirect(307, to: "/there") : MockResponse(body: "there")
+        }
+    }
+
+    private func session(_ policy: RedirectPolicy) throws -> HTTPSession { try makeSession { Redirects(policy) } }
+
+    @Test("a redirect that is not taken is an error, whatever it would ask for")
+    func refuse() async throws {
+        let server = try await server()
+        let session = try session(.refuse)
+        let error = await curlewError { _ = try await session.post(server.url(), body: oneShot("x")) }
+        #expect(error?.code == .redirectRefused)
+        #expect(error?.response?.status.code == 307)
+        #expect(error?.response?.headerFields[.location] == "/there")
+        #expect(server.requestCount == 1)
+        #expect(try await session.fetch(server.url("/there")) == Array("there".utf8))
+        await server.shutdown()
+    }
+
+    @Test("by hand the redirect is the answer, its body too; a request may ask for it alone", arguments: [true, false])
+    func manual(ofRequest: Bool) async throws {
+        let server = try await server()
+        var options = RequestOptions()
+        if ofRequest { options.redirects = .manual }
+        let response = try await session(ofRequest ? .follow : .manual).get(server.url(), options: options)
+        #expect(response.status.code == 307)
+        #expect(response.history.isEmpty)
+        #expect(try await response.body.collect(upTo: 100) == Array("it is elsewhere".utf8))
+        await server.shutdown()
+    }
+
+    @Test("a decision sees the redirect and the next request, and may change it")
+    func change() async throws {
+        let server = try await server()
+        let (seen, report) = AsyncStream.makeStream(of: RedirectProposal.self)
+        let policy = RedirectPolicy.decide { proposal in
+            report.yield(proposal)
+            var request = proposal.request
+            request.fields[.mark] = "changed"
+            request.uri = try request.uri.resolving("/elsewhere")
+            return request
+        }
+        let response = try await session(policy).post(server.url(), body: .string("x"))
+        #expect(response.uri.path == "/elsewhere")
+        report.finish()
+        var proposals: [RedirectProposal] = []
+        for await proposal in seen { proposals.append(proposal) }
+        #expect(proposals.count == 1)
+        #expect(proposals.first?.response.status.code == 307)
+        #expect(proposals.first?.request.uri.path == "/there")
+        #expect(proposals.first?.uri.path == "/")
+        #expect(proposals.first?.crossesOrigins == false)
+        _ = await server.takeRequest()
+        let request = await server.takeRequest()
+        #expect(request?.fields[.mark] == "changed")
+        #expect(request?.method == .post && request?.text == "x")
+        await server.shutdown()
+    }
+
+    @Test("a decision for nothing makes the redirect the answer")
+    func nothing() async throws {
+        let server = try await server()
+        let response = try await session(.decide { _ in nil }).get(server.url())
+        #expect(response.status.code == 307)
+        #expect(try await response.body.collect(upTo: 100) == Array("it is elsewhere".utf8))
+        await server.shutdown()
+    }
+
+    @Test("an error that a decision throws ends the call")
+    func refusal() async throws {
+        struct Refusal: Error {}
+        let server = try await server()
+        let session = try session(.decide { _ in throw Refusal() })
+        await #expect(throws: Refusal.self) { try await session.get(server.url()) }
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+        try await session.expectUsable()
+    }
+
+    @Test("what a decision sets goes to another origin, what was meant for the old one does not")
+    func secrets() async throws {
+        let other = try await MockServer.start { _ in MockResponse() }
+        let server = try await server()
+        let policy = RedirectPolicy.decide { proposal in
+            var request = proposal.request
+            request.uri = try URI(other.url())
+            request.fields[.cookie] = "new=1"
+            return request
+        }
+        let fields: HTTPFields = [.authorization: "Bearer old", .cookie: "old=1"]
+        _ = try await session(policy).get(server.url(), fields: fields)
+        let seen = try #require(await other.takeRequest())
+        #expect(seen.fields[.authorization] == nil)
+        #expect(seen.fields[.cookie] == "new=1")
+        await server.shutdown()
+        await other.shutdown()
+    }
+
+    @Test("decisions go round in circles and beyond the bound no more than redirects do", arguments: [true, false])
+    func bounds(inCircles: Bool) async throws {
+        let server = try await MockServer.start { request in
+            redirect(302, to: inCircles ? "/" : "\((Int(request.path.dropFirst()) ?? 0) + 1)")
+        }
+        let session = try session(.decide(maximum: 3) { $0.request })
+        let error = await curlewError { _ = try await session.get(server.url()) }
+        #expect(error?.code == (inCircles ? .redirectLoop : .tooManyRedirects))
+        #expect(server.requestCount == (inCircles ? 1 : 4))
+        await server.shutdown()
+    }
+}

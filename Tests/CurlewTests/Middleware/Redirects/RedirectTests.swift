@@ -1,0 +1,188 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("Redirects are followed, within bounds", .noLeaks, .timeLimit(.minutes(1)))
+struct RedirectTests {
+    /// Counts down: `/3` leads to `/2`, and `/0` is there.
+    private func countdown() async throws -> MockServer {
+        try await MockServer.start { request in
+            guard let number = Int(request.path.dropFirst()), number > 0 else { return MockResponse(body: "there") }
+            return redirect([301, 302, 303, 307, 308][number % 5], to: "\(number - 1)")
+        }
+    }
+
+    @Test("the response tells the way that led to it, and all of it took one connection")
+    func history() async throws {
+        let server = try await countdown()
+        let session = try makeSession { Redirects() }
+        let response = try await session.get(server.url("/5"))
+        #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
+        #expect(response.uri.path == "/0")
+        #expect(response.history.map(\.uri.path) == ["/5", "/4", "/3", "/2", "/1"])
+        #expect(response.history.map(\.status.code) == [301, 308, 307, 303, 302])
+        #expect(response.history.map { $0.fields[.location] } == ["4", "3", "2", "1", "0"])
+        #expect(response.history.allSatisfy { $0.attempts == 1 })
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("twenty are followed, and not one more")
+    func maximum() async throws {
+        let server = try await countdown()
+        let session = try makeSession { Redirects() }
+        #expect(try await session.get(server.url("/20")).history.count == 20)
+        let error = await curlewError { _ = try await session.get(server.url("/21")) }
+        #expect(error?.code == .tooManyRedirects)
+        #expect(error?.history.count == 20)
+        #expect(error?.uri?.path == "/1")
+        #expect(server.requestCount == 21 + 21)
+        var options = RequestOptions()
+        options.redirects = .follow(maximum: 2)
+        let few = await curlewError { _ = try await session.get(server.url("/3"), options: options) }
+        #expect(few?.code == .tooManyRedirects && few?.history.count == 2)
+        await server.shutdown()
+        try await session.expectUsable()
+    }
+
+    @Test("a redirect to itself is a circle, and so is one by way of others", arguments: ["/self", "/a"])
+    func loops(_ start: String) async throws {
+        let ways = ["/self": "/self", "/a": "/b", "/b": "/c#f", "/c": "/a"]
+        let server = try await MockServer.start { redirect(302, to: ways[$0.path]) }
+        let session = try makeSession { Redirects() }
+        let error = await curlewError { _ = try await session.get(server.url(start)) }
+        #expect(error?.code == .redirectLoop)
+        #expect(server.requestCount == (start == "/self" ? 1 : 3))
+        await server.shutdown()
+    }
+
+    @Test("the same place with another method is no circle, nor after a cookie was set")
+    func noLoop() async throws {
+        let server = try await MockServer.start()
+        let session = try makeSession { Redirects() }
+        server.enqueue(redirect(303, to: "/form"), MockResponse(body: "sent"))
+        let posted = try await session.post(server.url("/form"), body: .string("x"))
+        #expect(try await posted.body.collect(upTo: 10) == Array("sent".utf8))
+        let cookie: HTTPFields = [.setCookie: "a=1"]
+        server.enqueue(redirect(302, to: "/login", cookie), redirect(302, to: "/login", cookie), MockResponse())
+        #expect(try await session.get(server.url("/login")).history.count == 2)
+        await server.shutdown()
+    }
+
+    @Test(
+        "a 3xx without a Location, and one that is none to follow, is the answer",
+        arguments: [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
+    func notFollowed(_ status: Int) async throws {
+        let isRedirect = [301, 302, 303, 307, 308].contains(status)
+        let server = try await MockServer.start { _ in redirect(status, to: isRedirect ? nil : "/elsewhere") }
+        let response = try await makeSession { Redirects() }.get(server.url())
+        #expect(response.status.code == status)
+        #expect(response.history.isEmpty)
+        #expect(try await response.body.collect(upTo: 100).isEmpty == (status == 304))
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+    }
+
+    @Test(
+        "a redirect with a long body, or one that does not come to its end, does not hold the call up",
+        arguments: [true, false])
+    func unwantedBodies(isLong: Bool) async throws {
+        let server = try await MockServer.start { request in
+            guard request.path == "/" else { return MockResponse(body: "there") }
+            var response = redirect(302, to: "/there")
+            response.body =
+                isLong
+                ? .pattern(count: 8 << 20)
+                : .stream { writer in
+                    try await writer.write("it is")
+                    try await Task.sleep(for: .seconds(3600))
+                }
+            return response
+        }
+        let session = try makeSession { Redirects() }
+        #expect(try await session.fetch(server.url()) == Array("there".utf8))
+        #expect(server.connectionCounts.accepted == 2)
+        try await server.waitForConnections(open: 1)
+        await server.shutdown()
+    }
+
+    @Test("over HTTP/2 as well, on one connection, with bodies of any length", arguments: [10, 1 << 20])
+    func http2(_ length: Int) async throws {
+        let server = try await MockServer.start { request in
+            guard request.path == "/" else { return MockResponse(body: "there") }
+            var response = redirect(302, to: "/there")
+            response.body = .pattern(count: length)
+            return response
+        }
+        let session = try makeSession(protocolChoice: .http2PriorKnowledge) { Redirects() }
+        let response = try await session.get(server.url())
+        #expect(response.version == .http2)
+        #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("the caller's total timeout is one for all hops")
+    func deadline() async throws {
+        let server = try await MockServer.start { request in
+            guard let number = Int(request.path.dropFirst()) else { return .notFound }
+            var response = redirect(302, to: "\(number + 1)")
+            response.headDelay = .milliseconds(100)
+            return response
+        }
+        let session = try makeSession { Redirects(.follow(maximum: 1000)) }
+        var options = RequestOptions()
+        options.totalTimeout = .milliseconds(450)
+        let error = await curlewError { _ = try await session.get(server.url("/0"), options: options) }
+        #expect(error?.code == .totalTimeout)
+        #expect((error?.history.count ?? 99) < 5)
+        await server.shutdown()
+        try await session.expectUsable()
+    }
+
+    @Test("each hop gets what is left of it")
+    func remaining() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.found, fields: [.location: "/b"]), .response(.ok))
+        let session = try HTTPSession(transport: stub) { Redirects() }
+        var options = RequestOptions()
+        options.totalTimeout = .seconds(100)
+        _ = try await session.get("http://a.test/", options: options)
+        let limits = stub.received.compactMap(\.request.options.totalTimeout)
+        #expect(limits.count == 2)
+        #expect(limits[0] == .seconds(100) && limits[1] < .seconds(100) && limits[1] > .zero)
+    }
+
+    @Test("cancelling the call ends the hop under way")
+    func cancellation() async throws {
+        let server = try await MockServer.start { request in
+            if request.path == "/" { return redirect(302, to: "/stall") }
+            try await Task.sleep(for: .seconds(3600))
+            return MockResponse()
+        }
+        let session = try makeSession { Redirects() }
+        let call = Task { try await session.get(server.url()) }
+        try await server.waitForRequests(2)
+        call.cancel()
+        let error = await curlewError { _ = try await call.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.history.count == 1)
+        try await server.waitForConnections(open: 0)
+        await server.shutdown()
+        try await session.expectUsable()
+    }
+
+    @Test("a failure further on tells the way that led there")
+    func failure() async throws {
+        let refused = try RefusedPort.unused()
+        let server = try await MockServer.start { _ in redirect(302, to: refused.url("/gone")) }
+        let session = try makeSession { Redirects() }
+        let error = await curlewError { _ = try await session.get(server.url("/start")) }
+        #expect(error?.code == .connectionRefused)
+        #expect(error?.uri?.path == "/gone")
+        #expect(error?.history.map(\.uri.path) == ["/start"])
+        await server.shutdown()
+    }
+}

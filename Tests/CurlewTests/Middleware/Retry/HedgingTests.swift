@@ -1,0 +1,132 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("A slow answer is asked for a second time", .noLeaks, .timeLimit(.minutes(1)))
+struct HedgingTests {
+    private func link(_ clock: TestClock, maximum: Int = 2, budget: RetryBudget? = nil) -> Hedging {
+        Hedging(after: .seconds(1), maximum: maximum, budget: budget, clock: clock)
+    }
+
+    @Test("the second answer wins if the first does not come, and the first is cancelled")
+    func secondWins() async throws {
+        let server = try await MockServer.start { request in
+            if request.connectionIndex == 0 { try await Task.sleep(for: .seconds(3600)) }
+            return MockResponse(body: "second")
+        }
+        let clock = TestClock()
+        let session = try makeSession { link(clock) }
+        let call = Task {
+            let response = try await session.get(server.url())
+            return (response.attempts, try await response.body.collect(upTo: 10))
+        }
+        try await server.waitForRequests(1)
+        try await clock.advanceToNextSleeper()
+        let (attempts, body) = try await call.value
+        #expect(attempts == 2 && body == Array("second".utf8))
+        try await server.waitForConnections(open: 1)
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+        try await session.expectUsable()
+    }
+
+    @Test("a quick answer is asked for once, and its body can be read afterwards")
+    func quick() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 20)) }
+        let session = try makeSession { link(TestClock()) }
+        let response = try await session.get(server.url())
+        #expect(response.attempts == 1)
+        #expect(try await response.body.collect(upTo: .mebibytes(2)).count == 1 << 20)
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+    }
+
+    @Test("so many are started as are allowed, each after its delay")
+    func maximum() async throws {
+        let clock = TestClock()
+        let stub = StubTransport { request in request.index == 3 ? .response(.ok) : .stall }
+        let session = try HTTPSession(transport: stub) { link(clock, maximum: 4) }
+        let call = Task { try await session.get("http://a.test/") }
+        for count in 1...3 {
+            try await stub.waitForRequests(count)
+            #expect(try await clock.advanceToNextSleeper() == .seconds(1))
+        }
+        #expect(try await call.value.attempts == 4)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test("an error does not win while another attempt is under way")
+    func errors() async throws {
+        let clock = TestClock()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let stub = StubTransport { request in
+            if request.index == 1 { return .failure(.connectionLost) }
+            for await _ in gate {}
+            return .response(.ok)
+        }
+        let session = try HTTPSession(transport: stub) { link(clock) }
+        let call = Task { try await session.get("http://a.test/") }
+        try await clock.advanceToNextSleeper()
+        try await stub.waitForRequests(2)
+        open.finish()
+        let response = try await call.value
+        #expect(response.status == .ok && response.attempts == 2)
+    }
+
+    @Test("when all fail, the last error is the caller's; before the delay, the first is")
+    func allFail() async throws {
+        let clock = TestClock()
+        let stub = StubTransport { _ in .failure(.connectionRefused) }
+        let session = try HTTPSession(transport: stub) { link(clock) }
+        let error = await curlewError { _ = try await session.get("http://a.test/") }
+        #expect(error?.code == .connectionRefused && error?.attempts == 1)
+        #expect(stub.received.count == 1)
+    }
+
+    @Test("what may not be sent twice is sent once")
+    func notTwice() async throws {
+        let clock = TestClock()
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub) { link(clock) }
+        _ = try await session.post("http://a.test/", body: .string("x"))
+        _ = try await session.put("http://a.test/", body: oneShot("x"))
+        #expect(stub.received.count == 2)
+    }
+
+    @Test("without a token in the budget nothing is started")
+    func budget() async throws {
+        let clock = TestClock()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let stub = StubTransport { _ in
+            for await _ in gate {}
+            return .response(.ok)
+        }
+        let budget = RetryBudget(extraLoad: 0, reserve: 0, clock: clock)
+        let session = try HTTPSession(transport: stub) { link(clock, maximum: 3, budget: budget) }
+        let call = Task { try await session.get("http://a.test/") }
+        try await clock.advanceToNextSleeper()
+        open.finish()
+        #expect(try await call.value.attempts == 1)
+        #expect(stub.received.count == 1)
+    }
+
+    @Test("cancelling the call cancels every attempt")
+    func cancellation() async throws {
+        let clock = TestClock()
+        let server = try await MockServer.start { _ in
+            try await Task.sleep(for: .seconds(3600))
+            return MockResponse()
+        }
+        let session = try makeSession { link(clock) }
+        let call = Task { try await session.get(server.url()) }
+        try await clock.advanceToNextSleeper()
+        try await server.waitForRequests(2)
+        call.cancel()
+        #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
+        try await server.waitForConnections(open: 0)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,97 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Sending again has a budget", .noLeaks, .timeLimit(.minutes(1)))
+struct RetryBudgetTests {
+    private func uri(_ host: String) throws -> URI { try URI("http://\(host)/") }
+
+    @Test("a fifth of a token comes in with each call, and a whole one goes out with each repetition")
+    func tokens() throws {
+        let budget = RetryBudget(reserve: 2, clock: TestClock())
+        let uri = try uri("a.test")
+        #expect(budget.withdraw(for: uri) && budget.withdraw(for: uri))
+        #expect(!budget.withdraw(for: uri))
+        for _ in 0..<4 { budget.deposit(for: uri) }
+        #expect(!budget.withdraw(for: uri))
+        budget.deposit(for: uri)
+        #expect(budget.withdraw(for: uri))
+        #expect(!budget.withdraw(for: uri))
+    }
+
+    @Test("the load of a server that fails for everybody grows by a fifth and the reserve")
+    func load() async throws {
+        let stub = StubTransport { _ in .response(.serviceUnavailable) }
+        var link = Retry(attempts: 3, budget: RetryBudget(clock: TestClock()))
+        link.backoff = Backoff(base: .zero)
+        let session = try HTTPSession(transport: stub) { [link] in link }
+        for _ in 0..<200 { _ = try await session.get("http://a.test/") }
+        #expect(stub.received.count == 200 + 200 / 5 + 10)
+    }
+
+    @Test("a host has a bucket of its own, a port too")
+    func hosts() throws {
+        let budget = RetryBudget(reserve: 1, clock: TestClock())
+        for host in ["a.test", "b.test", "a.test:8080"] {
+            #expect(try budget.withdraw(for: uri(host)))
+            #expect(try !budget.withdraw(for: uri(host)))
+        }
+    }
+
+    @Test("the reserve fills up again with time, and no further")
+    func refill() throws {
+        let clock = TestClock()
+        let budget = RetryBudget(extraLoad: 0, reserve: 10, clock: clock)
+        let uri = try uri("a.test")
+        for _ in 0..<10 { #expect(budget.withdraw(for: uri)) }
+        clock.advance(by: .seconds(3))
+        for _ in 0..<3 { #expect(budget.withdraw(for: uri)) }
+        #expect(!budget.withdraw(for: uri))
+        clock.advance(by: .seconds(3600))
+        for _ in 0..<10 { #expect(budget.withdraw(for: uri)) }
+        #expect(!budget.withdraw(for: uri))
+    }
+
+    @Test("what is saved up is bounded")
+    func capacity() throws {
+        let budget = RetryBudget(reserve: 0, capacity: 5, clock: TestClock())
+        let uri = try uri("a.test")
+        for _ in 0..<1000 { budget.deposit(for: uri) }
+        #expect((0..<10).filter { _ in budget.withdraw(for: uri) }.count == 5)
+    }
+
+    @Test("hosts are remembered up to a bound, those used last")
+    func manyHosts() throws {
+        let clock = TestClock()
+        let budget = RetryBudget(extraLoad: 0, reserve: 1, hosts: 100, clock: clock)
+        for number in 0..<5000 {
+            #expect(try budget.withdraw(for: uri("h\(number).test")))
+            #expect(budget.hostCount <= 100)
+            clock.advance(by: .nanoseconds(1))
+        }
+        #expect(try !budget.withdraw(for: uri("h4999.test")))
+    }
+
+    @Test("when it is used up, the failure is the caller's; copies of a link share it, and other hosts do not")
+    func exhaustion() async throws {
+        let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
+        let other = try await MockServer.start { _ in MockResponse(status: .badGateway) }
+        var link = Retry(attempts: 2, budget: RetryBudget(extraLoad: 0, reserve: 1, clock: TestClock()))
+        link.backoff = Backoff(base: .zero)
+        let first = try makeSession { [link] in link }
+        let second = try makeSession { [link] in link }
+        #expect(try await first.get(server.url()).attempts == 2)
+        #expect(try await second.get(server.url()).attempts == 1)
+        #expect(try await second.get(other.url()).attempts == 2)
+        #expect(server.requestCount == 3 && other.requestCount == 2)
+        let refused = try RefusedPort.unused()
+        _ = await curlewError { _ = try await first.get(refused.url()) }
+        let error = await curlewError { _ = try await first.get(refused.url()) }
+        #expect(error?.code == .connectionRefused && error?.attempts == 1)
+        await server.shutdown()
+        await other.shutdown()
+    }
+}

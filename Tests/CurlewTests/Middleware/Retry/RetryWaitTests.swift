@@ -1,0 +1,172 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("How long is waited before a request is sent again", .noLeaks, .timeLimit(.minutes(1)))
+struct RetryWaitTests {
+    /// Sends a GET over a stub that answers so, and returns the waits and the response.
+    private func waits(
+        _ answers: [StubAnswer], options: RequestOptions = RequestOptions(), adjust: (inout Retry) -> Void = { _ in }
+    ) async throws -> ([Duration], Response) {
+        let clock = TestClock()
+        let stub = StubTransport(clock: clock) { _ in .response(.ok) }
+        for answer in answers { stub.enqueue(answer) }
+        var link = Retry(attempts: answers.count + 1, budget: nil, clock: clock)
+        link.backoff.random = { 1 }
+        adjust(&link)
+        let session = try HTTPSession(transport: stub) { link }
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let call = Task {
+            defer { end.finish() }
+            return try await session.get("http://a.test/", options: options)
+        }
+        let turner = Task {
+            var waits: [Duration] = []
+            while let wait = try? await clock.advanceToNextSleeper() { waits.append(wait) }
+            return waits
+        }
+        for await _ in ends {}
+        turner.cancel()
+        return (await turner.value, try await call.value)
+    }
+
+    private func unavailable(_ fields: HTTPFields = [:]) -> StubAnswer {
+        .response(.serviceUnavailable, fields: fields)
+    }
+
+    @Test("the bound doubles from 100 ms to 10 s")
+    func doubling() async throws {
+        let (waits, response) = try await waits(Array(repeating: unavailable(), count: 9))
+        #expect(waits == [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000].map { .milliseconds($0) })
+        #expect(response.status == .ok && response.attempts == 10)
+    }
+
+    @Test("any part of the bound is waited, and no more")
+    func jitter() {
+        let backoff = Backoff(base: .milliseconds(100), maximum: .seconds(1))
+        for failures in 1...20 {
+            let bound = min(Duration.milliseconds(100) * (1 << (failures - 1)), .seconds(1))
+            let waits = (0..<200).map { _ in backoff.wait(after: failures) }
+            #expect(waits.allSatisfy { $0 >= .zero && $0 <= bound })
+            #expect(waits.contains { $0 < bound * 0.3 } && waits.contains { $0 > bound * 0.7 })
+        }
+    }
+
+    @Test("odd settings of the backoff are taken as best they can be")
+    func oddBackoffs() {
+        #expect(Backoff(base: .seconds(-1)).wait(after: 3) == .zero)
+        #expect(Backoff(base: .seconds(5), maximum: .seconds(2)).bound(after: 1) == .seconds(2))
+        #expect(Backoff(base: .seconds(Int64.max), maximum: .seconds(Int64.max)).bound(after: .max) == .seconds(86_400))
+        #expect(Backoff(base: .zero).bound(after: 1000) == .zero)
+        #expect(Backoff(random: { 7 }).wait(after: 1) == .milliseconds(100))
+    }
+
+    @Test("Retry-After in seconds is waited for, and the backoff on top")
+    func seconds() async throws {
+        let (waits, response) = try await waits([unavailable([.retryAfter: "30"]), unavailable([.retryAfter: "0"])])
+        #expect(waits == [.milliseconds(30_100), .milliseconds(200)])
+        #expect(response.status == .ok)
+    }
+
+    @Test(
+        "Retry-After as a date is taken by the server's clock",
+        arguments: [
+            "Sun, 06 Nov 1994 08:50:07 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", "Sun Nov  6 08:50:07 1994",
+        ])
+    func dates(_ date: String) async throws {
+        let fields: HTTPFields = [.retryAfter: date, .date: "Sun, 06 Nov 1994 08:49:37 GMT"]
+        let (waits, response) = try await waits([unavailable(fields)]) { $0.backoff.random = { 0 } }
+        #expect(waits == [.seconds(30)])
+        #expect(response.status == .ok)
+    }
+
+    @Test("a date that has passed is no wait, by the server's clock or ours")
+    func pastDates() async throws {
+        let past = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let (waits, _) = try await waits([
+            unavailable([.retryAfter: past]), unavailable([.retryAfter: past, .date: past]),
+        ])
+        #expect(waits == [.milliseconds(100), .milliseconds(200)])
+    }
+
+    @Test(
+        "a Retry-After beyond the limit is not waited for: the answer is the caller's",
+        arguments: [
+            "61", "3600", "3153600000", "99999999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT",
+            "Thu, 31 Dec 2099 23:59:59 GMT",
+        ])
+    func century(_ value: String) async throws {
+        let (waits, response) = try await waits([unavailable([.retryAfter: value])])
+        #expect(waits.isEmpty)
+        #expect(response.status == .serviceUnavailable && response.attempts == 1)
+    }
+
+    @Test(
+        "a Retry-After that is garbage is none",
+        arguments: [
+            "", "soon", "-1", "+5", "1.5", "1e3", "0x10", "5s", "5 5", "5, 6", "Sun, 99 Nov 1994 08:49:37 GMT", "١٢",
+            "2026-11-21T00:00:00Z",
+        ])
+    func garbage(_ value: String) async throws {
+        let (waits, response) = try await waits([unavailable([.retryAfter: value])])
+        #expect(waits == [.milliseconds(100)])
+        #expect(response.status == .ok)
+    }
+
+    @Test("of several Retry-After fields the longest counts, and those that are garbage do not")
+    func several() {
+        var fields = HTTPFields()
+        for value in ["5", "soon", "20", "7"] { fields.append(HTTPField(name: .retryAfter, value: value)) }
+        #expect(RetryAfter.wait(fields) == .seconds(20))
+    }
+
+    @Test("the limit may be another")
+    func limit() async throws {
+        let (waits, _) = try await waits([unavailable([.retryAfter: "90"])]) { $0.retryAfterLimit = .seconds(90) }
+        #expect(waits == [.milliseconds(90_100)])
+    }
+
+    @Test("nothing is begun when the total time would be over")
+    func totalTime() async throws {
+        let (waits, response) = try await waits(Array(repeating: unavailable([.retryAfter: "50"]), count: 5)) {
+            $0.backoff.random = { 0 }
+        }
+        #expect(waits == [.seconds(50), .seconds(50)])
+        #expect(response.status == .serviceUnavailable && response.attempts == 3)
+    }
+
+    @Test("nothing is waited for that the caller's total timeout would end, and each attempt gets what is left")
+    func totalTimeout() async throws {
+        var options = RequestOptions()
+        options.totalTimeout = .seconds(25)
+        let clock = TestClock()
+        let stub = StubTransport(clock: clock) { _ in .response(.tooManyRequests, fields: [.retryAfter: "10"]) }
+        var link = Retry(attempts: 9, budget: nil, clock: clock)
+        link.backoff.random = { 0 }
+        let session = try HTTPSession(transport: stub) { link }
+        let call = Task { [options] in try await session.get("http://a.test/", options: options) }
+        for _ in 0..<2 { try await clock.advanceToNextSleeper() }
+        let response = try await call.value
+        #expect(response.status == .tooManyRequests && response.attempts == 3)
+        #expect(stub.received.map(\.request.options.totalTimeout) == [.seconds(25), .seconds(15), .seconds(5)])
+    }
+
+    @Test("cancelling the call while it waits ends it at once")
+    func cancellation() async throws {
+        let clock = TestClock()
+        let server = try await MockServer.start { _ in MockResponse(status: .serviceUnavailable, body: "not now") }
+        let session = try makeSession { Retry(clock: clock) }
+        let call = Task { try await session.get(server.url("/here")) }
+        try await clock.waitForSleepers()
+        call.cancel()
+        let error = await curlewError { _ = try await call.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.uri?.path == "/here")
+        #expect(server.requestCount == 1)
+        #expect(clock.sleeperCount == 0)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,81 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Logging
+import Testing
+
+@testable import Curlew
+
+@Suite("The standard chain", .noLeaks, .timeLimit(.minutes(1)))
+struct StandardChainTests {
+    private func options(_ logger: Logger? = nil) -> StandardChain.Options {
+        var options = StandardChain.Options(logger: logger)
+        options.retry?.backoff = Backoff(base: .zero)
+        return options
+    }
+
+    @Test("follows, tries again and logs, in this order")
+    func order() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(
+            MockResponse(status: .badGateway), redirect(302, to: "/there"),
+            MockResponse(status: .serviceUnavailable), MockResponse(body: "there"))
+        let log = RecordingLog()
+        let session = try HTTPSession.standard(
+            baseURL: server.url(), eventLoops: [EventLoop(name: "curlew-test")], options: options(log.logger(.info)))
+        let response = try await session.get("here")
+        #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
+        #expect(response.history.map(\.attempts) == [2])
+        #expect(response.attempts == 2)
+        #expect(log.lines.map(\.message) == ["sending again", "redirected", "sending again", "response"])
+        await server.shutdown()
+        await session.shutdown()
+    }
+
+    @Test("a credential that is added before it does not reach another origin")
+    func credentials() async throws {
+        let other = try await MockServer.start { _ in MockResponse() }
+        let server = try await MockServer.start { _ in redirect(302, to: other.url()) }
+        let session = try makeSession {
+            ReadmeSnippets.BearerToken(token: "secret")
+            StandardChain(options())
+        }
+        _ = try await session.get(server.url())
+        #expect(await server.takeRequest()?.fields[.authorization] == "Bearer secret")
+        #expect(await other.takeRequest()?.fields[.authorization] == nil)
+        await server.shutdown()
+        await other.shutdown()
+    }
+
+    @Test("it can be told to send nothing again and to follow nothing")
+    func off() async throws {
+        let server = try await MockServer.start { _ in redirect(302, to: "/there") }
+        server.enqueue(MockResponse(status: .badGateway))
+        var options = options()
+        options.retry = nil
+        options.redirects.policy = .manual
+        let session = try makeSession { [options] in StandardChain(options) }
+        #expect(try await session.get(server.url()).status == .badGateway)
+        #expect(try await session.get(server.url()).status == .found)
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+
+    @Test("hedges written after it are inside of it")
+    func hedging() async throws {
+        let clock = TestClock()
+        let server = try await MockServer.start { request in
+            if request.connectionIndex == 0 { try await Task.sleep(for: .seconds(3600)) }
+            return MockResponse()
+        }
+        let session = try makeSession {
+            StandardChain(options())
+            Hedging(after: .seconds(1), clock: clock)
+        }
+        let call = Task { try await session.get(server.url()).attempts }
+        try await server.waitForRequests(1)
+        try await clock.advanceToNextSleeper()
+        #expect(try await call.value == 2)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,50 @@
+import Curlew
+import HTTPTypes
+import Logging
+
+/// The code of HTTPBehaviour.md, so that it compiles. ``DocumentationTests`` compares the two.
+enum HTTPBehaviourSnippets {
+    typealias BearerToken = ReadmeSnippets.BearerToken
+
+    private func standard() throws -> HTTPSession {
+        let api = try HTTPSession.standard(baseURL: "https://api.example.com/")
+        return api
+    }
+
+    private func adjusted() throws -> HTTPSession {
+        var options = StandardChain.Options(logger: Logger(label: "api"))
+        options.redirects.policy = .follow(maximum: 5)
+        options.retry?.attempts = 5
+        let api = try HTTPSession(baseURL: "https://api.example.com/") {
+            BearerToken(token: "secret")
+            StandardChain(options)
+        }
+        return api
+    }
+
+    private func oneCall(_ api: HTTPSession, order: String) async throws -> Response {
+        var options = RequestOptions()
+        options.totalTimeout = .seconds(5)
+        options.redirects = .manual
+        options.maximumAttempts = 1
+        options.isIdempotent = true
+        return try await api.post("orders", body: .string(order), options: options)
+    }
+
+    private func decided() -> Redirects {
+        let redirects = Redirects(
+            .decide { proposal in
+                guard proposal.request.uri.host.hasSuffix(".example.com") else { return nil }
+                return proposal.request
+            })
+        return redirects
+    }
+
+    private func hedged() throws -> HTTPSession {
+        let api = try HTTPSession(baseURL: "https://api.example.com/") {
+            StandardChain()
+            Hedging(after: .milliseconds(300))
+        }
+        return api
+    }
+}

@@ -1,0 +1,39 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+
+/// A redirect with a short body, to be read or thrown away.
+func redirect(_ status: Int, to location: String?, _ fields: HTTPFields = [:]) -> MockResponse {
+    var fields = fields
+    if let location { fields[.location] = location }
+    return MockResponse(status: .init(code: status), fields: fields, body: "it is elsewhere")
+}
+
+/// A session on a loop of its own, with short limits, and links.
+func makeSession<Links: Middleware>(
+    security: SecurityPolicy = .system, protocolChoice: ProtocolChoice = .negotiated,
+    @MiddlewareBuilder _ links: () -> Links
+) throws -> HTTPSession
+where Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response {
+    var configuration = SessionConfiguration()
+    configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
+    configuration.security = security
+    configuration.protocolChoice = protocolChoice
+    return try HTTPSession(
+        configuration: configuration, eventLoops: [EventLoop(name: "curlew-test")], links)
+}
+
+/// A body that can be read once.
+func oneShot(_ text: String) -> RequestBody {
+    .once(
+        AsyncStream<[UInt8]> { chunks in
+            chunks.yield(Array(text.utf8))
+            chunks.finish()
+        })
+}
+
+extension HTTPField.Name {
+    static let mark = HTTPField.Name("X-Mark")!
+    static let apiKey = HTTPField.Name("X-API-Key")!
+    static let host = HTTPField.Name("Host")!
+}
