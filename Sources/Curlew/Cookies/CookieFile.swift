@@ -46,7 +46,7 @@ enum CookieFile {
             if line.last == .carriageReturn { line.removeLast() }
             let isHTTPOnly = line.starts(with: httpOnlyMark)
             if isHTTPOnly { line = line.dropFirst(httpOnlyMark.count) }
-            guard !line.allSatisfy(\.isBlank), isHTTPOnly || line.first != .numberSign else { continue }
+            guard isHTTPOnly || !line.allSatisfy(\.isBlank) && line.first != .numberSign else { continue }
             if let cookie = cookie(line, isHTTPOnly: isHTTPOnly) {
                 cookies.append(cookie)
             } else if skipped.count < skippedLimit {

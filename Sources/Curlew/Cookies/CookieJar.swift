@@ -67,11 +67,7 @@ public final class CookieJar: Sendable {
 
     func set(_ cookies: [Cookie]) -> Int {
         change { store, now in
-            cookies.count { cookie in
-                guard store.insert(cookie, now: now) else { return false }
-                store.evict(cookie.domain, now: now)
-                return true
-            }
+            cookies.count { store.put($0, now: now) }
         }
     }
 
@@ -94,10 +90,9 @@ public final class CookieJar: Sendable {
         change { store, now in
             values.count { value in
                 guard let field = SetCookie(value), let cookie = Cookie(field, from: origin, now: now),
-                    origin.isSecure || !store.overlaysSecure(cookie), store.insert(cookie, now: now)
+                    origin.isSecure || !store.overlaysSecure(cookie)
                 else { return false }
-                store.evict(cookie.domain, now: now)
-                return true
+                return store.put(cookie, now: now)
             }
         }
     }

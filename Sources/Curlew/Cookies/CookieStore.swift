@@ -31,9 +31,15 @@ struct CookieStore {
     // MARK: In
 
     /// Puts a cookie in, in the place of one with the same name, domain and path, whose age it keeps. One that has expired
-    /// only takes that one out.
-    /// - Returns: Whether it is kept.
-    mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {
+    /// only takes that one out. What is too much has to go.
+    /// - Returns: Whether it is there now.
+    mutating func put(_ cookie: Cookie, now: Int64) -> Bool {
+        guard insert(cookie, now: now) else { return false }
+        evict(cookie.domain, now: now)
+        return domains[cookie.domain]?.contains { $0.cookie.isSame(as: cookie) } ?? false
+    }
+
+    private mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {
         // A list that is newer than the cookie, or a cookie from elsewhere.
         guard cookie.isHostOnly || !PublicSuffixes.contains(cookie.domain) else { return false }
         let turn = nextTurn()
@@ -82,8 +88,9 @@ struct CookieStore {
         let use = isUse ? nextTurn() : 0
         var name = origin.host.name[...]
         while true {
-            removeExpired(of: String(name), now: now)
-            if let position = domains.index(forKey: String(name)) {
+            let domain = String(name)
+            removeExpired(of: domain, now: now)
+            if let position = domains.index(forKey: domain) {
                 for index in domains.values[position].indices {
                     let entry = domains.values[position][index]
                     guard origin.receives(entry.cookie) else { continue }
