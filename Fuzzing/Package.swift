@@ -17,6 +17,7 @@ if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
 // A folder each in Sources, and one in Seeds.
 let names = [
     "FuzzChunkedCoding",
+    "FuzzContentCodings",
     "FuzzEvents",
     "FuzzHeads",
     "FuzzJSON",
@@ -25,6 +26,7 @@ let names = [
     "FuzzMultipart",
     "FuzzParameters",
     "FuzzPropertyLists",
+    "FuzzSetCookie",
     "FuzzURIs",
 ]
 

@@ -25,7 +25,7 @@ public struct Cookies: Middleware {
         guard request.options.usesCookies != false else { return try await next(request) }
         let cookies = jar.cookiesToSend(to: request.uri)
         let response: Response
-        if cookies.isEmpty {
+        if cookies.isEmpty, !request.fields.contains(.cookie) {
             response = try await next(request)
         } else {
             var request = request

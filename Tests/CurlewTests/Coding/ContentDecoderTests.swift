@@ -47,18 +47,23 @@ struct ContentDecoderTests {
     @Test("every byte of a gzip body that is changed is found, but for those that say nothing about it")
     func corruptGzip() throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
+        var harmless = 0
         for index in coded.indices where !(4...9).contains(index) {
             for mask in [0x01, 0x80, 0xFF] as [UInt8] {
                 var broken = coded
                 broken[index] ^= mask
                 // Two bits of the head are reserved, and one calls it text.
                 if index == 3, mask == 0x01 { continue }
-                let error = #expect(throws: CurlewError.self, "\(index)") {
-                    try CodedBodies.decode(broken, [.gzip])
+                do {
+                    // Bits that only fill the last byte mean nothing.
+                    #expect(try CodedBodies.decode(broken, [.gzip]) == CodedBodies.short, "\(index)")
+                    harmless += 1
+                } catch let error as CurlewError {
+                    #expect(error.code == .contentDecodingFailed || error.code == .responseTruncated)
                 }
-                #expect(error?.code == .contentDecodingFailed || error?.code == .responseTruncated)
             }
         }
+        #expect(harmless <= 2)
     }
 
     @Test("noise is no coding", arguments: CodedBodies.codings)

@@ -163,8 +163,8 @@ struct ContentDecodingTests {
             #expect(CodedBodies.short.starts(with: read))
             #expect(count < gzip.count - 8 || read == CodedBodies.short)
         }
+        #expect(try await api.fetch(server.url("/\(gzip.count)")) == CodedBodies.short)
         #expect(server.connectionCounts.accepted == 1)
-        try await api.expectUsable()
         await server.shutdown()
     }
 
@@ -221,13 +221,14 @@ struct ContentDecodingTests {
         arguments: ["1.1", "2"])
     func bombs(_ version: String) async throws {
         let zeros = Array(repeating: UInt8(0), count: 32 << 20)
+        let small = try coded(ContentCoding.brotli.encode(CodedBodies.text), "br")
         var responses: [String: MockResponse] = [:]
         for coding in [ContentCoding.gzip, .brotli, .zstandard] {
             let once = try coding.encode(zeros)
             responses["/\(coding.name)"] = coded(once, coding.name)
             responses["/\(coding.name)2"] = coded(try coding.encode(once), "\(coding.name), \(coding.name)")
         }
-        let server = try await server(responses)
+        let server = try await server(responses.merging(["/small": small]) { $1 })
         let adjust: (inout SessionConfiguration) -> Void = {
             $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11
         }
@@ -244,14 +245,15 @@ struct ContentDecodingTests {
         }
         let all = try session(ContentDecodingLimits(ratio: nil), adjust)
         #expect(try await all.fetch(server.url("/gzip")).count == zeros.count)
-        try await api.expectUsable()
+        #expect(try await api.fetch(server.url("/small")) == CodedBodies.text)
         await server.shutdown()
     }
 
     @Test("a reader that stops half-way ends the transfer, and what decoded is gone", arguments: ["1.1", "2"])
     func stopping(_ version: String) async throws {
-        let server = try await MockServer.start { _ in
-            MockResponse(
+        let server = try await MockServer.start { request in
+            if request.path == "/small" { return MockResponse(body: "ok") }
+            return MockResponse(
                 fields: [.contentEncoding: "gzip"],
                 body: .stream { writer in
                     // Members without end.
@@ -283,7 +285,7 @@ struct ContentDecodingTests {
         try await server.waitForConnections { $0.accepted >= 1 }
         reading.cancel()
         await #expect(throws: (any Error).self) { try await reading.value }
-        try await api.expectUsable()
+        #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
         await server.shutdown()
     }
 
@@ -297,7 +299,6 @@ struct ContentDecodingTests {
         let server = try await MockServer.start { _ in coded }
         let api = try session()
         let answer = try await api.get(server.url())
-        #expect(answer.body.trailers.isEmpty)
         _ = try await answer.body.collect(upTo: 1000)
         #expect(answer.body.trailers == [name: "yes"])
         #expect(try await api.get(server.url(), as: [String: [Int]].self) == ["a": [1, 2]])
