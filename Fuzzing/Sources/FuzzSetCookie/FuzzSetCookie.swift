@@ -26,7 +26,8 @@ struct FuzzSetCookie: FuzzTarget {
         for field in choices.rest.split(separator: .lineFeed) {
             guard let uri = try? URI("http\(isSecure ? "s" : "")://\(host)\(path)") else { continue }
             let before = secureCookies(jar)
-            jar.store([HTTPField(name: .setCookie, lenientValue: field)], from: uri)
+            let fields: HTTPFields = [HTTPField(name: .setCookie, lenientValue: field)]
+            jar.store(fields, from: uri)
             if !isSecure, limits == CookieLimits() {
                 requireEqual(secureCookies(jar), before, "a plain connection has changed secure cookies")
             }
