@@ -26,7 +26,7 @@ struct FuzzSetCookie: FuzzTarget {
         for field in choices.rest.split(separator: .lineFeed) {
             guard let uri = try? URI("http\(isSecure ? "s" : "")://\(host)\(path)") else { continue }
             let before = secureCookies(jar)
-            let fields: HTTPFields = [HTTPField(name: .setCookie, lenientValue: field)]
+            let fields = HTTPFields([HTTPField(name: .setCookie, lenientValue: field)])
             jar.store(fields, from: uri)
             if !isSecure, limits == CookieLimits() {
                 requireEqual(secureCookies(jar), before, "a plain connection has changed secure cookies")
