@@ -17,6 +17,7 @@ if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
 // A folder each in Sources, and one in Seeds.
 let names = [
     "FuzzChunkedCoding",
+    "FuzzContentCodings",
     "FuzzEvents",
     "FuzzHeads",
     "FuzzJSON",
@@ -27,6 +28,7 @@ let names = [
     "FuzzPropertyLists",
     "FuzzRedirects",
     "FuzzRetryAfter",
+    "FuzzSetCookie",
     "FuzzURIs",
 ]
 

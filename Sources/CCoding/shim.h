@@ -5,6 +5,7 @@
 #include <brotli/encode.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 // deflateInit2 and inflateInit2 are macros, which Swift cannot import.
 

@@ -70,6 +70,12 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/HTTPBehaviour.md", in: "Tests/CurlewTests/Support/HTTPBehaviourSnippets.swift")
     }
 
+    @Test(
+        "the articles on cookies and content coding show code that compiles", arguments: ["Cookies", "ContentCoding"])
+    func bodies(_ name: String) throws {
+        try expectBlocks(of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/CookieSnippets.swift")
+    }
+
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
         try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")

@@ -28,6 +28,8 @@ extension ErrorCode {
     public static let bodyLengthMismatch = Self("body-length-mismatch")
     /// The body's stream or file failed; ``CurlewError/underlying`` says how.
     public static let bodyFailed = Self("body-failed")
+    /// The file of a ``CookieJar`` cannot be read or written; ``CurlewError/underlying`` says how.
+    public static let cookieFileFailed = Self("cookie-file-failed")
 }
 
 /// Codes of what happened on the way.
@@ -68,9 +70,9 @@ extension ErrorCode {
     public static let invalidResponse = Self("invalid-response")
     /// The head has more bytes or fields than ``ResponseLimits`` allows, or that of a part more than ``MultipartLimits`` does.
     public static let responseHeadTooLarge = Self("response-head-too-large")
-    /// The body ended before its declared length, its last chunk, or its last boundary.
+    /// The body ended before its declared length, its last chunk, its last boundary, or the end of its content coding.
     public static let responseTruncated = Self("response-truncated")
-    /// The body is larger than the caller was ready to collect.
+    /// The body is larger than the caller was ready to collect, or grows beyond ``ContentDecodingLimits``.
     public static let responseTooLarge = Self("response-too-large")
     /// An HTTP/2 stream or connection failed.
     public static let http2Failed = Self("http2-failed")
@@ -91,6 +93,8 @@ extension ErrorCode {
     public static let tooManyRedirects = Self("too-many-redirects")
     /// A redirect came where the policy takes none, or it led from `https` to `http`.
     public static let redirectRefused = Self("redirect-refused")
+    /// The body's content coding is corrupt, or something follows its end.
+    public static let contentDecodingFailed = Self("content-decoding-failed")
     /// The response was already given to another caller: its body can be read only once.
     public static let responseAlreadyTaken = Self("response-already-taken")
 }

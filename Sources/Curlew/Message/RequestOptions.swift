@@ -22,6 +22,10 @@ public struct RequestOptions: Sendable {
     /// Sends `Expect: 100-continue` and waits so long at most for leave to send the body (RFC 9110 §10.1.1).
     /// nil, the default, sends the body at once.
     public var expectContinue: Duration?
+    /// Whether a ``Cookies`` link sends and stores cookies. nil, the default, means yes.
+    public var usesCookies: Bool?
+    /// Whether a ``ContentDecoding`` link announces content codings and undoes them. nil, the default, means yes.
+    public var decodesContent: Bool?
     /// A word of the caller's for the task, to be found again in ``TaskActor/tag`` and in events.
     public var tag: String?
     /// What ``Redirects`` does with this request; nil is its ``Redirects/policy``.

@@ -24,6 +24,8 @@ public struct Response: Sendable {
     public let task: TaskActor?
     /// What serializers without a bound of their own collect of the body at most.
     var collectLimit = ResponseLimits().collectedBody
+    /// What was decoded, if it was.
+    var encoded: EncodedContent?
 
     /// Makes a response that no task carried: for a link that answers by itself, and for tests.
     public init(

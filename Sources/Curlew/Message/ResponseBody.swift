@@ -17,6 +17,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
         case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
     }
 
+    /// The transfer beneath a stream that was made of its body: it has the trailers.
+    private var origin: BodyReader?
+
     let storage: Storage
     /// How many bytes there will be, if the response said so.
     public let length: Int64?
@@ -32,10 +35,25 @@ public struct ResponseBody: AsyncSequence, Sendable {
         ResponseBody(storage: .stream(stream), length: length)
     }
 
-    /// The fields that came after the body. Empty until the body was read to its end.
-    public var trailers: HTTPFields {
-        if case .transfer(let reader) = storage { reader.channel.trailers ?? HTTPFields() } else { HTTPFields() }
+    /// A body made of the bytes of another one, whose trailers it keeps.
+    static func stream<S: AsyncSequence & Sendable>(_ stream: S, over body: ResponseBody) -> ResponseBody
+    where S.Element == [UInt8], S.Failure == any Error {
+        var made = ResponseBody(storage: .stream(stream), length: nil)
+        made.origin = body.reader
+        return made
     }
+
+    init(storage: Storage, length: Int64?) {
+        self.storage = storage
+        self.length = length
+    }
+
+    private var reader: BodyReader? {
+        if case .transfer(let reader) = storage { reader } else { origin }
+    }
+
+    /// The fields that came after the body. Empty until the body was read to its end.
+    public var trailers: HTTPFields { reader?.channel.trailers ?? HTTPFields() }
 
     public func makeAsyncIterator() -> AsyncIterator {
         switch storage {

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The events of a session, for any number of listeners. Each gets those that happen after it began to listen.
 public struct EventSequence: AsyncSequence, Sendable {
     public typealias Element = SessionEvent
@@ -13,62 +11,4 @@ public struct EventSequence: AsyncSequence, Sendable {
     }
 }
 
-/// Hands events to the listeners. Each has a buffer of its own; one that is behind loses the oldest.
-final class EventBroadcaster: Sendable {
-    private struct State {
-        var listeners: [UInt64: AsyncStream<SessionEvent>.Continuation] = [:]
-        var next: UInt64 = 0
-        var isFinished = false
-    }
-
-    private let state = Guarded(State())
-    private let isHeard = Atomic(false)
-    private let bufferSize: Int
-
-    init(bufferSize: Int) { self.bufferSize = max(1, bufferSize) }
-
-    /// Whether anybody listens, asked for every event; mostly nobody does.
-    var hasListeners: Bool { isHeard.load(ordering: .acquiring) }
-
-    func listen() -> AsyncStream<SessionEvent> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: SessionEvent.self, bufferingPolicy: .bufferingNewest(bufferSize))
-        let number: UInt64? = state.withLock { state in
-            guard !state.isFinished else { return nil }
-            state.next += 1
-            state.listeners[state.next] = continuation
-            isHeard.store(true, ordering: .releasing)
-            return state.next
-        }
-        guard let number else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.forget(number)
-        }
-        return stream
-    }
-
-    private func forget(_ number: UInt64) {
-        state.withLock { state in
-            state.listeners[number] = nil
-            isHeard.store(!state.listeners.isEmpty, ordering: .releasing)
-        }
-    }
-
-    func publish(_ event: SessionEvent) {
-        let listeners = state.withLock { Array($0.listeners.values) }
-        for listener in listeners { listener.yield(event) }
-    }
-
-    func finish() {
-        let listeners = state.withLock { state in
-            state.isFinished = true
-            isHeard.store(false, ordering: .releasing)
-            defer { state.listeners = [:] }
-            return Array(state.listeners.values)
-        }
-        for listener in listeners { listener.finish() }
-    }
-}
+typealias EventBroadcaster = Broadcaster<SessionEvent>

@@ -38,7 +38,7 @@ extension ErrorCode {
         CURLE_SSL_CERTPROBLEM.rawValue: .invalidTLSSetting,
         CURLE_SSL_CIPHER.rawValue: .invalidTLSSetting,
         CURLE_PEER_FAILED_VERIFICATION.rawValue: .untrustedCertificate,
-        CURLE_BAD_CONTENT_ENCODING.rawValue: .decodingFailed,
+        CURLE_BAD_CONTENT_ENCODING.rawValue: .contentDecodingFailed,
         CURLE_FILESIZE_EXCEEDED.rawValue: .responseTooLarge,
         CURLE_SEND_FAIL_REWIND.rawValue: .bodyNotReplayable,
         CURLE_SSL_ENGINE_INITFAILED.rawValue: .invalidTLSSetting,

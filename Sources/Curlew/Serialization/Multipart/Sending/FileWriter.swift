@@ -39,6 +39,13 @@ final class FileWriter: Sendable {
         }
     }
 
+    /// Waits until what was written is on the disk.
+    func synchronize() async throws {
+        try await Self.perform(on: queue) { [descriptor] in
+            guard fsync(descriptor) == 0 else { throw Self.failure(errno) }
+        }
+    }
+
     /// Gives the file its name.
     func commit() async throws {
         try await Self.perform(on: queue) { [temporaryPath, path] in

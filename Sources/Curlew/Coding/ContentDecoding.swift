@@ -1,0 +1,64 @@
+internal import HTTPTypes
+
+/// Announces the content codings that it knows, and decodes the bodies that come back (RFC 9110 §8.4).
+///
+/// - A request without Accept-Encoding and without Range gets `Accept-Encoding: gzip, deflate, br, zstd`. What is set by
+///   the caller stays as it is.
+/// - A body is decoded as it is read, at most 64 KiB ahead of its reader, on the reader's executor: `gzip` and `x-gzip`
+///   with all their members, `deflate` with and without zlib's frame, `br`, `zstd` with all its frames, and several of them
+///   one upon the other.
+/// - The response then has neither Content-Encoding nor Content-Length; ``Response/contentCodings`` and
+///   ``Response/encodedFields`` have what was there.
+/// - Nothing is decoded in answers to HEAD, in 204, 206 and 304, in empty bodies, and if one of the codings is not known:
+///   these pass as they came, with their fields.
+/// - ``RequestOptions/decodesContent`` set to false neither announces nor decodes.
+///
+/// Reading the body throws ``CurlewError`` with ``ErrorCode/contentDecodingFailed`` if it is corrupt or something follows its
+/// end, with ``ErrorCode/responseTruncated`` if it is cut short, and with ``ErrorCode/responseTooLarge`` beyond ``limits``.
+/// What came before was handed out.
+///
+/// ```swift
+/// let api = try HTTPSession(baseURL: "https://api.example.com/") { ContentDecoding() }
+/// ```
+public struct ContentDecoding: Middleware {
+    /// Bounds on what a body may become.
+    public var limits: ContentDecodingLimits
+
+    public init(limits: ContentDecodingLimits = ContentDecodingLimits()) { self.limits = limits }
+
+    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        guard request.options.decodesContent != false else { return try await next(request) }
+        let response: Response
+        if request.fields.contains(.acceptEncoding) || request.fields.contains(.range) {
+            response = try await next(request)
+        } else {
+            var request = request
+            request.fields.append(Self.announcement)
+            response = try await next(request)
+        }
+        guard response.fields.contains(.contentEncoding) else { return response }
+        return try decoded(response, to: request.method)
+    }
+
+    private static let announcement = HTTPField(name: .acceptEncoding, value: "gzip, deflate, br, zstd")
+
+    private func decoded(_ response: Response, to method: HTTPRequest.Method) throws -> Response {
+        let isBodiless = method == .head || [204, 206, 304].contains(response.status.code)
+        guard !isBodiless, response.body.length != 0, let codings = ContentCodingList(response.fields),
+            !codings.decoders.isEmpty
+        else { return response }
+        let context = CurlewError.Context(
+            method: method, uri: response.uri, stage: .receiving, response: response.head)
+        guard codings.decoders.count <= limits.codings else {
+            throw CurlewError(
+                .contentDecodingFailed,
+                "the body has \(codings.decoders.count) content codings, one upon the other",
+                context: context)
+        }
+        var decoded = response
+        decoded.encoded = EncodedContent(codings: codings.names, takenFrom: &decoded.fields)
+        let chunks = DecodedChunks(body: response.body, codings: codings.decoders, limits: limits, context: context)
+        decoded.body = .stream(chunks, over: response.body)
+        return decoded
+    }
+}

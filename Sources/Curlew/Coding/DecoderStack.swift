@@ -1,0 +1,92 @@
+/// Decoders, one after the other, and the bounds on what comes out of each.
+struct DecoderStack {
+    /// What there is next.
+    enum Step {
+        case piece([UInt8])
+        /// More of the body is needed.
+        case hungry
+        case end
+    }
+
+    /// A decoder, what waits to go into it, and how much has come out of it.
+    private struct Layer {
+        let decoder: any ContentDecoder
+        var input: ArraySlice<UInt8> = []
+        var produced = 0
+        var isAtEnd = false
+    }
+
+    private let kinds: [ContentDecoderKind]
+    private let limits: ContentDecodingLimits
+    /// The one next to the network first. Empty until the first byte comes.
+    private var layers: [Layer] = []
+    private var received = 0
+    private var isAtEnd = false
+
+    /// - Parameter codings: In the order in which they were applied.
+    init(codings: [ContentDecoderKind], limits: ContentDecodingLimits) {
+        kinds = codings.reversed()
+        self.limits = limits
+    }
+
+    /// Takes a chunk of the body; nil is its end. Only after ``Step/hungry``.
+    mutating func feed(_ chunk: [UInt8]?) throws {
+        guard let chunk else {
+            isAtEnd = true
+            return
+        }
+        guard !chunk.isEmpty else { return }
+        if layers.isEmpty { layers = try kinds.map { Layer(decoder: try $0.makeDecoder()) } }
+        received += chunk.count
+        layers[0].input = chunk[...]
+    }
+
+    mutating func next() throws -> Step {
+        // No byte at all is an empty body, whatever it is called.
+        if layers.isEmpty { return isAtEnd ? .end : .hungry }
+        var index = layers.count - 1
+        while true {
+            let piece = try decode(at: index)
+            if !piece.isEmpty {
+                if index == layers.count - 1 { return .piece(piece) }
+                index += 1
+                layers[index].input = piece[...]
+            } else if index > 0, !layers[index - 1].isAtEnd {
+                index -= 1
+            } else if index == 0, !isAtEnd {
+                // So that the memory of the chunk can be filled again.
+                layers[0].input = []
+                return .hungry
+            } else if try isLast(ending: index) {
+                return .end
+            } else {
+                index += 1
+            }
+        }
+    }
+
+    private mutating func decode(at index: Int) throws -> [UInt8] {
+        let waiting = layers[index].input.count
+        let size = waiting == 0 ? DecodedChunks.pieceSize : min(DecodedChunks.pieceSize, max(1024, waiting * 4))
+        let piece = try layers[index].decoder.decode(&layers[index].input, upTo: size)
+        layers[index].produced += piece.count
+        let produced = layers[index].produced
+        if let size = limits.size, index == layers.count - 1, produced > size.bytes {
+            throw CurlewError(.responseTooLarge, "the decoded body is larger than \(size.bytes) bytes")
+        }
+        guard produced <= limits.growth(of: received - layers[0].input.count) else {
+            throw CurlewError(
+                .responseTooLarge, "the body grows more than \(limits.ratio ?? 0) times larger when it is decoded")
+        }
+        return piece
+    }
+
+    /// Ends a decoder that gets nothing more. Says whether it was the last one.
+    private mutating func isLast(ending index: Int) throws -> Bool {
+        guard layers[index].decoder.isComplete else {
+            throw CurlewError(.responseTruncated, "the coded body ends too early")
+        }
+        layers[index].isAtEnd = true
+        return index == layers.count - 1
+    }
+}

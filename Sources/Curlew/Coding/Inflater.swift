@@ -1,0 +1,96 @@
+internal import CCoding
+
+/// zlib's decompression: one stream, or all the members of a gzip file. Memory: 32 KiB of window and some 8 KiB.
+///
+/// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
+final class Inflater: ContentDecoder {
+    /// What is around the compressed data.
+    enum Format: Int32 {
+        /// Members with checksum and length (RFC 1952); names, comments and extra fields are skipped.
+        case gzip = 31
+        /// zlib's frame (RFC 1950).
+        case zlib = 15
+        /// Nothing (RFC 1951).
+        case raw = -15
+    }
+
+    private let stream: UnsafeMutablePointer<z_stream>
+    private let format: Format
+    private(set) var isComplete = false
+    /// Whether the last output was all that there was.
+    private var isDrained = true
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if zlib has no memory.
+    init(_ format: Format) throws {
+        self.format = format
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard curlew_inflate_init(stream, format.rawValue) == Z_OK else {
+            throw CurlewError(.resourcesExhausted, "zlib could not be started")
+        }
+    }
+
+    deinit {
+        // Harmless on a stream that was never started: its state is null.
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    func decode(_ input: inout ArraySlice<UInt8>, upTo count: Int) throws -> [UInt8] {
+        while !input.isEmpty || !isDrained {
+            if isComplete { try beginMember(input) }
+            let output = try step(&input, upTo: count)
+            if !output.isEmpty { return output }
+        }
+        return []
+    }
+
+    /// After the end only gzip goes on, with another member.
+    private func beginMember(_ input: ArraySlice<UInt8>) throws {
+        guard format == .gzip, input.first == 0x1F else { throw CurlewError.trailingContent }
+        guard inflateReset(stream) == Z_OK else { throw CurlewError(.resourcesExhausted, "zlib failed") }
+        isComplete = false
+    }
+
+    private func step(_ input: inout ArraySlice<UInt8>, upTo count: Int) throws -> [UInt8] {
+        var status = Z_OK
+        var used = 0
+        let output = [UInt8](unsafeUninitializedCapacity: count) { target, filled in
+            input.withUnsafeBufferPointer { source in
+                // zlib does not write to its input, though it takes a pointer that could. Both pointers end with this call.
+                let given = UInt32(min(source.count, Int(UInt32.max)))
+                stream.pointee.next_in = UnsafeMutablePointer(mutating: source.baseAddress)
+                stream.pointee.avail_in = given
+                stream.pointee.next_out = target.baseAddress
+                stream.pointee.avail_out = UInt32(target.count)
+                status = inflate(stream, Z_NO_FLUSH)
+                used = Int(given - stream.pointee.avail_in)
+                filled = target.count - Int(stream.pointee.avail_out)
+                stream.pointee.next_in = nil
+                stream.pointee.next_out = nil
+            }
+        }
+        try check(status, isProgress: used > 0 || !output.isEmpty || input.isEmpty)
+        input = input.dropFirst(used)
+        isComplete = status == Z_STREAM_END
+        isDrained = isComplete || output.count < count
+        return output
+    }
+
+    /// No progress is no error where there is no input: it asks for more.
+    private func check(_ status: Int32, isProgress: Bool) throws {
+        switch status {
+        case Z_OK, Z_STREAM_END: if isProgress { return }
+        case Z_BUF_ERROR: if isProgress { return }
+        case Z_MEM_ERROR: throw CurlewError(.resourcesExhausted, "zlib has no memory")
+        default: break
+        }
+        throw CurlewError(.contentDecodingFailed, "the body's \(format == .gzip ? "gzip" : "deflate") data is corrupt")
+    }
+}
+
+extension CurlewError {
+    static var trailingContent: CurlewError {
+        CurlewError(.contentDecodingFailed, "something follows the end of the coded body")
+    }
+}

@@ -1,0 +1,62 @@
+/// A host in the form that hosts are compared in (RFC 6265bis §5.1.2): lower case, other scripts as `xn--`.
+struct CookieHost {
+    let name: String
+
+    /// Nil for what is no host.
+    init?(_ host: String) {
+        guard let name = Self.canonical(host) else { return nil }
+        self.name = name
+    }
+
+    private static func canonical(_ host: String) -> String? {
+        if host.utf8.allSatisfy(isPlain) { return host.isEmpty || host.utf8.count > 1024 ? nil : host }
+        let isASCII = host.utf8.allSatisfy { $0 < 0x80 }
+        guard host.utf8.count <= 1024, let ascii = isASCII ? host.lowercased() : asciiForm(of: host) else { return nil }
+        if ascii.hasPrefix("["), ascii.hasSuffix("]"), ascii.utf8.count > 2 {
+            return ascii.utf8.dropFirst().dropLast().allSatisfy { $0.isHexDigit || $0 == .colon || isPlain($0) }
+                ? ascii : nil
+        }
+        return ascii.utf8.allSatisfy(isPlain) ? ascii : nil
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") || byte.isDigit || byte == UInt8(ascii: ".")
+            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
+    }
+
+    private static func asciiForm(of host: String) -> String? {
+        guard let lower = PublicSuffixes.lowercase(host) else { return nil }
+        // The ideographic full stop separates labels too.
+        let labels = lower.split(omittingEmptySubsequences: false) { $0 == "." || $0 == "\u{3002}" }
+        var ascii: [String] = []
+        for label in labels {
+            if label.utf8.allSatisfy({ $0 < 0x80 }) {
+                ascii.append(String(label))
+            } else {
+                guard let encoded = Punycode.encode(label) else { return nil }
+                ascii.append("xn--\(encoded)")
+            }
+        }
+        return ascii.joined(separator: ".")
+    }
+
+    /// Whether it is an address, which has nothing beneath it. As browsers have it, a last label that is a number makes one:
+    /// that is how odd spellings of IPv4 addresses end, too.
+    var isAddress: Bool {
+        if name.utf8.first == .openBracket { return true }
+        guard let last = name.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
+        if last.starts(with: "0x".utf8) { return last.dropFirst(2).allSatisfy(\.isHexDigit) }
+        return last.allSatisfy(\.isDigit)
+    }
+
+    /// RFC 6265bis §5.1.3: the same name, or one beneath it.
+    /// - Parameter domain: In the same form.
+    func matches(_ domain: String) -> Bool {
+        name == domain || Self.isBeneath(name, domain) && !isAddress
+    }
+
+    static func isBeneath(_ name: String, _ domain: String) -> Bool {
+        name.utf8.count > domain.utf8.count + 1 && name.hasSuffix(domain)
+            && name.utf8.dropLast(domain.utf8.count).last == UInt8(ascii: ".")
+    }
+}

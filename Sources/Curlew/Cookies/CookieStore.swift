@@ -1,0 +1,118 @@
+/// The cookies of a jar, by domain, and the rules for what comes in and goes out. A value, without clock or lock.
+struct CookieStore {
+    /// A cookie, and when it came and was last used, counted and not timed.
+    struct Entry {
+        var cookie: Cookie
+        let order: UInt64
+        var use: UInt64
+    }
+
+    let limits: CookieLimits
+    var domains: [String: [Entry]] = [:]
+    var count = 0
+    private var turn: UInt64 = 0
+    /// What has happened since somebody asked.
+    private(set) var changes: [CookieChange] = []
+
+    init(limits: CookieLimits) { self.limits = limits }
+
+    mutating func note(_ kind: CookieChange.Kind, _ cookie: Cookie) { changes.append(CookieChange(kind, cookie)) }
+
+    mutating func takeChanges() -> [CookieChange] {
+        defer { changes = [] }
+        return changes
+    }
+
+    private mutating func nextTurn() -> UInt64 {
+        turn += 1
+        return turn
+    }
+
+    // MARK: In
+
+    /// Puts a cookie in, in the place of one with the same name, domain and path, whose age it keeps. One that has expired
+    /// only takes that one out. What is too much has to go.
+    /// - Returns: Whether it is there now.
+    mutating func put(_ cookie: Cookie, now: Int64) -> Bool {
+        guard insert(cookie, now: now) else { return false }
+        evict(cookie.domain, now: now)
+        return domains[cookie.domain]?.contains { $0.cookie.isSame(as: cookie) } ?? false
+    }
+
+    private mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {
+        // A list that is newer than the cookie, or a cookie from elsewhere.
+        guard cookie.isHostOnly || !PublicSuffixes.contains(cookie.domain) else { return false }
+        let turn = nextTurn()
+        var entries = domains.removeValue(forKey: cookie.domain) ?? []
+        defer { domains[cookie.domain] = entries.isEmpty ? nil : entries }
+        let index = entries.firstIndex { $0.cookie.isSame(as: cookie) }
+        if cookie.isExpired(at: now) {
+            if let index {
+                note(.removed, entries.remove(at: index).cookie)
+                count -= 1
+            }
+            return false
+        }
+        if let index {
+            entries[index] = Entry(cookie: cookie, order: entries[index].order, use: turn)
+            note(.updated, cookie)
+        } else {
+            entries.append(Entry(cookie: cookie, order: turn, use: turn))
+            count += 1
+            note(.added, cookie)
+        }
+        return true
+    }
+
+    /// Whether a cookie from a connection that is not secure would take the place of a secure one, or be sent before it
+    /// (RFC 6265bis §5.7, step 16).
+    func overlaysSecure(_ cookie: Cookie) -> Bool {
+        domains.contains { domain, entries in
+            guard
+                domain == cookie.domain || CookieHost.isBeneath(domain, cookie.domain)
+                    || CookieHost.isBeneath(cookie.domain, domain)
+            else { return false }
+            return entries.contains {
+                $0.cookie.isSecure && $0.cookie.nameBytes == cookie.nameBytes
+                    && CookieOrigin.isPath(cookie.path, within: $0.cookie.path)
+            }
+        }
+    }
+
+    // MARK: Out
+
+    /// The cookies for a URI in the order of sending: longer paths first, then those that have been there longer.
+    /// - Parameter isUse: Whether they are sent now, which keeps them from being evicted.
+    mutating func cookies(for origin: CookieOrigin, now: Int64, isUse: Bool) -> [Cookie] {
+        var found: [Entry] = []
+        let use = isUse ? nextTurn() : 0
+        var name = origin.host.name[...]
+        while true {
+            let domain = String(name)
+            removeExpired(of: domain, now: now)
+            if let position = domains.index(forKey: domain) {
+                for index in domains.values[position].indices {
+                    let entry = domains.values[position][index]
+                    guard origin.receives(entry.cookie) else { continue }
+                    found.append(entry)
+                    if isUse { domains.values[position][index].use = use }
+                }
+            }
+            guard !origin.host.isAddress, let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else { break }
+            name = name[name.utf8.index(after: dot)...]
+        }
+        if found.count > 1 { found.sort(by: Self.isSentBefore) }
+        return found.map(\.cookie)
+    }
+
+    private static func isSentBefore(_ left: Entry, _ right: Entry) -> Bool {
+        let (longer, shorter) = (left.cookie.path.utf8.count, right.cookie.path.utf8.count)
+        return longer == shorter ? left.order < right.order : longer > shorter
+    }
+
+    /// All cookies, the oldest first.
+    mutating func all(now: Int64) -> [Cookie] {
+        remove(.expired) { $0.isExpired(at: now) }
+        return domains.values.joined().sorted { $0.order < $1.order }.map(\.cookie)
+    }
+}

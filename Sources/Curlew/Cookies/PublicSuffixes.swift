@@ -1,0 +1,26 @@
+internal import CPSL
+internal import Glibc
+
+/// The Public Suffix List through libpsl: names under which anybody can register, such as `com`, `co.uk` and `github.io`.
+enum PublicSuffixes {
+    /// The newest list that the system has, read once, or else the one inside the library.
+    ///
+    /// Never changed and never freed, and libpsl only reads in it, so that all threads may use it.
+    nonisolated(unsafe) private static let list: OpaquePointer? = psl_latest(nil) ?? psl_builtin()
+
+    /// Whether cookies for the name would go to hosts of different owners. A name that the list does not know is one if it
+    /// has a single label. Without a list every name is one.
+    /// - Parameter name: ASCII in lower case.
+    static func contains(_ name: String) -> Bool {
+        guard let list else { return true }
+        return psl_is_public_suffix2(list, name, PSL_TYPE_ANY) != 0
+    }
+
+    /// The name in lower case and in Unicode's normal form KC; nil if it is none.
+    static func lowercase(_ name: String) -> String? {
+        var lower: UnsafeMutablePointer<CChar>?
+        guard psl_str_to_utf8lower(name, "utf-8", nil, &lower) == PSL_SUCCESS, let lower else { return nil }
+        defer { psl_free_string(lower) }
+        return String(validatingCString: lower)
+    }
+}

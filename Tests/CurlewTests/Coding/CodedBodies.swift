@@ -1,0 +1,65 @@
+import CCoding
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+/// Bodies in codings, for the tests of what undoes them.
+enum CodedBodies {
+    static let codings: [ContentCoding] = [.gzip, .deflate, .rawDeflate, .brotli, .zstandard]
+    static let text = Array(repeating: Array("curlews whistle. ".utf8), count: 20_000).flatMap { $0 }
+    static let short = Array("curlews whistle over the marsh, over the marsh they whistle".utf8)
+
+    /// Bytes that no coding makes shorter, the same each time.
+    static func noise(_ count: Int) -> [UInt8] {
+        var state: UInt64 = 88_172_645_463_325_252
+        return (0..<count).map { _ in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return UInt8(truncatingIfNeeded: state >> 24)
+        }
+    }
+
+    /// A gzip member with everything in its head that there can be (RFC 1952 §2.3).
+    static func gzipWithFullHead(_ bytes: [UInt8]) throws -> [UInt8] {
+        let plain = try ContentCoding.gzip.encode(bytes)
+        var head: [UInt8] = [0x1F, 0x8B, 8, 0x1F, 1, 2, 3, 4, 0, 255]
+        head += [5, 0] + Array("extra".utf8) + Array("name.txt".utf8) + [0] + Array("a comment".utf8) + [0]
+        let check = crc32(0, head, UInt32(head.count))
+        head += [UInt8(truncatingIfNeeded: check), UInt8(truncatingIfNeeded: check >> 8)]
+        return head + plain.dropFirst(10)
+    }
+
+    /// A zstd frame of one byte that asks for a window of 2^`log` bytes (RFC 8878 §3.1.1).
+    static func zstandardWithWindow(log: UInt8) -> [UInt8] {
+        [0x28, 0xB5, 0x2F, 0xFD, 0x00, (log - 10) << 3, 0x09, 0, 0, UInt8(ascii: "x")]
+    }
+
+    /// A body that goes through the decoders in pieces of some size.
+    static func decode(
+        _ bytes: [UInt8], _ kinds: [ContentDecoderKind], pieces size: Int = .max,
+        limits: ContentDecodingLimits = ContentDecodingLimits()
+    ) throws -> [UInt8] {
+        var stack = DecoderStack(codings: kinds, limits: limits)
+        var output: [UInt8] = []
+        var rest = bytes[...]
+        while true {
+            switch try stack.next() {
+            case .end: return output
+            case .piece(let piece):
+                #expect(!piece.isEmpty && piece.count <= DecodedChunks.pieceSize)
+                output += piece
+            case .hungry:
+                try stack.feed(rest.isEmpty ? nil : Array(rest.prefix(size)))
+                rest = rest.dropFirst(size)
+            }
+        }
+    }
+}
+
+extension ContentCoding {
+    /// What undoes it.
+    var kind: ContentDecoderKind { ContentDecoderKind(name: name)! }
+}

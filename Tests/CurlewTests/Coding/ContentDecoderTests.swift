@@ -1,0 +1,230 @@
+import CurlewTesting
+import FoundationEssentials
+import Testing
+
+@testable import Curlew
+
+@Suite("Decoders of content codings", .timeLimit(.minutes(2)))
+struct ContentDecoderTests {
+    @Test("whatever pieces a body comes in, it is decoded to the same", arguments: CodedBodies.codings)
+    func pieces(_ coding: ContentCoding) throws {
+        for body in [CodedBodies.short, CodedBodies.text, CodedBodies.noise(200_000), [7]] {
+            let coded = try coding.encode(body)
+            for size in [1, 3, 1000, 65_536, .max] where size > 1 || coded.count < 10_000 {
+                #expect(try CodedBodies.decode(coded, [coding.kind], pieces: size, limits: .unbounded) == body)
+            }
+        }
+        #expect(try CodedBodies.decode(coding.encode([]), [coding.kind], pieces: 1) == [])
+        #expect(try CodedBodies.decode([], [coding.kind]) == [])
+    }
+
+    @Test("cut short anywhere, it is an error", arguments: CodedBodies.codings)
+    func cutShort(_ coding: ContentCoding) throws {
+        let coded = try coding.encode(CodedBodies.short)
+        for count in 1..<coded.count {
+            for size in [1, 7, .max] {
+                let error = #expect(throws: CurlewError.self, "\(count)") {
+                    try CodedBodies.decode(Array(coded.prefix(count)), [coding.kind], pieces: size)
+                }
+                #expect(error?.code == .responseTruncated, "\(count)")
+            }
+        }
+    }
+
+    @Test("anything behind the end is an error", arguments: CodedBodies.codings)
+    func trailing(_ coding: ContentCoding) throws {
+        let coded = try coding.encode(CodedBodies.short)
+        for tail in [[0], Array("x".utf8), Array(repeating: 0, count: 1000), CodedBodies.noise(300_000)] as [[UInt8]] {
+            for size in [1000, coded.count, .max] {
+                let error = #expect(throws: CurlewError.self) {
+                    try CodedBodies.decode(coded + tail, [coding.kind], pieces: size)
+                }
+                #expect(error?.code == .contentDecodingFailed)
+            }
+        }
+    }
+
+    @Test("every byte of a gzip body that is changed is found, but for those that say nothing about it")
+    func corruptGzip() throws {
+        let coded = try ContentCoding.gzip.encode(CodedBodies.short)
+        var harmless = 0
+        for index in coded.indices where !(4...9).contains(index) {
+            for mask in [0x01, 0x80, 0xFF] as [UInt8] {
+                var broken = coded
+                broken[index] ^= mask
+                // Two bits of the head are reserved, and one calls it text.
+                if index == 3, mask == 0x01 { continue }
+                do {
+                    // Bits that only fill the last byte mean nothing.
+                    #expect(try CodedBodies.decode(broken, [.gzip]) == CodedBodies.short, "\(index)")
+                    harmless += 1
+                } catch let error as CurlewError {
+                    #expect(error.code == .contentDecodingFailed || error.code == .responseTruncated)
+                }
+            }
+        }
+        #expect(harmless <= 2)
+    }
+
+    @Test("noise is no coding", arguments: CodedBodies.codings)
+    func noise(_ coding: ContentCoding) throws {
+        for start in 0..<50 {
+            let bytes = Array(CodedBodies.noise(2000).dropFirst(start))
+            #expect(throws: CurlewError.self) { try CodedBodies.decode(bytes, [coding.kind], limits: .unbounded) }
+        }
+    }
+
+    @Test("gzip has several members, with all that their heads may hold")
+    func members() throws {
+        let first = try CodedBodies.gzipWithFullHead(CodedBodies.short)
+        let whole = try first + ContentCoding.gzip.encode([]) + ContentCoding.gzip.encode(CodedBodies.text)
+        for size in [1, 5, .max] {
+            #expect(
+                try CodedBodies.decode(whole, [.gzip], pieces: size, limits: .unbounded)
+                    == CodedBodies.short + CodedBodies.text)
+        }
+        // The checksum of the head is looked at.
+        var broken = first
+        broken[14] ^= 1
+        #expect(throws: CurlewError.self) { try CodedBodies.decode(broken, [.gzip]) }
+        // A member that only begins is one that is cut short.
+        let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(first + [0x1F], [.gzip]) }
+        #expect(error?.code == .responseTruncated)
+    }
+
+    @Test("zstd has several frames, some of which are skipped; older formats are refused")
+    func frames() throws {
+        let skipped: [UInt8] = [0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
+        let frame = try ContentCoding.zstandard.encode(CodedBodies.short)
+        for size in [1, 3, .max] {
+            #expect(
+                try CodedBodies.decode(skipped + frame + frame + skipped, [.zstandard], pieces: size)
+                    == CodedBodies.short + CodedBodies.short)
+        }
+        for version in [0x22, 0x23, 0x24, 0x25, 0x26, 0x27] as [UInt8] {
+            let error = #expect(throws: CurlewError.self) {
+                try CodedBodies.decode([version] + frame.dropFirst(), [.zstandard])
+            }
+            #expect(error?.code == .contentDecodingFailed)
+        }
+        let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(frame + [0x28], [.zstandard]) }
+        #expect(error?.code == .responseTruncated)
+    }
+
+    @Test("a zstd window has 8 MiB at most")
+    func window() throws {
+        #expect(try CodedBodies.decode(CodedBodies.zstandardWithWindow(log: 23), [.zstandard]) == Array("x".utf8))
+        for log in [24, 31, 41] as [UInt8] {
+            let error = #expect(throws: CurlewError.self) {
+                try CodedBodies.decode(CodedBodies.zstandardWithWindow(log: log), [.zstandard])
+            }
+            #expect(error?.code == .contentDecodingFailed)
+        }
+    }
+
+    @Test("deflate is known by its first two bytes, in one piece or two")
+    func deflateForms() throws {
+        for coding in [ContentCoding.deflate, .rawDeflate] {
+            for body in [[], [0], CodedBodies.short, CodedBodies.noise(70_000)] as [[UInt8]] {
+                let coded = try coding.encode(body)
+                #expect(try CodedBodies.decode(coded, [.deflate]) == body)
+                #expect(try CodedBodies.decode(coded, [.deflate], pieces: 1) == body)
+            }
+        }
+        // A stored block, as the data begins that only frames hold.
+        #expect(try CodedBodies.decode([1, 1, 0, 0xFE, 0xFF, 0x78], [.deflate]) == [0x78])
+        // A dictionary that nobody has.
+        #expect(throws: CurlewError.self) { try CodedBodies.decode([0x78, 0xBB, 1, 2, 3, 4, 5], [.deflate]) }
+    }
+
+    @Test("codings lie one upon the other, and each must be whole")
+    func nested() throws {
+        var coded = CodedBodies.short
+        for coding in CodedBodies.codings { coded = try coding.encode(coded) }
+        let kinds = CodedBodies.codings.map(\.kind)
+        for size in [1, 10, .max] {
+            #expect(try CodedBodies.decode(coded, kinds, pieces: size) == CodedBodies.short)
+        }
+        for broken in [Array(coded.dropLast()), coded + [1]] {
+            #expect(throws: CurlewError.self) { try CodedBodies.decode(broken, kinds) }
+        }
+        // The coding within is cut short, or followed by something; the one around it is whole.
+        let inner = try ContentCoding.brotli.encode(CodedBodies.short)
+        for (bytes, code) in [
+            (Array(inner.dropLast()), ErrorCode.responseTruncated), ([], .responseTruncated),
+            (inner + [0], .contentDecodingFailed),
+        ] {
+            let outer = try ContentCoding.gzip.encode(bytes)
+            let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(outer, [.brotli, .gzip]) }
+            #expect(error?.code == code)
+        }
+    }
+
+    @Test("a body grows a hundredfold beyond 1 MiB, and no further", arguments: CodedBodies.codings)
+    func bombs(_ coding: ContentCoding) throws {
+        let bomb = try coding.encode(Array(repeating: 0, count: 32 << 20))
+        let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(bomb, [coding.kind]) }
+        #expect(error?.code == .responseTooLarge)
+        let double = try coding.encode(bomb)
+        #expect(throws: CurlewError.self) { try CodedBodies.decode(double, [coding.kind, coding.kind]) }
+        #expect(try CodedBodies.decode(bomb, [coding.kind], limits: .unbounded).count == 32 << 20)
+        let small = try coding.encode(Array(repeating: 0, count: 1 << 20))
+        #expect(try CodedBodies.decode(small, [coding.kind]).count == 1 << 20)
+        // What lies between two codings is bounded as well, be the end ever so small.
+        var limits = ContentDecodingLimits(ratio: 3, ratioFreeSize: 1000)
+        let padded = try ContentCoding.gzip.encode(
+            CodedBodies.skippableFrame(100_000) + ContentCoding.zstandard.encode([1]))
+        #expect(throws: CurlewError.self) { try CodedBodies.decode(padded, [.zstandard, .gzip], limits: limits) }
+        limits.size = 10
+        #expect(throws: CurlewError.self) {
+            try CodedBodies.decode(coding.encode(CodedBodies.short), [coding.kind], limits: limits)
+        }
+        limits.size = ByteCount(CodedBodies.short.count)
+        #expect(
+            try CodedBodies.decode(coding.encode(CodedBodies.short), [coding.kind], limits: limits) == CodedBodies.short
+        )
+    }
+
+    @Test("bounds beyond all numbers are none", arguments: [Int.max, 1 << 60, -1, 0])
+    func sillyBounds(_ ratio: Int) throws {
+        let coded = try ContentCoding.gzip.encode(CodedBodies.short)
+        let limits = ContentDecodingLimits(ratio: ratio, ratioFreeSize: ByteCount(.max))
+        #expect(try CodedBodies.decode(coded, [.gzip], limits: limits) == CodedBodies.short)
+    }
+
+    @Test("what the libraries keep is freed, wherever a body is dropped", arguments: CodedBodies.codings)
+    func freed(_ coding: ContentCoding) throws {
+        let coded = try coding.encode(CodedBodies.noise(100_000))
+        func drop() throws {
+            var stack = DecoderStack(codings: [coding.kind], limits: .unbounded)
+            try stack.feed(Array(coded.prefix(50_000)))
+            guard case .piece = try stack.next() else { throw CurlewError(.decodingFailed, "no piece") }
+            var broken = DecoderStack(codings: [coding.kind], limits: ContentDecodingLimits(size: 1))
+            try broken.feed(coded)
+            #expect(throws: CurlewError.self) { try broken.next() }
+        }
+        for _ in 0..<50 { try drop() }
+        let before = try residentMemory()
+        for _ in 0..<500 { try drop() }
+        // The smallest state is zlib's, with 40 KiB: what stays of a thousand would be 40 MB.
+        #expect(try residentMemory() < before + (8 << 20))
+    }
+
+    /// The bytes of this process that are in memory.
+    private func residentMemory() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+        return try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) }) * 4096
+    }
+}
+
+extension ContentDecodingLimits {
+    static let unbounded = ContentDecodingLimits(codings: 100, ratio: nil)
+}
+
+extension CodedBodies {
+    /// A zstd frame of zeros that is to be skipped.
+    static func skippableFrame(_ count: Int) -> [UInt8] {
+        [0x50, 0x2A, 0x4D, 0x18] + (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+            + Array(repeating: 0, count: count)
+    }
+}

@@ -1,0 +1,113 @@
+import CurlewTestingTraits
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("The file of a jar", .noLeaks, .timeLimit(.minutes(1)))
+struct CookieFileTests {
+    private func write(_ text: String, to path: String) throws {
+        try text.write(toFile: path, atomically: false, encoding: .utf8)
+    }
+
+    @Test("cookies are written and read again")
+    func roundTrip() async throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/cookies.txt"
+        let jar = CookieJar { 1_700_000_000 }
+        let uri = try URI("https://www.h.example/d/e")
+        for field in [
+            "a=1; domain=h.example; secure; httponly; max-age=100", "b=\"x y\"; path=/d", "c=a\tb", "d=", "nameless",
+            "ü=ö; samesite=lax", "e\tf=not written", "g=not written; path=/a\tb",
+        ] {
+            #expect(jar.store(field, from: uri))
+        }
+        try await jar.save(to: path)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(
+            text == """
+                # Netscape HTTP Cookie File
+                #HttpOnly_.h.example\tTRUE\t/d\tTRUE\t1700000100\ta\t1
+                www.h.example\tFALSE\t/d\tFALSE\t0\tb\t"x y"
+                www.h.example\tFALSE\t/d\tFALSE\t0\tc\ta\tb
+                www.h.example\tFALSE\t/d\tFALSE\t0\td\t
+                www.h.example\tFALSE\t/d\tFALSE\t0\t\tnameless
+                www.h.example\tFALSE\t/d\tFALSE\t0\tü\tö
+
+                """)
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let other = CookieJar { 1_700_000_000 }
+        let report = try await other.load(from: path)
+        #expect(report.stored == 6 && report.skippedLines.isEmpty)
+        #expect(other.cookies.dropLast() == jar.cookies.dropLast(3))
+        #expect(try other.field(for: "https://www.h.example/d") == "a=1; b=\"x y\"; c=a\tb; d=; nameless; ü=ö")
+        // Without those that end with the session; and what is there is replaced.
+        try await jar.save(to: path, includesSessionCookies: false)
+        let fewer = CookieJar { 1_700_000_000 }
+        #expect(try await fewer.load(from: path).stored == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["cookies.txt"])
+    }
+
+    @Test("lines that are no cookies are skipped and told of; comments and what has expired are not")
+    func brokenLines() async throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/cookies.txt"
+        try write(
+            """
+            # a comment
+            h.example\tFALSE\t/\tFALSE\t0\ta\t1\r
+
+            nonsense
+            #HttpOnly_h.example\tfalse\t/\tfalse\t0\tb\t2
+            .h.example\tTRUE\t/\tFALSE\t0\tc
+            h.example\tMAYBE\t/\tFALSE\t0\td\t1
+            h.example\tFALSE\tx\tFALSE\t0\td\t1
+            h.example\tFALSE\t/\tFALSE\t-1\td\t1
+            h.example\tFALSE\t/\tFALSE\t99999999999999999999\td\t1
+            h.example\tFALSE\t/\tFALSE\t1000\texpired\t1
+            h.example\tFALSE\t/\tFALSE\t0\t\t
+            /etc/passwd\tFALSE\t/\tFALSE\t0\td\t1
+            h.example\tFALSE\t/\tFALSE\t0\td\t1;2
+            h.example\tFALSE\t/\tFALSE\t0\t__Host-d\t1
+            .co.uk\tTRUE\t/\tFALSE\t0\td\t1
+            #HttpOnly_
+            h.example\tFALSE\t/\tFALSE\t9223372036854775807\te\tlast line without an end
+            """, to: path)
+        let jar = CookieJar { 1000 }
+        jar.set(try Cookie(name: "a", value: "old", domain: "h.example"))
+        let report = try await jar.load(from: path)
+        #expect(jar.cookies.map(\.name) == ["a", "b", "c", "e"])
+        #expect(jar.cookies.map(\.value) == ["1", "2", "", "last line without an end"])
+        #expect(report.skippedLines == [4, 7, 8, 9, 10, 12, 13, 14, 15, 17])
+        #expect(report.stored == 4)
+    }
+
+    @Test("a file of nothing but nonsense is told of by its first hundred lines")
+    func nonsense() async throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/cookies.txt"
+        try write(String(repeating: "{\"no\": \"cookies\"}\n", count: 1000), to: path)
+        let report = try await CookieJar().load(from: path)
+        #expect(report.stored == 0 && report.skippedLines == Array(1...100))
+    }
+
+    @Test("a file that cannot be read or written is an error, and the jar stays as it was")
+    func failures() async throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/cookies.txt"
+        try write(String(repeating: "#", count: 1001), to: path)
+        let jar = CookieJar(limits: CookieLimits(fileSize: 1000))
+        jar.set(try Cookie(name: "a", value: "1", domain: "h.example"))
+        for bad in ["/nowhere/at/all", folder.path, path, "/dev/zero"] {
+            let error = await curlewError { try await jar.load(from: bad) }
+            #expect(error?.code == .cookieFileFailed && error?.underlying is CurlewError)
+        }
+        for bad in ["/nowhere/at/all", folder.path, "/dev/null"] {
+            let error = await curlewError { try await jar.save(to: bad) }
+            #expect(error?.code == .cookieFileFailed && error?.underlying is CurlewError)
+        }
+        #expect(jar.cookies.map(\.name) == ["a"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["cookies.txt"])
+    }
+}

@@ -1,0 +1,91 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("The bounds of a jar of cookies", .timeLimit(.minutes(1)))
+struct CookieLimitsTests {
+    private func names(_ jar: CookieJar) -> [String] { jar.cookies.map(\.name) }
+
+    @Test("a domain that has too many loses what was used longest ago")
+    func perDomain() throws {
+        let jar = CookieJar(limits: CookieLimits(perDomain: 3))
+        let uri = try URI("https://h.example/")
+        for name in ["a", "b", "c"] { jar.store("\(name)=1; path=/\(name)", from: uri) }
+        jar.store("x=1", from: try URI("https://other.example/"))
+        // Sending is use, asking is none.
+        #expect(jar.cookiesToSend(to: try URI("https://h.example/a")).count == 1)
+        _ = jar.cookies(for: try URI("https://h.example/b"))
+        jar.store("d=1", from: uri)
+        #expect(names(jar) == ["a", "c", "x", "d"])
+        jar.store("c=2; path=/c", from: uri)
+        jar.store("e=1", from: uri)
+        #expect(names(jar) == ["c", "x", "d", "e"])
+    }
+
+    @Test("first what has expired goes, then what is not secure")
+    func order() throws {
+        let time = SetTime()
+        let jar = CookieJar(limits: CookieLimits(perDomain: 3)) { time.seconds }
+        let uri = try URI("https://h.example/")
+        jar.store("a=1; secure", from: uri)
+        jar.store("b=1", from: uri)
+        jar.store("c=1; max-age=5; secure", from: uri)
+        time.advance(by: 5)
+        jar.store("d=1; secure", from: uri)
+        #expect(names(jar) == ["a", "b", "d"])
+        jar.store("e=1; secure", from: uri)
+        #expect(names(jar) == ["a", "d", "e"])
+        // Then it is the new one that has to go.
+        #expect(!jar.store("f=1", from: uri))
+        #expect(names(jar) == ["a", "d", "e"])
+        jar.store("g=1; secure", from: uri)
+        #expect(names(jar) == ["d", "e", "g"])
+    }
+
+    @Test("a jar that is full loses what was used longest ago, wherever it is")
+    func total() throws {
+        let time = SetTime()
+        let jar = CookieJar(limits: CookieLimits(total: 3)) { time.seconds }
+        jar.store("a=1; secure", from: try URI("https://a.example/"))
+        jar.store("b=1", from: try URI("https://b.example/"))
+        jar.store("c=1; max-age=5", from: try URI("https://c.example/"))
+        _ = jar.cookiesToSend(to: try URI("https://a.example/"))
+        jar.store("d=1", from: try URI("https://d.example/"))
+        #expect(names(jar) == ["a", "c", "d"])
+        time.advance(by: 5)
+        jar.store("e=1", from: try URI("https://e.example/"))
+        #expect(names(jar) == ["a", "d", "e"])
+    }
+
+    @Test("silly bounds leave one cookie")
+    func silly() throws {
+        let jar = CookieJar(limits: CookieLimits(perDomain: -1, total: 0, changeBufferSize: -1))
+        for index in 0..<10 { jar.store("a\(index)=1", from: try URI("https://h\(index % 2).example/")) }
+        #expect(jar.cookies.count == 1)
+    }
+
+    @Test("by default a domain has 50 cookies and a jar 3,000, and a host of many names does not slow it down")
+    func defaults() throws {
+        let jar = CookieJar()
+        for index in 0..<3600 {
+            let uri = try URI("https://h\(index % 72).example/")
+            jar.store("c\(index)=1", from: uri)
+        }
+        #expect(jar.cookies.count == 3000)
+        let many = try URI("https://" + String(repeating: "a.", count: 500) + "example/")
+        #expect(jar.store("a=b; domain=a.a.example", from: many))
+        #expect(jar.cookies(for: many).count == 1)
+    }
+
+    @Test("the field that is sent has a bound; the cookies that come first are sent")
+    func fieldSize() throws {
+        let jar = CookieJar(limits: CookieLimits(fieldSize: 20))
+        let uri = try URI("https://h.example/")
+        for field in ["a=12345678", "b=12345678", "c=1"] { jar.store(field, from: uri) }
+        #expect(try jar.field(for: "https://h.example/") == "a=12345678")
+        let wide = CookieJar(limits: CookieLimits(fieldSize: 22))
+        for field in ["a=12345678", "b=12345678", "c=1"] { wide.store(field, from: uri) }
+        #expect(try wide.field(for: "https://h.example/") == "a=12345678; b=12345678")
+        #expect(CookieLimits().fieldSize == .kibibytes(8))
+    }
+}

@@ -1,0 +1,142 @@
+import Testing
+
+@testable import Curlew
+
+private let secure = "https://h.example/d/e"
+private let plain = "http://h.example/d/e"
+
+private let sameSites: [(String, Cookie.SameSite?)] = [
+    ("a=b; samesite=Strict", Cookie.SameSite.strict), ("a=b; SameSite=LAX", .lax), ("a=b; samesite=other", nil),
+    ("a=b; samesite", nil), ("a=b", nil), ("a=b; samesite=lax; samesite=strict", .strict),
+    ("a=b; samesite=lax; samesite=x", nil), ("a=b; samesite=none; secure", Cookie.SameSite.none),
+]
+
+private let lifetimes: [(String, Int64?)] = [
+    ("a=b", nil), ("a=b; max-age=10", 10), ("a=b; max-age=34560000", 34_560_000),
+    ("a=b; max-age=34560001", 34_560_000), ("a=b; max-age=99999999999999999999999999", 34_560_000),
+    ("a=b; max-age=10; expires=Thu, 01 Jan 1970 00:00:00 GMT", 10),
+    ("a=b; expires=Thu, 01 Jan 1970 00:00:00 GMT; max-age=10", 10), ("a=b; max-age=10; max-age=20", 20),
+    ("a=b; max-age=10; max-age=x", 10), ("a=b; max-age=", nil), ("a=b; max-age=-", nil),
+    ("a=b; max-age=+10", nil), ("a=b; max-age=1.5", nil), ("a=b; max-age=\"10\"", nil),
+    ("a=b; max-age=10s", nil), ("a=b; max-age=007", 7), ("a=b; expires=Tue, 14 Nov 2023 22:13:30 GMT", 10),
+    ("a=b; expires=Fri, 01 Jan 2038 00:00:00 GMT", 34_560_000), ("a=b; expires=someday", nil),
+    ("a=b; expires=1 jan 1999 0:0:0; expires=Tue, 14 Nov 2023 22:13:30 GMT", 10),
+    ("a=b; expires=Tue, 14 Nov 2023 22:13:30 GMT; expires=x", 10),
+]
+
+@Suite("Which cookies are kept, how long, and where they go")
+struct CookieRuleTests {
+    typealias Script = CookieScript
+
+    @Test(
+        "secure cookies come and go over https alone, to localhost too",
+        arguments: [
+            Script("a=b; secure", "a=b", from: secure), Script("a=b; secure", nil, from: secure, to: plain),
+            Script("a=b; secure", nil, from: plain, to: secure), Script("a=b", "a=b", from: secure, to: plain),
+            Script("a=b; secure", nil, from: "http://localhost/", to: "https://localhost/"),
+            Script("a=b; secure", nil, from: "https://localhost/", to: "http://localhost/"),
+            Script("a=b; secure", nil, from: "http://127.0.0.1/", to: "https://127.0.0.1/"),
+        ])
+    func secureCookies(_ script: Script) throws {
+        #expect(try script.sent() == script.expected)
+    }
+
+    @Test("a connection that is not secure leaves secure cookies alone")
+    func overlay() throws {
+        let jar = CookieJar()
+        let safe = try URI("https://www.h.example/login/en")
+        let open = try URI("http://www.h.example/login/en")
+        #expect(jar.store("a=1; secure; path=/login", from: safe))
+        for field in [
+            "a=2; path=/login", "a=2; path=/login/en", "a=2; domain=h.example; path=/login", "a=2",
+            "a=; max-age=0; path=/login",
+        ] {
+            #expect(!jar.store(field, from: open), "\(field)")
+        }
+        #expect(!jar.store("a=2; path=/login", from: try URI("http://x.www.h.example/")))
+        #expect(!jar.store("a=2; domain=h.example; path=/login", from: try URI("http://other.h.example/")))
+        #expect(try jar.field(for: "https://www.h.example/login") == "a=1")
+        // Another name, a path that is not beneath, and another host are free.
+        #expect(jar.store("b=2; path=/login", from: open))
+        #expect(jar.store("a=2; path=/", from: open))
+        #expect(jar.store("a=2; path=/logins", from: open))
+        #expect(jar.store("a=2; path=/login", from: try URI("http://other.h.example/")))
+        // A secure connection may do it.
+        #expect(jar.store("a=3; path=/login", from: safe))
+        #expect(jar.store("a=4; path=/login", from: open))
+        #expect(try jar.field(for: "http://www.h.example/login") == "a=4; b=2; a=2")
+    }
+
+    @Test(
+        "prefixes are obeyed in any case of letters, and a value without a name has none",
+        arguments: [
+            Script("__Secure-a=1; secure", "__Secure-a=1", from: secure), Script("__Secure-a=1", nil, from: secure),
+            Script("__SECURE-a=1", nil, from: secure), Script("__secure-a=1; secure", nil, from: plain, to: secure),
+            Script("__Secure-a=1; secure; domain=h.example", "__Secure-a=1", from: secure),
+            Script("__Host-a=1; secure; path=/", "__Host-a=1", from: secure),
+            Script("__HoSt-a=1; secure; path=/", "__HoSt-a=1", from: secure),
+            Script("__Host-a=1; secure", nil, from: "https://h.example/"),
+            Script("__Host-a=1; secure; path=/d", nil, from: secure), Script("__Host-a=1; path=/", nil, from: secure),
+            Script("__host-a=1; secure; path=/; domain=h.example", nil, from: secure),
+            Script("__Host-a=1; secure; path=/; domain=", "__Host-a=1", from: secure),
+            Script("__Host-a=1; secure; path=", nil, from: secure),
+            Script("__Host-a=1; secure; path=x", "__Host-a=1", from: "https://h.example/"),
+            Script("=__Secure-a=1; secure", nil, from: secure), Script("__Host-a; secure; path=/", nil, from: secure),
+            Script("=__hOST-a=1; secure; path=/", nil, from: secure), Script("__Hosta=1", "__Hosta=1", from: secure),
+            Script("__Host=1", "__Host=1", from: secure), Script("a=__Host-b", "a=__Host-b", from: secure),
+        ])
+    func prefixes(_ script: Script) throws {
+        #expect(try script.sent() == script.expected)
+    }
+
+    @Test(
+        "SameSite is kept as the last one says, and None needs Secure",
+        arguments: sameSites)
+    func sameSite(_ field: String, _ expected: Cookie.SameSite?) throws {
+        let jar = CookieJar()
+        #expect(jar.store(field, from: try URI(secure)))
+        #expect(jar.cookies[0].sameSite == expected)
+        #expect(!jar.store("b=c; samesite=none", from: try URI(secure)))
+    }
+
+    @Test(
+        "Max-Age counts before Expires, 400 days at most, and what cannot be read does not count",
+        arguments: lifetimes)
+    func lifetime(_ field: String, _ expected: Int64?) throws {
+        let jar = CookieJar { 1_700_000_000 }
+        #expect(jar.store(field, from: try URI(plain)))
+        #expect(jar.cookies[0].expirySeconds.map { $0 - 1_700_000_000 } == expected)
+    }
+
+    @Test(
+        "a date in the past deletes",
+        arguments: [
+            "max-age=0", "max-age=-1", "max-age=-0", "max-age=-99999999999999999999999",
+            "expires=Thu, 01 Jan 1970 00:00:00 GMT", "expires=Tue, 14 Nov 2023 22:13:20 GMT",
+            "expires=1 1 jan 1601 0:0:0",
+            "max-age=0; expires=Fri, 01 Jan 2038 00:00:00 GMT",
+        ])
+    func deletion(_ attributes: String) throws {
+        let jar = CookieJar { 1_700_000_000 }
+        let uri = try URI(plain)
+        #expect(!jar.store("a=b; \(attributes)", from: uri))
+        #expect(jar.store("a=b", from: uri) && jar.store("c=d", from: uri))
+        #expect(!jar.store("a=b; \(attributes)", from: uri))
+        #expect(try jar.field(for: plain) == "c=d")
+    }
+
+    @Test("a cookie goes when its time is over, to the second")
+    func expiry() throws {
+        let time = SetTime()
+        let jar = CookieJar { time.seconds }
+        jar.store("a=b; max-age=10", from: try URI(plain))
+        time.advance(by: 9)
+        #expect(try jar.field(for: plain) == "a=b")
+        time.advance(by: 1)
+        #expect(try jar.field(for: plain) == nil)
+        #expect(jar.cookies.isEmpty)
+        // A clock that is set back does not bring it again.
+        time.advance(by: -5)
+        #expect(jar.cookies.isEmpty)
+    }
+}

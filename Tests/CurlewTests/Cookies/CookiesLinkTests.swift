@@ -1,0 +1,199 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Cookies over the wire", .noLeaks, .timeLimit(.minutes(2)))
+struct CookiesLinkTests {
+    /// Answers with the Cookie fields that it got, one a line, and sets what the query says.
+    private static let echo: MockServer.Handler = { request in
+        var response = MockResponse(body: .string(request.fields[values: .cookie].joined(separator: "\n")))
+        if let query = request.target.split(separator: "?").dropFirst().first {
+            response.fields.append(HTTPField(name: .setCookie, value: String(query.replacing("+", with: " "))))
+        }
+        return response
+    }
+
+    private func session(
+        _ jar: CookieJar, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
+    ) throws -> HTTPSession {
+        var configuration = SessionConfiguration()
+        adjust(&configuration)
+        return try HTTPSession(configuration: configuration, eventLoops: [EventLoop(name: "curlew-test")]) {
+            Cookies(jar)
+        }
+    }
+
+    private func text(
+        _ session: HTTPSession, _ url: String, fields: HTTPFields = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> String {
+        let response = try await session.get(url, fields: fields, options: options)
+        return String(decoding: try await response.body.collect(upTo: .mebibytes(1)), as: UTF8.self)
+    }
+
+    @Test("what a server sets comes back in one field, over every version", arguments: ["1.1", "2"])
+    func versions(_ version: String) async throws {
+        let server = try await MockServer.start(handler: Self.echo)
+        let jar = CookieJar()
+        let api = try session(jar) { $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11 }
+        #expect(try await text(api, server.url("/?a=1")) == "")
+        #expect(try await text(api, server.url("/?b=2;+path=/d")) == "a=1")
+        #expect(try await text(api, server.url("/d/?a=;+max-age=0;+path=/")) == "b=2; a=1")
+        #expect(try await text(api, server.url("/d")) == "b=2")
+        #expect(try await text(api, server.url("/e")) == "")
+        await server.shutdown()
+    }
+
+    @Test("a response sets cookies whatever its status, and only a final one")
+    func statuses() async throws {
+        let server = try await MockServer.start()
+        let jar = CookieJar()
+        let api = try session(jar)
+        for code in [200, 204, 302, 304, 404, 500] {
+            var response = MockResponse(status: .init(code: code), fields: [.setCookie: "c\(code)=1"])
+            response.interim = [.init(status: .init(code: 103), fields: [.setCookie: "interim=1"])]
+            server.enqueue(response)
+            _ = try await api.get(server.url())
+        }
+        #expect(jar.cookies.map(\.name) == ["c200", "c204", "c302", "c304", "c404", "c500"])
+        await server.shutdown()
+    }
+
+    @Test("the caller's cookies stand first, and theirs are the names that the jar has too")
+    func joining() async throws {
+        let server = try await MockServer.start(handler: Self.echo)
+        let jar = CookieJar()
+        let uri = try URI(server.url())
+        for field in ["a=jar", "b=jar", "nameless"] { jar.store(field, from: uri) }
+        let api = try session(jar)
+        #expect(try await text(api, server.url(), fields: [.cookie: "a=mine"]) == "a=mine; b=jar; nameless")
+        // swift-http-types makes two fields of this; one is sent.
+        #expect(
+            try await text(api, server.url(), fields: [.cookie: "x=1; b=mine;c"]) == "x=1; b=mine;c; a=jar")
+        jar.removeAll()
+        #expect(try await text(api, server.url(), fields: [.cookie: "x=1; b=2"]) == "x=1; b=2")
+        await server.shutdown()
+    }
+
+    @Test("off for one request, cookies are neither sent nor stored, and the caller's go as they are")
+    func off() async throws {
+        let server = try await MockServer.start(handler: Self.echo)
+        let jar = CookieJar()
+        jar.store("a=1", from: try URI(server.url()))
+        let api = try session(jar)
+        var options = RequestOptions()
+        options.usesCookies = false
+        #expect(try await text(api, server.url("/?b=2"), options: options) == "")
+        #expect(try await text(api, server.url("/?b=2"), fields: [.cookie: "x=1"], options: options) == "x=1")
+        options.usesCookies = true
+        #expect(try await text(api, server.url(), options: options) == "a=1")
+        await server.shutdown()
+    }
+
+    @Test("each session has a jar of its own, unless it is given one")
+    func sharing() async throws {
+        let server = try await MockServer.start(handler: Self.echo)
+        let jar = CookieJar()
+        let (first, second) = (try session(jar), try session(jar))
+        let other = try HTTPSession(eventLoops: [EventLoop(name: "curlew-test")]) { Cookies() }
+        _ = try await text(first, server.url("/?a=1"))
+        #expect(try await text(second, server.url()) == "a=1")
+        #expect(try await text(other, server.url()) == "")
+        await server.shutdown()
+    }
+
+    @Test("secure cookies go over TLS and not beside it")
+    func secure() async throws {
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        configuration.tls = ServerTLS([certificate])
+        let server = try await MockServer.start(configuration, handler: Self.echo)
+        let plain = try await MockServer.start(handler: Self.echo)
+        let jar = CookieJar()
+        let api = try session(jar) { $0.security = .anchors(pem: certificate.certificatePEM) }
+        _ = try await text(api, server.url("/?a=1;+secure"))
+        _ = try await text(api, plain.url("/?b=2;+secure"))
+        _ = try await text(api, plain.url("/?a=3"))
+        _ = try await text(api, plain.url("/?c=4"))
+        #expect(try await text(api, server.url()) == "a=1; c=4")
+        #expect(try await text(api, plain.url()) == "c=4")
+        await server.shutdown()
+        await plain.shutdown()
+    }
+
+    @Test("5,000 cookies in one response: too many fields by default; else the jar keeps to its bound")
+    func thousands() async throws {
+        let fields = HTTPFields((0..<5000).map { HTTPField(name: .setCookie, value: "c\($0)=1") })
+        let server = try await MockServer.start { _ in MockResponse(fields: fields, body: "ok") }
+        let jar = CookieJar()
+        let api = try session(jar)
+        let error = await curlewError { _ = try await api.get(server.url()) }
+        #expect(error?.code == .responseHeadTooLarge)
+        #expect(jar.cookies.isEmpty)
+        let tolerant = try session(jar) { $0.limits.fieldCount = 10_000 }
+        #expect(try await text(tolerant, server.url()) == "ok")
+        #expect(jar.cookies.map(\.name) == (4950..<5000).map { "c\($0)" })
+        try await api.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("a value of 1 MiB fails the response; one of 60 KiB is not kept; neither hangs")
+    func hugeValues() async throws {
+        let server = try await MockServer.start { request in
+            let size = request.path == "/huge" ? 1 << 20 : 60 << 10
+            return MockResponse(fields: [.setCookie: "a=\(String(repeating: "b", count: size))"], body: "ok")
+        }
+        let jar = CookieJar()
+        let api = try session(jar)
+        let error = await curlewError { _ = try await api.get(server.url("/huge")) }
+        #expect(error?.code == .responseHeadTooLarge)
+        #expect(try await text(api, server.url("/large")) == "ok")
+        #expect(jar.cookies.isEmpty)
+        try await api.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("a cookie for a top-level domain, for another host or with a wrong path goes nowhere")
+    func wrongPlaces() async throws {
+        let server = try await MockServer.start(handler: Self.echo)
+        let jar = CookieJar()
+        let api = try session(jar) {
+            $0.route.redirections = [Route.Redirection(toHost: "127.0.0.1", toPort: server.port)]
+        }
+        let base = "http://www.shop.co.uk:\(server.port)"
+        for query in ["a=1;+domain=uk", "a=1;+domain=co.uk", "a=1;+domain=other.co.uk", "a=1;+path=/elsewhere"] {
+            _ = try await text(api, "\(base)/?\(query)")
+        }
+        #expect(try await text(api, "\(base)/") == "")
+        #expect(jar.cookies.map(\.path) == ["/elsewhere"])
+        _ = try await text(api, "\(base)/?a=1;+domain=shop.co.uk")
+        #expect(try await text(api, "\(base)/") == "a=1")
+        await server.shutdown()
+    }
+
+    @Test("the link sees every request of a link around it")
+    func hops() async throws {
+        /// Asks again where Location says, as a link for redirects would.
+        struct Follow: Middleware {
+            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+                let response = try await next(request)
+                guard let location = response.fields[.location] else { return response }
+                return try await next(Request(.get, try request.uri.resolving(location)))
+            }
+        }
+        let server = try await MockServer.start { request in
+            guard request.path == "/start" else {
+                return MockResponse(body: .string(request.fields[.cookie] ?? "none"))
+            }
+            return MockResponse(status: .found, fields: [.location: "/end", .setCookie: "a=1; path=/"])
+        }
+        let api = try HTTPSession(eventLoops: [EventLoop(name: "curlew-test")]) {
+            Follow()
+            Cookies()
+        }
+        #expect(try await text(api, server.url("/start")) == "a=1")
+        await server.shutdown()
+    }
+}
