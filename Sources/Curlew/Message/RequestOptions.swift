@@ -10,6 +10,10 @@ public struct RequestOptions: Sendable {
     public var protocolChoice: ProtocolChoice?
     /// Where to connect to, and from where.
     public var route: Route?
+    /// Which addresses may be connected to.
+    public var addressPolicy: AddressPolicy?
+    /// Which proxy to go through; ``ProxyConfiguration/none`` goes through none.
+    public var proxy: ProxyConfiguration?
     /// The size of the buffer that the socket is read into.
     public var readBufferSize: ByteCount?
     /// How much of a body may wait for its reader before the transfer pauses.

@@ -10,7 +10,8 @@ extension Transfer {
     }
 
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
-    func connectionReady(localPort: Int32) -> Bool {
+    func connectionReady(peer: UnsafePointer<CChar>?, localPort: Int32) -> Bool {
+        if heldHead != nil { answerIsAnnounced() }
         readyCount += 1
         if readyCount > 1 {
             // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
@@ -23,6 +24,7 @@ extension Transfer {
         guard let easy else { return false }
         let candidates = multi.candidates(localPort: localPort, for: easy)
         isReused = candidates.contains { $0.isUsed }
+        guard mayUse(peer: peer), fitsProxy(candidates) else { return false }
         connection = candidates.count == 1 ? candidates[0] : nil
         if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2, isReused != attempt.joinsHTTP2 {
             refusal = .connectionKind
@@ -37,6 +39,7 @@ extension Transfer {
         }
         noteAgreement()
         for candidate in candidates {
+            if !candidate.isUsed { candidate.proxy = request.options.values.proxy }
             candidate.isUsed = true
             candidate.isMultiplexed = isHTTP2Agreed
         }
