@@ -15,7 +15,8 @@ final class EasyHandle {
     var lastConnection: Connection?
 
     /// Whether it must not serve again: libcurl 7.88 never clears the system's error that it noted for a handle, and would
-    /// tell it as the reason of a later failure, or take that for a timeout.
+    /// tell it as the reason of a later failure, or take that for a timeout; and one that found no address keeps its read
+    /// buffer, whose size then cannot be set any more.
     var isSpent = false
 
     private let errorBuffer: UnsafeMutablePointer<CChar>

@@ -52,7 +52,7 @@ extension Transfer {
     private func leaveEngine() {
         guard let easy else { return }
         if refusal != .connectionKind { attempts.append(measure(easy)) }
-        if !isReused, easy.long(CURLINFO_OS_ERRNO) != 0 { easy.isSpent = true }
+        if stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) { easy.isSpent = true }
         self.easy = nil
         multi.end(self, easy)
     }

@@ -21,25 +21,23 @@ extension Transfer {
         }
         switch result {
         case CURLE_COULDNT_RESOLVE_PROXY: return error(.proxyNotFound, "no address was found for \(place)")
+        // So libcurl 7.88 calls the name of a SOCKS proxy, too, if nothing was connected to before.
+        case CURLE_COULDNT_RESOLVE_HOST where !hasTriedAddress:
+            return error(.proxyNotFound, "no address was found for \(place)")
         case CURLE_COULDNT_CONNECT: return error(.proxyFailed, connectSentence(easy, to: place))
         case CURLE_PROXY: return socksError(easy, place, error)
         case CURLE_OPERATION_TIMEDOUT:
-            let isReached = easy.offset(CURLINFO_CONNECT_TIME_T) > 0
-            return error(
-                .connectTimeout,
-                isReached ? "\(place) did not connect in time" : "could not connect to \(place) in time")
+            return error(.connectTimeout, "no connection through \(place) within \(request.timeouts.connect)")
         default: break
         }
-        if proxy.isSOCKS { return Self.isBreak(result) ? error(.proxyFailed, "\(place) broke off: \(words)") : nil }
         let status = easy.long(CURLINFO_HTTP_CONNECTCODE)
-        switch status {
-        case 407: return error(.proxyAuthenticationRequired, "\(place) wants credentials, or others than these")
-        case 200...299: return nil
-        case 1...: return error(.proxyFailed, "\(place) answered CONNECT with \(status)")
-        default:
-            let isOfProxy = Self.isBreak(result) || (proxy.scheme == .https && Self.isOfTLS(result))
-            return isOfProxy ? error(.proxyFailed, "\(place) broke off: \(words)") : nil
+        let isTunnelled = (200...299).contains(status)
+        if status == 407 {
+            return error(.proxyAuthenticationRequired, "\(place) wants credentials, or others than these")
         }
+        if status > 0, !isTunnelled { return error(.proxyFailed, "\(place) answered CONNECT with \(status)") }
+        let isOfProxy = Self.isBreak(result) || (proxy.scheme == .https && !isTunnelled && Self.isOfTLS(result))
+        return isOfProxy ? error(.proxyFailed, "\(place) broke off: \(words)") : nil
     }
 
     private func socksError(
@@ -51,7 +49,7 @@ extension Transfer {
             return error(.proxyAuthenticationRequired, "\(place) wants credentials, or others than these")
         case CURLPX_RESOLVE_HOST:
             return error(
-                .hostNotFound, "no address was found for \(request.uri.host), which \(place) was to be asked for")
+                .hostNotFound, "no address was found for \(request.uri.host), to ask \(place) for")
         default:
             let words = Self.socksReasons[reason.rawValue].map { ": \($0)" } ?? ""
             return error(.proxyFailed, "\(place) did not connect to the target\(words)")
