@@ -29,6 +29,7 @@ final class EasyHandle {
     private var carriesDebug = false
     private var carriesFields = false
     private var carriesProxyFields = false
+    private var carriesCredential = false
     private var carriesTrailers = false
     private var carriesTimeout = 0
 
@@ -110,6 +111,11 @@ final class EasyHandle {
         try setKind(request)
         try setVersion(request, attempt)
         try forbidReuse(false)
+        if request.engineCredential != nil || carriesCredential {
+            carriesCredential = true
+            try apply(request.engineCredential)
+            carriesCredential = request.engineCredential != nil
+        }
         if attempt.isFresh != carriesFreshConnect {
             try set(CURLOPT_FRESH_CONNECT, attempt.isFresh ? 1 : 0)
             carriesFreshConnect = attempt.isFresh

@@ -12,6 +12,8 @@ final class PreparedRequest: Sendable {
     /// What goes to a proxy alone.
     let proxyFields: FieldList?
     let trailers: FieldList?
+    /// What libcurl is to authenticate with by itself.
+    let engineCredential: AuthenticationUse?
     let body: RequestBody
     /// The bytes that will be sent, if that is known; nil goes out chunked.
     let contentLength: Int64?
@@ -52,6 +54,7 @@ final class PreparedRequest: Sendable {
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation
         proxyFields = check.proxyFields
+        engineCredential = options.engineCredential
         trailers = check.trailers
         version = trailers == nil ? choice.kind : .http11
     }

@@ -8,6 +8,7 @@ internal import HTTPTypes
 extension Transfer {
     func isAnsweredByEngine(_ status: Int) -> Bool {
         switch status {
+        case 401: request.engineCredential != nil
         case 407: request.options.values.proxy?.awaitsChallenge == true
         default: false
         }
@@ -27,6 +28,6 @@ extension Transfer {
         readyCount = 0
         parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
         noteRepetition()
-        if challengeCount > 8 { failure = CurlewError(.proxyFailed, "the challenges have no end") }
+        if challengeCount > 8 { failure = CurlewError(.invalidResponse, "the challenges have no end") }
     }
 }
