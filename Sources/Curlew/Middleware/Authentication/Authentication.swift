@@ -63,7 +63,7 @@ public struct Authentication: Middleware {
     }
 
     /// Reads what is left of a response that nobody will see, so that its connection can be used again; a long one is dropped.
-    private static func drain(_ body: ResponseBody) async {
+    static func drain(_ body: ResponseBody) async {
         let limit = ByteCount.kibibytes(64)
         guard body.length ?? 0 <= limit.bytes else { return }
         _ = try? await body.collect(upTo: limit)
