@@ -128,7 +128,7 @@ struct AuthenticatedExchange {
         if let previous = uses[party] {
             if let renewed = renewed(previous, challenges) { return renewed }
             failureCount += 1
-            memory.forget(previous, party == .origin ? origin : Self.proxyOrigin)
+            memory.forget(previous, party == .origin ? origin : Self.proxyOrigin, path: request.uri.path)
             uses[party] = nil
         }
         let attempt = AuthenticationAttempt(
@@ -200,11 +200,13 @@ struct AuthenticatedExchange {
 
     private func noteSuccess(_ response: Response) {
         if let use = uses[.origin] {
-            memory.prove(use, origin, nextNonce: Self.nextNonce(response.fields[.authenticationInfo]))
+            memory.prove(
+                use, origin, path: request.uri.path, nextNonce: Self.nextNonce(response.fields[.authenticationInfo]))
         }
         if let use = uses[.proxy] {
             memory.prove(
-                use, Self.proxyOrigin, nextNonce: Self.nextNonce(response.fields[.proxyAuthenticationInfo]))
+                use, Self.proxyOrigin, path: request.uri.path,
+                nextNonce: Self.nextNonce(response.fields[.proxyAuthenticationInfo]))
         }
     }
 

@@ -30,7 +30,7 @@ final class AuthenticationMemory: Sendable {
     /// counter, as a server takes each number once.
     func count(_ use: AuthenticationUse, _ origin: String, path: String) -> UInt32 {
         spaces.withLock { spaces in
-            if let index = Self.index(of: use, origin, in: spaces) {
+            if let index = Self.index(of: use, origin, path, in: spaces) {
                 if spaces[index].use.digest?.nonce != use.digest?.nonce {
                     spaces[index].count = 0
                     spaces[index].use = use
@@ -47,9 +47,9 @@ final class AuthenticationMemory: Sendable {
     }
 
     /// The server has taken the credentials, and may have named the nonce to use next.
-    func prove(_ use: AuthenticationUse, _ origin: String, nextNonce: String?) {
+    func prove(_ use: AuthenticationUse, _ origin: String, path: String, nextNonce: String?) {
         spaces.withLock { spaces in
-            guard let index = Self.index(of: use, origin, in: spaces) else { return }
+            guard let index = Self.index(of: use, origin, path, in: spaces) else { return }
             spaces[index].isProven = true
             guard let nextNonce, let digest = spaces[index].use.digest, digest.nonce != nextNonce else { return }
             spaces[index].use.digest = DigestChallenge(digest, nonce: nextNonce)
@@ -58,13 +58,15 @@ final class AuthenticationMemory: Sendable {
     }
 
     /// The server has refused the credentials.
-    func forget(_ use: AuthenticationUse, _ origin: String) {
+    func forget(_ use: AuthenticationUse, _ origin: String, path: String) {
         spaces.withLock { spaces in
-            if let index = Self.index(of: use, origin, in: spaces) { spaces.remove(at: index) }
+            if let index = Self.index(of: use, origin, path, in: spaces) { spaces.remove(at: index) }
         }
     }
 
-    private static func index(of use: AuthenticationUse, _ origin: String, in spaces: [Space]) -> Int? {
-        spaces.firstIndex { $0.origin == origin && $0.use.identity == use.identity }
+    private static func index(
+        of use: AuthenticationUse, _ origin: String, _ path: String, in spaces: [Space]
+    ) -> Int? {
+        spaces.firstIndex { $0.origin == origin && path.hasPrefix($0.path) && $0.use.identity == use.identity }
     }
 }

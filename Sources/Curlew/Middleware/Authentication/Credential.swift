@@ -97,8 +97,8 @@ public struct ScopedCredential: Sendable, Hashable {
         self.isPreemptive = isPreemptive
     }
 
-    /// A credential for the proxy that answers a request in absolute form with 407. ``Proxy/authenticated(user:password:by:)``
-    /// is the way for all other cases, tunnels among them.
+    /// A credential for whichever proxy answers a request in absolute form with 407, and only then.
+    /// ``Proxy/authenticated(user:password:by:)`` is for one proxy, for tunnels as well, and needs no 407.
     public static func proxy(realm: String? = nil, _ credential: Credential) -> ScopedCredential {
         ScopedCredential(origin: AuthenticatedExchange.proxyOrigin, realm: realm, credential)
     }
