@@ -92,6 +92,9 @@ static inline CURLcode curlew_message_result(const CURLMsg *message) { return me
 
 static inline unsigned int curlew_version_number(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }
 
+static inline int curlew_version_features(void) { return curl_version_info(CURLVERSION_NOW)->features; }
+static inline const char *curlew_authority_folder(void) { return curl_version_info(CURLVERSION_NOW)->capath; }
+
 // Small blocks are malloc's own; who frees what was allocated before this was called does no harm.
 static inline CURLcode curlew_global_init(curl_malloc_callback allocate, curl_free_callback release) {
     return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, release, realloc, strdup, calloc);

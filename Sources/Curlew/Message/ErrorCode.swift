@@ -44,8 +44,12 @@ extension ErrorCode {
     public static let connectionFailed = Self("connection-failed")
     /// The connection ended or was reset before the exchange was complete.
     public static let connectionLost = Self("connection-lost")
-    /// The proxy refused or broke the connection.
+    /// The proxy cannot be connected to, or refused or broke the connection.
     public static let proxyFailed = Self("proxy-failed")
+    /// The proxy wants credentials, or others than it was given, before it connects to the target.
+    public static let proxyAuthenticationRequired = Self("proxy-authentication-required")
+    /// The ``AddressPolicy`` forbids the address that the request would go to.
+    public static let addressForbidden = Self("address-forbidden")
     /// The TLS handshake failed.
     public static let tlsHandshakeFailed = Self("tls-handshake-failed")
     /// The peer's certificate was not accepted.

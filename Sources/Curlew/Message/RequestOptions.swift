@@ -15,6 +15,10 @@ public struct RequestOptions: Sendable {
     public var protocolChoice: ProtocolChoice?
     /// Where to connect to, and from where.
     public var route: Route?
+    /// Which addresses may be connected to.
+    public var addressPolicy: AddressPolicy?
+    /// Which proxy to go through; ``ProxyConfiguration/none`` goes through none.
+    public var proxy: ProxyConfiguration?
     /// The size of the buffer that the socket is read into.
     public var readBufferSize: ByteCount?
     /// How much of a body may wait for its reader before the transfer pauses.
@@ -43,6 +47,9 @@ public struct RequestOptions: Sendable {
     var log: RequestLog?
     /// Called on the caller's side with the task of each attempt, before it starts: the place to follow its progress.
     public var onTask: (@Sendable (TaskActor) -> Void)?
+
+    /// What ``Authentication`` leaves to libcurl.
+    var engineCredential: AuthenticationUse?
 
     public init() {}
 }

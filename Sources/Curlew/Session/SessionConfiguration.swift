@@ -10,6 +10,10 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     public var protocolChoice = ProtocolChoice.negotiated
     /// Where to connect to, and from where.
     public var route = Route()
+    /// Which addresses may be connected to.
+    public var addressPolicy = AddressPolicy.any
+    /// Which proxies to go through.
+    public var proxy = ProxyConfiguration.none
     /// Whom to trust at the other end.
     public var security = SecurityPolicy.system
     /// How much of a body may wait for its reader, or for the network, before its transfer pauses. 1 MiB by default.

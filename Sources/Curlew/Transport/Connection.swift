@@ -12,6 +12,8 @@ final class Connection: LoopTimer, SocketHandler {
     var isMultiplexed = false
     /// Whether a request has gone over it.
     var isUsed = false
+    /// The proxy that it goes through, once a request has gone over it.
+    var proxy: Proxy?
     /// Its local port, once a request was about to go over it.
     var port: Int32?
     /// What the engine wants to know of the socket.

@@ -11,6 +11,8 @@ final class ConnectionOptions: @unchecked Sendable {
         var idleLifetime = 0
         var route = Route()
         var security = SecurityPolicy.system
+        var addressPolicy = AddressPolicy.any
+        var proxy: Proxy?
 
         /// libcurl takes 0 for its own default, and keeps 32 bits of what it is given.
         var engineConnectTimeout: Int {
@@ -24,46 +26,61 @@ final class ConnectionOptions: @unchecked Sendable {
     let values: Values
     private let connectTo: FieldList?
     private let resolve: FieldList?
+    private let proxies: ProxyResolver
 
     init(_ configuration: SessionConfiguration) throws {
+        proxies = ProxyResolver(configuration.proxy)
         values = Values(
             connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
             readBufferSize: configuration.readBufferSize.bytes,
             idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
             route: configuration.route,
-            security: configuration.security
+            security: configuration.security,
+            addressPolicy: configuration.addressPolicy,
+            proxy: configuration.route.unixSocket == nil ? proxies.usual : nil
         )
-        (connectTo, resolve) = try Self.lists(values.route)
+        (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
-    private init(_ values: Values) throws {
+    private init(_ values: Values, proxies: ProxyResolver) throws {
         self.values = values
-        (connectTo, resolve) = try Self.lists(values.route)
+        self.proxies = proxies
+        (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
     /// These options, or another value where the request has its own.
-    func overridden(by options: RequestOptions, timeouts: Timeouts) throws -> ConnectionOptions {
-        guard options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil else {
-            return self
-        }
+    func overridden(by options: RequestOptions, timeouts: Timeouts, uri: URI) throws -> ConnectionOptions {
+        let hasSocket = (options.route ?? values.route).unixSocket != nil
+        let resolver = options.proxy.map(ProxyResolver.init) ?? proxies
+        let proxy = hasSocket ? nil : try resolver.proxy(for: uri)
+        guard
+            options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil
+                || options.addressPolicy != nil || proxy != values.proxy
+        else { return self }
         var changed = values
+        changed.proxy = proxy
+        if let policy = options.addressPolicy { changed.addressPolicy = policy }
         changed.connectTimeout = timeouts.connect.millisecondsRoundedUp
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
-        return changed == values ? self : try ConnectionOptions(changed)
+        return changed == values ? self : try ConnectionOptions(changed, proxies: proxies)
     }
 
     /// Host overrides are written as a redirection to a name that stands for exactly these addresses: libcurl keeps what
     /// `CURLOPT_RESOLVE` says for every later transfer, and an override must not leak into other requests. Redirections
     /// stand first, as the override is of the host that is then connected to; libcurl follows one line and no second, so
-    /// one that leads to an overridden host leads to the name that stands for it.
-    private static func lists(_ route: Route) throws -> (connectTo: FieldList?, resolve: FieldList?) {
-        guard !route.hosts.isEmpty || !route.redirections.isEmpty else { return (nil, nil) }
+    /// one that leads to an overridden host leads to the name that stands for it. A proxy would not know that name, and is
+    /// told of no overrides.
+    private static func lists(
+        _ route: Route, throughProxy: Bool
+    ) throws -> (connectTo: FieldList?, resolve: FieldList?) {
+        let hosts = throughProxy ? [] : route.hosts
+        guard !hosts.isEmpty || !route.redirections.isEmpty else { return (nil, nil) }
         let connectTo = FieldList()
         let resolve = FieldList()
         var overrides: [String] = []
         var names: [String: String] = [:]
-        for override in route.hosts {
+        for override in hosts {
             guard !override.addresses.isEmpty else {
                 throw CurlewError(.invalidRequest, "a host override has no address")
             }
@@ -111,6 +128,7 @@ final class ConnectionOptions: @unchecked Sendable {
         try easy.set(CURLOPT_CONNECT_TO, connectTo?.head)
         try easy.set(CURLOPT_RESOLVE, resolve?.head)
         try values.security.apply(to: easy)
+        try easy.apply(values.proxy)
     }
 }
 

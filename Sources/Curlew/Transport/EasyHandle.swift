@@ -7,13 +7,16 @@ internal import HTTPTypes
 /// anew would be a third of a small request's cost. Not `Sendable`: it never leaves its loop's thread.
 final class EasyHandle {
     let raw: UnsafeMutableRawPointer
+    /// It owns the handle, or the transfer that has it.
+    unowned let multi: MultiHandle
     /// The transfer that the callbacks speak to.
     var transfer: Transfer?
     /// The socket that the engine last spoke of for this handle.
     var lastConnection: Connection?
 
     /// Whether it must not serve again: libcurl 7.88 never clears the system's error that it noted for a handle, and would
-    /// tell it as the reason of a later failure, or take that for a timeout; nor does it forget that it has sent trailers.
+    /// tell it as the reason of a later failure, or take that for a timeout; nor does it forget that it has sent trailers; and
+    /// one that found no address keeps its read buffer, whose size then cannot be set any more.
     var isSpent = false
 
     private let errorBuffer: UnsafeMutablePointer<CChar>
@@ -25,6 +28,8 @@ final class EasyHandle {
     private var carriesForbidReuse = false
     private var carriesDebug = false
     private var carriesFields = false
+    private var carriesProxyFields = false
+    private var carriesCredential = false
     private var carriesTimeout = 0
 
     private enum Kind { case none, download, head, upload }
@@ -35,6 +40,7 @@ final class EasyHandle {
             throw CurlewError(.resourcesExhausted, "no memory for an easy handle")
         }
         self.raw = raw
+        self.multi = multi
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try setConstants(multi: multi)
@@ -57,7 +63,8 @@ final class EasyHandle {
         try set(CURLOPT_QUICK_EXIT, 1)  // or removing a handle waits for the resolver's thread
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        try set(CURLOPT_PROXY, "")
+        // The exceptions are ours to know; without this libcurl would look for them in the environment.
+        try set(CURLOPT_NOPROXY, "")
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -80,9 +87,10 @@ final class EasyHandle {
         try set(CURLOPT_PREREQDATA, pointer: own)
         try check(curlew_easy_set_debug(raw, EngineCallbacks.debug), CURLOPT_DEBUGFUNCTION)
         try set(CURLOPT_DEBUGDATA, pointer: own)
-        // A connection outlives the handle that opened it, so these two speak to the multi handle.
+        // A socket is opened for the transfer that this handle has, and judged by its policy.
         try check(curlew_easy_set_open_socket(raw, EngineCallbacks.openSocket), CURLOPT_OPENSOCKETFUNCTION)
-        try set(CURLOPT_OPENSOCKETDATA, pointer: multi)
+        try set(CURLOPT_OPENSOCKETDATA, pointer: own)
+        // A connection outlives the handle that opened it, so this speaks to the multi handle.
         try check(curlew_easy_set_close_socket(raw, EngineCallbacks.closeSocket), CURLOPT_CLOSESOCKETFUNCTION)
         try set(CURLOPT_CLOSESOCKETDATA, pointer: multi)
     }
@@ -98,9 +106,15 @@ final class EasyHandle {
         try set(CURLOPT_URL, request.url)
         let fields = attempt.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
         try setFields(fields?.head)
+        try setProxyFields(request.proxyFields?.head)
         try setKind(request)
         try setVersion(request, attempt)
         try forbidReuse(false)
+        if request.engineCredential != nil || carriesCredential {
+            carriesCredential = true
+            try apply(request.engineCredential)
+            carriesCredential = request.engineCredential != nil
+        }
         if attempt.isFresh != carriesFreshConnect {
             try set(CURLOPT_FRESH_CONNECT, attempt.isFresh ? 1 : 0)
             carriesFreshConnect = attempt.isFresh
@@ -119,6 +133,12 @@ final class EasyHandle {
         guard list != nil || carriesFields else { return }
         try set(CURLOPT_HTTPHEADER, list)
         carriesFields = list != nil
+    }
+
+    private func setProxyFields(_ list: UnsafeMutablePointer<curl_slist>?) throws {
+        guard list != nil || carriesProxyFields else { return }
+        try set(CURLOPT_PROXYHEADER, list)
+        carriesProxyFields = list != nil
     }
 
     private func setKind(_ request: PreparedRequest) throws {
@@ -179,6 +199,7 @@ final class EasyHandle {
         lastConnection = nil
         // The handle must not keep pointers into what the transfer owned.
         try? setFields(nil)
+        try? setProxyFields(nil)
         try? showRawBody(false)
     }
 }

@@ -9,6 +9,13 @@ enum Engine {
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()
 
+    /// Whether it was built with GSS-API, and so with Negotiate, and whether with NTLM.
+    static let hasNegotiate = curlew_version_features() & CURL_VERSION_SPNEGO != 0
+    static let hasNTLM = curlew_version_features() & CURL_VERSION_NTLM != 0
+
+    /// The folder in which it looks for certificate authorities of the system, if it was built with one.
+    static let authorityFolder = curlew_authority_folder().map { String(cString: $0) }
+
     /// - Throws: ``CurlewError`` if the engine cannot be used.
     static func start() throws {
         guard startResult == CURLE_OK else {

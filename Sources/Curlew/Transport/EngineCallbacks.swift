@@ -47,8 +47,8 @@ enum EngineCallbacks {
     static let ready:
         @convention(c) (
             UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32, Int32
-        ) -> Int32 = { context, _, _, _, localPort in
-            transfer(context)?.connectionReady(localPort: localPort) == true
+        ) -> Int32 = { context, peer, _, _, localPort in
+            transfer(context)?.connectionReady(peer: peer, localPort: localPort) == true
                 ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
         }
 
@@ -89,9 +89,11 @@ enum EngineCallbacks {
             {
                 context, _, address in
                 guard let context, let address else { return -1 }
+                let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+                guard easy.transfer?.mayConnect(to: address) == true else { return -1 }
                 let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
                 let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
-                if descriptor >= 0 { multi(context).opened(descriptor) } else { multi(context).socketError = errno }
+                if descriptor >= 0 { easy.multi.opened(descriptor) } else { easy.multi.socketError = errno }
                 return descriptor
             }
 

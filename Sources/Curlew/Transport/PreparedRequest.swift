@@ -11,7 +11,11 @@ final class PreparedRequest: Sendable {
     let url: String
     let fields: FieldList?
     let fieldsWithoutExpectation: FieldList?
+    /// What goes to a proxy alone.
+    let proxyFields: FieldList?
     let trailers: FieldList?
+    /// What libcurl is to authenticate with by itself.
+    let engineCredential: AuthenticationUse?
     let body: RequestBody
     /// The bytes that will be sent, if that is known; nil goes out chunked.
     let contentLength: Int64?
@@ -42,7 +46,8 @@ final class PreparedRequest: Sendable {
         totalLimit = timeouts.total.limitInNanoseconds
         limits = configuration.limits
         bodyBufferSize = max(1, (options.bodyBufferSize ?? configuration.bodyBufferSize).bytes)
-        self.options = try defaults.overridden(by: options, timeouts: timeouts)
+        self.options = try defaults.overridden(by: options, timeouts: timeouts, uri: request.uri)
+        try self.options.checkTarget(request.uri)
         let choice = options.protocolChoice ?? configuration.protocolChoice
 
         var check = RequestCheck()
@@ -51,6 +56,8 @@ final class PreparedRequest: Sendable {
         expectContinue = check.expectsContinue ? (options.expectContinue ?? .seconds(1)) : nil
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation
+        proxyFields = check.proxyFields
+        engineCredential = options.engineCredential
         trailers = check.trailers
         version = trailers == nil ? choice.kind : .http11
     }

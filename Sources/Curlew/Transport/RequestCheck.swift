@@ -6,6 +6,8 @@ struct RequestCheck {
     private(set) var fields: FieldList?
     /// The same without the expectation, for a server that will not have it.
     private(set) var fieldsWithoutExpectation: FieldList?
+    /// What goes to a proxy alone: in libcurl's hands it would go to the origin too.
+    private(set) var proxyFields: FieldList?
     private(set) var trailers: FieldList?
     private(set) var contentLength: Int64?
     private(set) var expectsContinue = false
@@ -75,6 +77,10 @@ struct RequestCheck {
             case .transferEncoding, .upgrade, .trailer, Self.http2Settings:
                 throw CurlewError(.invalidRequest, "the field \(field.name.rawName) is the transport's to set")
             case .expect: break
+            case .proxyAuthorization:
+                let list = proxyFields ?? FieldList()
+                proxyFields = list
+                try list.append(field)
             default:
                 if field.name == .authorization { hasAuthorization = true }
                 try ownFields().append(field)

@@ -28,6 +28,7 @@ extension Transfer {
             repeatAttempt(after: refusal)
             return
         }
+        if result == CURLE_OK { publishHeldHead() }
         if let error = failure ?? verdict(on: result, easy) {
             settle(.failure(error))
         } else {
@@ -51,7 +52,7 @@ extension Transfer {
     private func leaveEngine() {
         guard let easy else { return }
         if refusal != .connectionKind { attempts.append(measure(easy)) }
-        if !isReused, easy.long(CURLINFO_OS_ERRNO) != 0 { easy.isSpent = true }
+        if stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) { easy.isSpent = true }
         self.easy = nil
         multi.end(self, easy)
     }
@@ -68,7 +69,7 @@ extension Transfer {
     private func mayRepeat(after refusal: Refusal) -> Bool {
         guard failure == nil, attempt.number < 6 else { return false }
         switch refusal {
-        case .strayInput, .expectation, .connectionKind:
+        case .strayInput, .expectation, .connectionKind, .forbiddenAddress, .otherProxy:
             // Nothing was sent that could have been acted on.
             return !hasSource || request.body.isReplayable
         case .resend:
@@ -93,6 +94,9 @@ extension Transfer {
         isBodySent = false
         self.refusal = nil
         readyCount = 0
+        forbidden = nil
+        hasTriedAddress = false
+        heldHead = nil
         connection = nil
         holds.formIntersection(.suspended)
         parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
@@ -109,6 +113,9 @@ extension Transfer {
         context.engineCode = Int(result.rawValue)
         let text = easy.errorText
         let words = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
+        if let error = addressVerdict(on: result, context) ?? proxyVerdict(on: result, words, easy, context) {
+            return error
+        }
         return CurlewError(code(for: result, easy), sentence(for: result, words, easy), context: context)
     }
 
@@ -162,7 +169,7 @@ extension Transfer {
                 : "the kept connection ended before the answer; a \(request.method) is not sent a second time"
         case .strayInput: return "a kept connection was out of step, and the body cannot be sent again"
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
-        case .connectionKind: return "no connection of the right kind was found"
+        case .connectionKind, .forbiddenAddress, .otherProxy: return "no connection of the right kind was found"
         case nil: return result == CURLE_COULDNT_CONNECT ? connectSentence(easy) : words
         }
     }
@@ -171,6 +178,10 @@ extension Transfer {
     private func connectSentence(_ easy: EasyHandle) -> String {
         let socket = request.options.values.route.unixSocket
         let place = socket.map { "the socket \($0)" } ?? "\(request.uri.host):\(request.uri.port)"
+        return connectSentence(easy, to: place)
+    }
+
+    func connectSentence(_ easy: EasyHandle, to place: String) -> String {
         let reason = connectError(easy)
         guard reason != 0 else { return "could not connect to \(place)" }
         let words = describe(reason)
@@ -184,5 +195,5 @@ extension Transfer {
     }
 
     /// `CURLE_TOO_LARGE`, which 7.88's header does not know yet.
-    private static let tooLarge = CURLcode(rawValue: 100)
+    static let tooLarge = CURLcode(rawValue: 100)
 }

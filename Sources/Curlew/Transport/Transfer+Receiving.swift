@@ -42,10 +42,19 @@ extension Transfer {
             refusal = .expectation
             return false
         }
+        if isAnsweredByEngine(parser.status) {
+            heldHead = response
+            return true
+        }
+        return acceptHead(response)
+    }
+
+    /// - Parameter isLate: Whether bytes of the body may have passed already.
+    func acceptHead(_ response: HTTPResponse, isLate: Bool = false) -> Bool {
         do {
             // An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
             if request.hasBody, !isBodySent, parser.version != .http2 { try easy?.forbidReuse(true) }
-            if parser.framing.isChunked, Engine.versionNumber < 0x080700 {
+            if parser.framing.isChunked, !isLate, Engine.versionNumber < 0x080700 {
                 chunkFraming = ChunkFraming()
                 try easy?.showRawBody(true)
             }
@@ -73,6 +82,7 @@ extension Transfer {
 
     /// Bytes of the body, after chunked coding.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
+        publishHeldHead()
         guard failure == nil, head != nil else {
             failure = failure ?? CurlewError(.invalidResponse, "a body came before the end of the head")
             return .failed

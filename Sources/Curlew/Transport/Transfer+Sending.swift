@@ -10,7 +10,9 @@ extension Transfer {
     }
 
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
-    func connectionReady(localPort: Int32) -> Bool {
+    func connectionReady(peer: UnsafePointer<CChar>?, localPort: Int32) -> Bool {
+        if heldHead != nil { answerIsAnnounced() }
+        guard failure == nil else { return false }
         readyCount += 1
         if readyCount > 1 {
             // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
@@ -23,6 +25,7 @@ extension Transfer {
         guard let easy else { return false }
         let candidates = multi.candidates(localPort: localPort, for: easy)
         isReused = candidates.contains { $0.isUsed }
+        guard mayUse(peer: peer), fitsProxy(candidates) else { return false }
         connection = candidates.count == 1 ? candidates[0] : nil
         if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2, isReused != attempt.joinsHTTP2 {
             refusal = .connectionKind
@@ -37,6 +40,7 @@ extension Transfer {
         }
         noteAgreement()
         for candidate in candidates {
+            if !candidate.isUsed { candidate.proxy = request.options.values.proxy }
             candidate.isUsed = true
             candidate.isMultiplexed = isHTTP2Agreed
         }
@@ -57,7 +61,14 @@ extension Transfer {
 
     /// Goes back to the start of the body, if the request may be sent again and its body is in memory.
     func rewindBody() -> Bool {
-        guard mayBeRepeatedByEngine else { return false }
+        let isAnswering = heldHead != nil && request.body.isReplayable
+        guard mayBeRepeatedByEngine || isAnswering else { return false }
+        if case .channel(let channel) = source {
+            // The next reading asks for a fresh one.
+            channel.close()
+            source = .none
+            hasSource = false
+        }
         sentBody = 0
         isBodySent = false
         return true

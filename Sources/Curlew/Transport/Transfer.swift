@@ -75,6 +75,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// Set in a callback that must fail the attempt; it wins over what libcurl makes of it.
     var failure: CurlewError?
     var refusal: Refusal?
+    /// What the address policy refused in this attempt, and whether any other address was tried.
+    var forbidden: String?
+    var hasTriedAddress = false
+    /// A head with a challenge that libcurl may answer by itself; see `Transfer+Challenges`.
+    var heldHead: HTTPResponse?
+    var challengeCount = 0
     var readyCount = 0
     var attempt = Attempt()
     @exclusivity(unchecked) var attempts: [AttemptMetrics] = []
@@ -107,6 +113,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case expectation
         /// The connection is a new one where an open one was to be joined, or the reverse.
         case connectionKind
+        /// The kept connection goes to an address that this request's policy forbids.
+        case forbiddenAddress
+        /// The kept connection was let through a proxy with other credentials.
+        case otherProxy
     }
 
     init(request: PreparedRequest, channel: BodyChannel, multi: MultiHandle, observer: any TransferObserver) {

@@ -1,5 +1,5 @@
 /// A forward proxy for tests: HTTP with CONNECT and absolute-form targets (RFC 9110, section 9.3.6; RFC 9112,
-/// section 3.2.2), or SOCKS5 (RFC 1928), with or without a user and a password.
+/// section 3.2.2), SOCKS5 (RFC 1928), with or without a user and a password, or SOCKS4 with names, 4a.
 ///
 ///     let proxy = try await MockProxy.start(.init(credentials: .init(user: "u", password: "p")))
 ///     … a request through proxy.url …
@@ -24,11 +24,14 @@ public final class MockProxy: Sendable {
 
     /// What a proxy speaks.
     public struct Kind: Sendable, Hashable {
-        let isSOCKS: Bool
+        enum Speech { case http, socks4, socks5 }
+        let speech: Speech
         /// HTTP/1.1: CONNECT and absolute form.
-        public static let http = Kind(isSOCKS: false)
+        public static let http = Kind(speech: .http)
         /// SOCKS5 (RFC 1928), with user and password as in RFC 1929.
-        public static let socks5 = Kind(isSOCKS: true)
+        public static let socks5 = Kind(speech: .socks5)
+        /// SOCKS4, and 4a, which leaves names to the proxy. The only credentials are a user; the password does not matter.
+        public static let socks4 = Kind(speech: .socks4)
     }
 
     /// How a proxy behaves.
@@ -40,7 +43,7 @@ public final class MockProxy: Sendable {
         /// Its own TLS, for clients that reach the proxy itself by HTTPS.
         public var tls: ServerTLS?
         /// The status that every request is answered with, such as 403, or the reply code of SOCKS5, such as 2
-        /// (RFC 1928, section 6); requests are served when it is `nil`.
+        /// (RFC 1928, section 6), or of SOCKS4, such as 91; requests are served when it is `nil`.
         public var refusal: Int?
 
         /// A configuration with the default that each property names.
@@ -54,7 +57,7 @@ public final class MockProxy: Sendable {
 
     /// What a proxy was asked.
     public struct Request: Sendable, Hashable {
-        /// `CONNECT`, another method, or `SOCKS5`.
+        /// `CONNECT`, another method, `SOCKS4` or `SOCKS5`.
         public var method: String
         /// Where to: `host:port` of a tunnel, or an absolute URL.
         public var target: String
@@ -100,10 +103,15 @@ public final class MockProxy: Sendable {
     /// The port it listens on.
     public var port: Int { self.listener.port }
 
-    /// Its address as clients take it: `http://127.0.0.1:3128` or `socks5h://127.0.0.1:1080`, without credentials.
+    /// Its address as clients take it: `http://127.0.0.1:3128`, `socks4a://127.0.0.1:1080` or
+    /// `socks5h://127.0.0.1:1080`, without credentials.
     public var url: String {
         let scheme =
-            self.core.configuration.kind.isSOCKS ? "socks5h" : self.core.configuration.tls == nil ? "http" : "https"
+            switch self.core.configuration.kind.speech {
+            case .http: self.core.configuration.tls == nil ? "http" : "https"
+            case .socks4: "socks4a"
+            case .socks5: "socks5h"
+            }
         return "\(scheme)://127.0.0.1:\(self.port)"
     }
 

@@ -12,10 +12,10 @@ final class ProxyCore: Sendable {
     func serve(_ connection: AcceptedConnection, _ client: RawConnection) async {
         let session = ProxySession(core: self, connection: connection, client: client)
         do {
-            if self.configuration.kind.isSOCKS {
-                try await session.serveSOCKS()
-            } else {
-                try await session.serveHTTP()
+            switch self.configuration.kind.speech {
+            case .http: try await session.serveHTTP()
+            case .socks4: try await session.serveSOCKS4()
+            case .socks5: try await session.serveSOCKS()
             }
         } catch {
             // Whatever breaks one connection ends that connection.

@@ -22,6 +22,17 @@ struct ConnectErrorTests {
         await session.shutdown()
     }
 
+    @Test("after a name that was not found, a request with another read buffer works")
+    func otherBuffer() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let session = try makeSession()
+        #expect(await curlewError { _ = try await session.get("http://name.invalid/") }?.code == .hostNotFound)
+        var options = RequestOptions()
+        options.readBufferSize = .kibibytes(16)
+        #expect(try await session.fetch(server.url(), options: options) == Array("ok".utf8))
+        await server.shutdown()
+    }
+
     /// Runs with no descriptor left to be opened. Tests run one at a time.
     private func withoutFreeDescriptors<Result>(_ body: () async -> Result) async -> Result {
         var limit = rlimit()

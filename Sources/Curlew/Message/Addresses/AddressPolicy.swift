@@ -1,0 +1,89 @@
+/// Which addresses may be connected to: for a service that fetches URLs which somebody else chose.
+///
+/// What is judged is the address that the kernel is about to connect to, for every connection that is opened, and again for
+/// every request that goes over a kept one. So neither a name that resolves to another address the second time, nor an odd
+/// spelling of an address, nor a redirect gets around it. Of several addresses of a host those that are forbidden are passed
+/// over; if no other is left, the request fails with ``ErrorCode/addressForbidden``, and nothing was sent.
+///
+/// Lists are asked in this order: ``denied``, ``allowed``, then what the policy began with. With a proxy the proxy connects;
+/// the article <doc:AddressPolicies> says what is checked then.
+///
+/// ```swift
+/// configuration.addressPolicy = .publicOnly.allowing([try Network("10.20.30.0/24")])
+/// ```
+public struct AddressPolicy: Sendable, Hashable, Codable {
+    enum Base: String, Sendable, Hashable, Codable {
+        case any
+        case publicOnly
+        case nothing
+    }
+
+    let base: Base
+    /// Networks that may be connected to, whatever the policy began with.
+    public private(set) var allowed: [Network] = []
+    /// Networks that may not be connected to, whatever else allows them, nor by an IPv6 address that carries such an IPv4
+    /// address in it: NAT64, 6to4, Teredo, ISATAP and IPv4-compatible ones.
+    public private(set) var denied: [Network] = []
+    /// Whether Unix sockets may be connected to. Without it only ``any`` may.
+    public private(set) var allowsUnixSockets = false
+
+    private init(_ base: Base) { self.base = base }
+
+    /// Every address: the default.
+    public static let any = AddressPolicy(.any)
+
+    /// Addresses of the public Internet alone.
+    ///
+    /// Refused are loopback, private and link-local addresses, those of carriers' NAT, documentation, benchmarks, multicast
+    /// and broadcast, and what is reserved; for IPv6 all that is not global unicast, 6to4 and Teredo. An IPv4-mapped or NAT64
+    /// address, and an ISATAP one, is judged by the IPv4 address in it.
+    public static let publicOnly = AddressPolicy(.publicOnly)
+
+    /// These networks and no others.
+    public static func only(_ networks: [Network]) -> AddressPolicy { AddressPolicy(.nothing).allowing(networks) }
+
+    /// The same policy, with more networks that may be connected to.
+    public func allowing(_ networks: [Network]) -> AddressPolicy {
+        var copy = self
+        copy.allowed += networks
+        return copy
+    }
+
+    /// The same policy, with more networks that may not be connected to.
+    public func denying(_ networks: [Network]) -> AddressPolicy {
+        var copy = self
+        copy.denied += networks
+        return copy
+    }
+
+    /// The same policy, with Unix sockets (``Route/unixSocket``).
+    public func allowingUnixSockets() -> AddressPolicy {
+        var copy = self
+        copy.allowsUnixSockets = true
+        return copy
+    }
+
+    /// Whether the policy lets a connection to an address through.
+    /// - Parameter address: An IPv4 or IPv6 address without brackets. Any other text is not permitted.
+    public func permits(_ address: String) -> Bool { IPAddress(address).map(permits) ?? false }
+}
+
+extension AddressPolicy {
+    /// Whether there is nothing to judge.
+    var isUnrestricted: Bool { base == .any && denied.isEmpty }
+
+    var permitsUnixSockets: Bool { isUnrestricted || allowsUnixSockets }
+
+    func permits(_ address: IPAddress) -> Bool {
+        let forms = [address] + address.embedded
+        if denied.contains(where: { network in forms.contains { network.contains($0) } }) { return false }
+        if allowed.contains(where: { $0.contains(address) }) { return true }
+        switch base {
+        case .any: return true
+        case .nothing: return false
+        case .publicOnly:
+            guard address.isTranslated || SpecialNetworks.isPublic(address) else { return false }
+            return address.embedded.allSatisfy(permits)
+        }
+    }
+}

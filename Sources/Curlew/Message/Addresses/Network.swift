@@ -1,0 +1,72 @@
+/// A block of IP addresses with a common beginning (CIDR, RFC 4632).
+///
+/// ```swift
+/// let office = try Network("10.20.0.0/16")
+/// let gateway = try Network("2001:db8::1")  // one address
+/// ```
+public struct Network: Sendable, Hashable, CustomStringConvertible {
+    let address: IPAddress
+    let prefixLength: Int
+
+    /// Reads `address/length`, or an address alone, which is a block of one.
+    ///
+    /// Reading is strict: IPv4 in four decimal numbers without leading zeros, IPv6 as RFC 4291 §2.2 has it without brackets
+    /// and zone, a length within the address, and no bit set behind it. `::ffff:10.0.0.0/104` is `10.0.0.0/8`.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for any other text.
+    public init(_ text: String) throws {
+        guard let network = Network(masking: text), network.isExact(text) else {
+            throw CurlewError(.invalidRequest, "\"\(URIParser.printable(text))\" is not a network such as 10.0.0.0/8")
+        }
+        self = network
+    }
+
+    init(_ address: IPAddress, prefixLength: Int) {
+        self.address = address
+        self.prefixLength = prefixLength
+    }
+
+    /// The same, but bits behind the length are taken for zero, as most readers of `no_proxy` do.
+    init?(masking text: some StringProtocol) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let address = IPAddress(parts[0]) else { return nil }
+        guard parts.count == 2 else {
+            self.init(address, prefixLength: address.width)
+            return
+        }
+        let digits = parts[1].utf8
+        let isNumber = (1...3).contains(digits.count) && digits.allSatisfy(\.isDigit)
+        guard isNumber, digits.count == 1 || digits.first != UInt8(ascii: "0"), var length = Int(parts[1]) else {
+            return nil
+        }
+        // A length of a mapped address counts from the beginning of the IPv6 form.
+        if parts[0].utf8.contains(.colon), !address.isIPv6 { length -= 96 }
+        guard (0...address.width).contains(length) else { return nil }
+        let masked = address.masked(to: length)
+        self.init(
+            address.isIPv6 ? IPAddress(ipv6: masked) : IPAddress(ipv4: UInt32(masked)), prefixLength: length)
+    }
+
+    /// Whether no bit behind the length was set in the text that the network was read from.
+    private func isExact(_ text: String) -> Bool {
+        IPAddress(text.prefix { $0 != "/" }) == address
+    }
+
+    /// Whether the address is in the block. IPv4 and IPv6 are never in each other's, `::/0` and `0.0.0.0/0` included.
+    func contains(_ other: IPAddress) -> Bool {
+        other.isIPv6 == address.isIPv6 && other.masked(to: prefixLength) == address.bits
+    }
+
+    public var description: String { "\(address)/\(prefixLength)" }
+}
+
+/// As its text.
+extension Network: Codable {
+    public init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

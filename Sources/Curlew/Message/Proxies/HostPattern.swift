@@ -1,0 +1,78 @@
+/// One entry of a list of hosts, as `no_proxy` has them.
+struct HostPattern: Sendable, Hashable {
+    private enum Host: Hashable {
+        case any
+        case network(Network)
+        /// In lower case, without dots at its ends.
+        case domain(String)
+    }
+
+    private let host: Host
+    private let port: Int?
+
+    /// Reads one entry; nil for one that could match nothing.
+    ///
+    /// - `*`: every host.
+    /// - `10.0.0.0/8`, `fe80::/10`, `127.0.0.1`, `[::1]`: addresses. Only hosts that are written as an address, in whatever
+    ///   spelling, are compared; nothing is looked up.
+    /// - `example.com`, `.example.com`, `*.example.com`: the domain and all below it.
+    /// - Any of them but a block of addresses with `:8080` at the end: on that port alone.
+    init?(_ text: some StringProtocol) {
+        var name = text[...]
+        var port: Int?
+        if name.hasPrefix("["), let close = name.firstIndex(of: "]") {
+            let rest = name[name.index(after: close)...]
+            name = name[name.index(after: name.startIndex)..<close]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+            if !rest.isEmpty {
+                guard let number = Self.port(rest.dropFirst()) else { return nil }
+                port = number
+            }
+        } else if name.utf8.count(where: { $0 == .colon }) == 1, let colon = name.firstIndex(of: ":") {
+            guard let number = Self.port(name[name.index(after: colon)...]) else { return nil }
+            port = number
+            name = name[..<colon]
+        }
+        guard let host = Self.host(name) else { return nil }
+        self.host = host
+        self.port = port
+    }
+
+    private static func port(_ text: some StringProtocol) -> Int? {
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
+        return UInt16(text).map(Int.init)
+    }
+
+    private static func host(_ text: some StringProtocol) -> Host? {
+        if text == "*" { return .any }
+        if let network = Network(masking: text) { return .network(network) }
+        var domain = text[...]
+        if domain.hasPrefix("*.") { domain = domain.dropFirst() }
+        while domain.hasPrefix(".") { domain = domain.dropFirst() }
+        if domain.hasSuffix(".") { domain = domain.dropLast() }
+        guard !domain.isEmpty, !domain.contains("/") else { return nil }
+        return .domain(domain.lowercased())
+    }
+
+    /// The entries of a list with commas or spaces between them; those that could match nothing are left out.
+    static func list(_ text: String) -> [HostPattern] {
+        text.split { $0 == "," || $0.isWhitespace }.compactMap { HostPattern($0) }
+    }
+
+    /// Whether the entry is for a target.
+    /// - Parameter address: The target's host if it is an address.
+    func matches(_ uri: URI, address: IPAddress?) -> Bool {
+        guard port == nil || port == uri.port else { return false }
+        switch host {
+        case .any: return true
+        case .network(let network): return address.map(network.contains) ?? false
+        case .domain(let domain):
+            guard address == nil else { return false }
+            var name = uri.host.lowercased()[...]
+            if name.hasSuffix(".") { name = name.dropLast() }
+            guard name.hasSuffix(domain) else { return false }
+            let rest = name.dropLast(domain.count)
+            return rest.isEmpty || rest.hasSuffix(".")
+        }
+    }
+}

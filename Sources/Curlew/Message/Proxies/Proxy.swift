@@ -1,0 +1,103 @@
+/// A proxy: how it is spoken to, where it is, and what it is told about who asks.
+///
+/// ```swift
+/// let proxy = try Proxy("http://proxy.example.com:3128").authenticated(user: "curlew", password: "secret")
+/// ```
+/// Its description never holds the credentials; its encoded form does.
+public struct Proxy: Sendable, Hashable, Codable {
+    /// How a proxy is spoken to.
+    public enum Scheme: String, Sendable, Hashable, Codable, CaseIterable {
+        /// HTTP: `http` URIs in absolute form, `https` URIs through CONNECT (RFC 9110 §9.3.6).
+        case http
+        /// The same over TLS to the proxy, whose certificate must be valid for its host.
+        case https
+        /// SOCKS 4: the target's name is resolved here, to an IPv4 address.
+        case socks4
+        /// SOCKS 4a: the proxy resolves the target's name.
+        case socks4a
+        /// SOCKS 5 (RFC 1928): the target's name is resolved here.
+        case socks5
+        /// SOCKS 5: the proxy resolves the target's name.
+        case socks5h
+    }
+
+    /// How a proxy's demand for credentials is met.
+    public enum Authentication: String, Sendable, Hashable, Codable {
+        /// User and password with every request or tunnel, unasked (RFC 7617); for SOCKS as RFC 1929 has it.
+        case basic
+        /// A challenge is awaited and answered by a digest (RFC 7616).
+        case digest
+        /// By a ticket of Kerberos (RFC 4559), if libcurl was built with GSS-API.
+        case negotiate
+    }
+
+    /// How it is spoken to.
+    public let scheme: Scheme
+    /// Its name or address; an IPv6 address keeps its brackets.
+    public let host: String
+    /// Its port.
+    public let port: Int
+    /// The user's name.
+    public private(set) var user: String?
+    /// The password.
+    public private(set) var password: String?
+    /// How credentials are given.
+    public private(set) var authentication = Authentication.basic
+    /// The certificate authorities, in PEM, that may vouch for a proxy of the scheme `https`; nil means the system's.
+    public var anchorsPEM: String?
+
+    init(scheme: Scheme, host: String, port: Int) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+    }
+
+    /// The same proxy, with credentials for it. They go to the proxy alone.
+    ///
+    /// With ``Authentication/negotiate`` an empty user and password stand for the ticket that the process has.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a control character in either, for a colon in the name
+    ///   (RFC 7617 §2) unless for SOCKS, and for SOCKS beyond 255 bytes (RFC 1929); with ``ErrorCode/unsupported`` for a way
+    ///   that SOCKS does not have. A libcurl without GSS-API is found out by the request.
+    public func authenticated(
+        user: String, password: String, by authentication: Authentication = .basic
+    ) throws -> Proxy {
+        guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw CurlewError(.invalidRequest, "the proxy's credentials hold a control character")
+        }
+        if isSOCKS {
+            guard authentication == .basic else {
+                throw CurlewError(.unsupported, "a SOCKS proxy takes user and password, and nothing else")
+            }
+            guard user.utf8.count <= 255, password.utf8.count <= 255 else {
+                throw CurlewError(.invalidRequest, "the proxy's credentials have more than 255 bytes")
+            }
+        } else if user.utf8.contains(.colon) {
+            throw CurlewError(.invalidRequest, "a user's name with a colon cannot be sent to a proxy")
+        }
+        var copy = self
+        copy.user = user
+        copy.password = password
+        copy.authentication = authentication
+        return copy
+    }
+}
+
+extension Proxy {
+    var isSOCKS: Bool { scheme != .http && scheme != .https }
+
+    /// Whether the target's name is resolved on our side, unseen by any callback of libcurl.
+    var resolvesHere: Bool { scheme == .socks4 || scheme == .socks5 }
+
+    /// Whether libcurl has to see a challenge before it can answer it.
+    var awaitsChallenge: Bool { user != nil && authentication != .basic }
+}
+
+extension Proxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Scheme, host and port.
+    public var description: String { "\(scheme.rawValue)://\(host):\(port)" }
+    public var debugDescription: String { description }
+    /// Without the credentials, so that `dump` does not show them.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["scheme": scheme, "host": host, "port": port, "hasCredentials": user != nil])
+    }
+}

@@ -1,0 +1,219 @@
+internal import HTTPTypes
+
+/// One request on its way through ``Authentication``, with what was tried for it.
+struct AuthenticatedExchange {
+    /// Who asks: the origin, or a proxy.
+    private enum Party { case origin, proxy }
+
+    private let request: Request
+    private let credentials: [ScopedCredential]
+    private let schemes: Set<AuthenticationScheme>
+    private let decide: Authentication.Decide?
+    private let memory: AuthenticationMemory
+    private let origin: String
+
+    private var uses: [Party: AuthenticationUse] = [:]
+    private var tried: Set<AuthenticationUse.Identity> = []
+    private var failureCount = 0
+    private var renewals = 0
+    private var answers = 0
+
+    init(
+        request: Request, credentials: [ScopedCredential], schemes: Set<AuthenticationScheme>,
+        decide: Authentication.Decide?, memory: AuthenticationMemory
+    ) {
+        self.request = request
+        self.credentials = credentials
+        self.schemes = schemes
+        self.decide = decide
+        self.memory = memory
+        origin = request.uri.origin
+        guard request.fields[.authorization] == nil else { return }
+        uses[.origin] = memory.proven(origin, path: request.uri.path) ?? unasked
+    }
+
+    /// The credential that is to be sent before anybody asks.
+    private var unasked: AuthenticationUse? {
+        guard let scoped = credentials.first(where: { $0.isPreemptive && $0.origin == origin }) else { return nil }
+        let scheme: AuthenticationScheme = scoped.credential.schemes.contains(.bearer) ? .bearer : .basic
+        guard schemes.contains(scheme) else { return nil }
+        return AuthenticationUse(
+            credential: scoped.credential, scheme: scheme, realm: scoped.realm ?? "", isRemembered: true)
+    }
+
+    // MARK: What is sent
+
+    /// The request with the credentials that are in use now. Each has its own count, and so is made for one sending.
+    mutating func authenticatedRequest() async throws -> Request {
+        var request = request
+        if let use = uses[.origin] { try await apply(use, .origin, to: &request) }
+        if let use = uses[.proxy] { try await apply(use, .proxy, to: &request) }
+        return request
+    }
+
+    private func apply(_ use: AuthenticationUse, _ party: Party, to request: inout Request) async throws {
+        let place = party == .origin ? origin : Self.proxyOrigin
+        let count = memory.count(use, place, path: request.uri.path)
+        if use.scheme == .negotiate || use.scheme == .ntlm {
+            request.options.engineCredential = use
+            request.options.protocolChoice = .http11
+            return
+        }
+        let name: HTTPField.Name = party == .origin ? .authorization : .proxyAuthorization
+        request.fields[name] = try await value(of: use, count: count, party)
+    }
+
+    private func value(of use: AuthenticationUse, count: UInt32, _ party: Party) async throws -> String? {
+        guard let digest = use.digest, case .password(let user, let password) = use.credential.kind else {
+            return try use.credential.value(for: use.scheme)
+        }
+        let answer = DigestAnswer(
+            challenge: digest, user: user, password: password, count: count, clientNonce: Self.makeNonce())
+        let body = request.body
+        return try await answer.value(method: request.method, target: target(for: party)) { algorithm in
+            guard body.isReplayable else { throw Self.notReplayable("a digest is over the body") }
+            return try await body.hash(by: algorithm)
+        }
+    }
+
+    private func target(for party: Party) -> String {
+        guard party == .origin else { return request.uri.requestText }
+        return request.uri.query.map { "\(request.uri.path)?\($0)" } ?? request.uri.path
+    }
+
+    private static func makeNonce() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }.hexadecimal
+    }
+
+    private static func notReplayable(_ reason: String) -> CurlewError {
+        CurlewError(.bodyNotReplayable, "\(reason), and it can be read only once")
+    }
+
+    // MARK: What came back
+
+    /// Looks at a response, and whether the request is to be sent again with other credentials.
+    mutating func shouldAnswer(_ response: Response) async throws -> Bool {
+        guard let party = party(asking: response) else {
+            noteSuccess(response)
+            return false
+        }
+        // What the caller has set is the caller's to change.
+        let isCallers = party == .origin && request.fields[.authorization] != nil
+        guard !isCallers, party == .origin || request.fields[.proxyAuthorization] == nil else { return false }
+        guard answers < Authentication.attemptLimit, let use = try await answer(to: response, party) else {
+            return false
+        }
+        guard request.body.isReplayable else {
+            throw Self.notReplayable("the body would have to be sent again with the credentials").adding(
+                CurlewError.Context(
+                    method: request.method, uri: request.uri, stage: .receiving, response: response.head))
+        }
+        answers += 1
+        tried.insert(use.identity)
+        uses[party] = use
+        return true
+    }
+
+    private func party(asking response: Response) -> Party? {
+        switch response.status.code {
+        case 401: .origin
+        case 407: .proxy
+        default: nil
+        }
+    }
+
+    private mutating func answer(to response: Response, _ party: Party) async throws -> AuthenticationUse? {
+        let challenges = AuthenticationChallenge.all(in: response.head)
+        if let previous = uses[party] {
+            if let renewed = renewed(previous, challenges) { return renewed }
+            failureCount += 1
+            memory.forget(previous, party == .origin ? origin : Self.proxyOrigin, path: request.uri.path)
+            uses[party] = nil
+        }
+        let attempt = AuthenticationAttempt(
+            request: request, response: response.head, challenges: challenges, challenge: strongest(challenges),
+            failureCount: failureCount)
+        switch try await decide?(attempt).kind ?? .usual {
+        case .refuse: return nil
+        case .fail(let error): throw error
+        case .use(let credential): return AuthenticationUse(credential, answering: challenges, in: schemes)
+        case .usual: return usual(challenges, party)
+        }
+    }
+
+    /// The same credential over a new nonce, if the old one was only out of date. Servers that forget to say so are believed
+    /// when the nonce was one of an earlier request.
+    private mutating func renewed(
+        _ previous: AuthenticationUse, _ challenges: [AuthenticationChallenge]
+    ) -> AuthenticationUse? {
+        guard let digest = previous.digest, renewals < 3 else { return nil }
+        let newest = challenges.compactMap(DigestChallenge.init).first {
+            $0.realm == digest.realm && $0.algorithm == digest.algorithm
+        }
+        guard let newest, newest.nonce != digest.nonce || newest.isStale else { return nil }
+        guard newest.isStale || previous.isRemembered else { return nil }
+        renewals += 1
+        return AuthenticationUse(
+            credential: previous.credential, scheme: previous.scheme, realm: newest.realm, digest: newest)
+    }
+
+    /// A credential of the link, or of the URI itself, that was not tried in this way yet.
+    private func usual(_ challenges: [AuthenticationChallenge], _ party: Party) -> AuthenticationUse? {
+        let place = party == .origin ? origin : Self.proxyOrigin
+        var candidates = credentials.filter { $0.origin == place }
+        if party == .origin, let own = ownCredential { candidates.append(own) }
+        for scoped in candidates {
+            let fitting = challenges.filter { scoped.realm == nil || scoped.realm == $0.realm }
+            guard !fitting.isEmpty || challenges.isEmpty else { continue }
+            guard let use = AuthenticationUse(scoped.credential, answering: fitting, in: schemes) else { continue }
+            if !tried.contains(use.identity), !wasSentByURI(use) { return use }
+        }
+        return nil
+    }
+
+    /// User and password of the URI; the transport sends them by Basic if nothing else is there.
+    private var ownCredential: ScopedCredential? {
+        guard let information = request.uri.userInformation else { return nil }
+        let parts = information.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let password = parts.count > 1 ? String(parts[1]) : ""
+        return ScopedCredential(origin: origin, .password(user: String(parts[0]), password: password))
+    }
+
+    private func wasSentByURI(_ use: AuthenticationUse) -> Bool {
+        use.scheme == .basic && use.credential == ownCredential?.credential
+    }
+
+    private func strongest(_ challenges: [AuthenticationChallenge]) -> AuthenticationChallenge? {
+        let order: [AuthenticationScheme] = [.negotiate, .ntlm, .digest, .bearer, .basic]
+        for scheme in order where schemes.contains(scheme) {
+            let asked = challenges.filter { $0.scheme == scheme }
+            guard scheme == .digest else {
+                if let first = asked.first { return first }
+                continue
+            }
+            let digests = asked.compactMap { challenge in DigestChallenge(challenge).map { (challenge, $0) } }
+            if let best = digests.max(by: { $0.1.algorithm.strength < $1.1.algorithm.strength }) { return best.0 }
+        }
+        return nil
+    }
+
+    private func noteSuccess(_ response: Response) {
+        if let use = uses[.origin] {
+            memory.prove(
+                use, origin, path: request.uri.path, nextNonce: Self.nextNonce(response.fields[.authenticationInfo]))
+        }
+        if let use = uses[.proxy] {
+            memory.prove(
+                use, Self.proxyOrigin, path: request.uri.path,
+                nextNonce: Self.nextNonce(response.fields[.proxyAuthenticationInfo]))
+        }
+    }
+
+    /// The field has parameters as a challenge has them, without a scheme before them (RFC 7615 §3).
+    private static func nextNonce(_ value: String?) -> String? {
+        value.flatMap { AuthenticationChallenge.all(in: "Digest \($0)").first?.parameters["nextnonce"] }
+    }
+
+    static let proxyOrigin = "proxy"
+}

@@ -1,0 +1,71 @@
+internal import HTTPTypes
+
+/// Answers challenges: Basic, Bearer and Digest, by credentials given beforehand or by a closure that is asked.
+///
+/// - A credential goes to the origin that it is for, scheme, host and port, and nowhere else. Behind a link that follows
+///   redirects each hop is looked at for itself.
+/// - Of the challenges that can be answered the strongest is: Negotiate, NTLM, Digest with SHA-512-256, SHA-256, MD5, Basic.
+///   A password is never sent by Basic where Digest is on offer.
+/// - What a server took is sent unasked from then on: by Digest with the next count of its nonce, by Basic in the same folder
+///   and below. A nonce that is out of date is replaced without anybody being asked.
+/// - A request that has an `Authorization` field of its own is left alone, and so is its 401.
+/// - When nothing is left to try the 401 or 407 is the response.
+/// - A body that can be read only once cannot go along with the answer: ``ErrorCode/bodyNotReplayable``.
+///
+/// ```swift
+/// let session = try HTTPSession(baseURL: "https://api.example.com/") {
+///     Authentication(try ScopedCredential("https://api.example.com", .password(user: "curlew", password: "secret")))
+/// }
+/// ```
+/// Copies of a link share what they have learned. The article <doc:Authenticating> has the tables.
+public struct Authentication: Middleware {
+    /// Decides about a challenge. It is called on the caller's executor, for each challenge of a request again, at most
+    /// ``attemptLimit`` times. What it throws is the error of the request.
+    public typealias Decide = @Sendable (AuthenticationAttempt) async throws -> AuthenticationDecision
+
+    /// Credentials, the first that fits before the others.
+    public let credentials: [ScopedCredential]
+    /// The schemes that may be used: Digest, Bearer and Basic. ``AuthenticationScheme/negotiate`` and
+    /// ``AuthenticationScheme/ntlm`` can be added; libcurl carries them out, over HTTP/1.1.
+    public var schemes: Set<AuthenticationScheme> = [.digest, .bearer, .basic]
+    /// How many answers to challenges are sent for one request at most.
+    public static let attemptLimit = 8
+
+    private let decide: Decide?
+    private let memory = AuthenticationMemory()
+
+    /// - Parameters:
+    ///   - credentials: Credentials, and where they may go.
+    ///   - decide: Decides about each challenge; without it the credentials answer, each once.
+    public init(_ credentials: [ScopedCredential], decide: Decide? = nil) {
+        self.credentials = credentials
+        self.decide = decide
+    }
+
+    /// - Parameters:
+    ///   - credentials: Credentials, and where they may go.
+    ///   - decide: Decides about each challenge.
+    public init(_ credentials: ScopedCredential..., decide: Decide? = nil) {
+        self.init(credentials, decide: decide)
+    }
+
+    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        guard !credentials.isEmpty || decide != nil || request.uri.userInformation != nil else {
+            return try await next(request)
+        }
+        var exchange = AuthenticatedExchange(
+            request: request, credentials: credentials, schemes: schemes, decide: decide, memory: memory)
+        while true {
+            let response = try await next(try await exchange.authenticatedRequest())
+            guard try await exchange.shouldAnswer(response) else { return response }
+            await Self.drain(response.body)
+        }
+    }
+
+    /// Reads what is left of a response that nobody will see, so that its connection can be used again; a long one is dropped.
+    static func drain(_ body: ResponseBody) async {
+        let limit = ByteCount.kibibytes(64)
+        guard body.length ?? 0 <= limit.bytes else { return }
+        _ = try? await body.collect(upTo: limit)
+    }
+}

@@ -1,0 +1,164 @@
+/// A credential that several requests share, and the one renewal that may be under way.
+///
+/// Behind a lock and not an actor: most requests only look, and must not change threads for it.
+final class CredentialStore<Value: Sendable>: Sendable {
+    /// A credential as it was handed out.
+    struct Issue: Sendable {
+        let value: Value
+        /// How many renewals had ended by then, well or not.
+        let epoch: Int
+    }
+
+    private typealias Waiter = CheckedContinuation<Issue, any Error>
+
+    private struct State {
+        var value: Value?
+        /// When it ends, as the stopwatch tells the time; nil if it does not.
+        var end: Duration?
+        var isRefused = false
+        var epoch = 0
+        /// Why the last renewal failed, if it did.
+        var failure: (any Error)?
+        var renewal: Task<Void, Never>?
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+    }
+
+    private let window: Duration
+    private let elapsed: @Sendable () -> Duration
+    private let lifetime: @Sendable (Value) -> Duration?
+    private let renew: @Sendable (Value?) async throws -> Value
+    private let state = Guarded(State())
+
+    init(
+        initial: Value?, window: Duration, elapsed: @escaping @Sendable () -> Duration,
+        lifetime: @escaping @Sendable (Value) -> Duration?, renew: @escaping @Sendable (Value?) async throws -> Value
+    ) {
+        self.window = window
+        self.elapsed = elapsed
+        self.lifetime = lifetime
+        self.renew = renew
+        guard let initial else { return }
+        let end = lifetime(initial).map { elapsed() + $0 }
+        state.withLock { state in
+            state.value = initial
+            state.end = end
+        }
+    }
+
+    /// The credential, renewed first if it has to be.
+    func current() async throws -> Issue {
+        let now = elapsed()
+        let issue: Issue? = state.withLock { state in
+            guard state.renewal == nil, !state.isRefused, let value = state.value else { return nil }
+            if let end = state.end, now + window >= end { return nil }
+            return Issue(value: value, epoch: state.epoch)
+        }
+        if let issue { return issue }
+        return try await waitForRenewal()
+    }
+
+    /// The credential that has come, or comes, in place of one that was refused.
+    func renewed(after issue: Issue) async throws -> Issue {
+        let outcome: Result<Void, any Error>? = state.withLock { state in
+            guard issue.epoch < state.epoch else {
+                state.isRefused = true
+                return nil
+            }
+            // A renewal has ended since the request was sent, and this is its outcome.
+            return state.failure.map { .failure($0) } ?? .success(())
+        }
+        guard let outcome else { return try await waitForRenewal() }
+        try outcome.get()
+        return try await current()
+    }
+
+    /// Notes that a credential was refused, so that nobody gets it again.
+    func refuse(_ issue: Issue) {
+        state.withLock { state in
+            if issue.epoch == state.epoch { state.isRefused = true }
+        }
+    }
+
+    // MARK: Renewing
+
+    private func waitForRenewal() async throws -> Issue {
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                state.withLock { state in
+                    state.waiters[number] = waiter
+                    if state.renewal == nil { begin(&state) }
+                }
+                // One that was cancelled before it waited has had no effect.
+                if Task.isCancelled { leave(number) }
+            }
+        } onCancel: {
+            leave(number)
+        }
+    }
+
+    /// A task that waited was cancelled.
+    private func leave(_ number: Int) {
+        let (waiter, renewal) = state.withLock { state in
+            let waiter = state.waiters.removeValue(forKey: number)
+            return (waiter, waiter != nil && state.waiters.isEmpty ? state.renewal : nil)
+        }
+        renewal?.cancel()
+        waiter?.resume(throwing: CurlewError(.cancelled, "the task was cancelled while it waited for a credential"))
+    }
+
+    private func begin(_ state: inout State) {
+        let last = state.value
+        // Not a child of the task that happened to be first: its cancellation is not the others'.
+        state.renewal = Task.detached { [self] in
+            do {
+                let value = try await renew(last)
+                end(with: value)
+            } catch {
+                end(with: error)
+            }
+        }
+    }
+
+    private func end(with value: Value) {
+        let end = lifetime(value).map { elapsed() + $0 }
+        let (issue, waiters) = state.withLock { state in
+            state.value = value
+            state.end = end
+            state.isRefused = false
+            state.failure = nil
+            return finish(&state, value)
+        }
+        for waiter in waiters { waiter.resume(returning: issue) }
+    }
+
+    private func end(with error: any Error) {
+        let waiters: [Waiter] = state.withLock { state in
+            let wasAbandoned = state.renewal?.isCancelled == true
+            guard !wasAbandoned else {
+                // Nobody wanted it any more; who has come since wants one of its own.
+                state.renewal = nil
+                if !state.waiters.isEmpty { begin(&state) }
+                return []
+            }
+            state.failure = error
+            defer { state.waiters = [:] }
+            state.epoch += 1
+            state.renewal = nil
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(throwing: error) }
+    }
+
+    private func finish(_ state: inout State, _ value: Value) -> (Issue, [Waiter]) {
+        state.epoch += 1
+        state.renewal = nil
+        let waiters = Array(state.waiters.values)
+        state.waiters = [:]
+        return (Issue(value: value, epoch: state.epoch), waiters)
+    }
+}

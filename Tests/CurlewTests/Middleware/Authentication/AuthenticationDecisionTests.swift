@@ -1,0 +1,107 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A closure that decides about challenges", .timeLimit(.minutes(1)))
+struct AuthenticationDecisionTests {
+    struct Declined: Error, Equatable {}
+
+    private func server(accepting password: String) async throws -> MockServer {
+        try await MockServer.start { request in
+            if request.fields[.authorization] == "Bearer \(password)" { return MockResponse(body: "ok") }
+            return MockResponse(status: .unauthorized, fields: [.wwwAuthenticate: "Bearer realm=\"birds\""])
+        }
+    }
+
+    private func session(_ decide: @escaping Authentication.Decide) throws -> HTTPSession {
+        try HTTPSession(configuration: SessionConfiguration()) { Authentication(decide: decide) }
+    }
+
+    @Test("it is told scheme, realm and the number of failures, and may try again")
+    func failures() async throws {
+        let server = try await server(accepting: "third")
+        let (attempts, report) = AsyncStream.makeStream(of: AuthenticationAttempt.self)
+        let session = try session { attempt in
+            report.yield(attempt)
+            return .use(.bearer(["first", "second", "third"][attempt.failureCount]))
+        }
+        #expect(try await session.get(server.url("/x")).status == .ok)
+        report.finish()
+        var counts: [Int] = []
+        for await attempt in attempts {
+            counts.append(attempt.failureCount)
+            #expect(attempt.scheme == .bearer)
+            #expect(attempt.realm == "birds")
+            #expect(!attempt.isProxy)
+            #expect(attempt.response.status == .unauthorized)
+            #expect(attempt.request.uri.path == "/x")
+            #expect(attempt.request.fields[.authorization] == nil)
+        }
+        #expect(counts == [0, 1, 2])
+        await server.shutdown()
+    }
+
+    @Test("refusing makes the 401 the response, failing fails with exactly the error")
+    func refuse() async throws {
+        let server = try await server(accepting: "x")
+        #expect(try await session { _ in .refuse }.get(server.url()).status == .unauthorized)
+        await #expect(throws: Declined()) { try await session { _ in .fail(Declined()) }.get(server.url()) }
+        await #expect(throws: Declined()) { try await session { _ in throw Declined() }.get(server.url()) }
+        #expect(server.requestCount == 3)
+        await server.shutdown()
+    }
+
+    @Test("the usual way is the link's own credential, once")
+    func usual() async throws {
+        let server = try await server(accepting: "own")
+        for (token, status, requests) in [("own", HTTPResponse.Status.ok, 2), ("wrong", .unauthorized, 4)] {
+            let credential = try ScopedCredential(server.url(), .bearer(token))
+            let session = try HTTPSession(configuration: SessionConfiguration()) {
+                Authentication(credential) { _ in .usual }
+            }
+            #expect(try await session.get(server.url()).status == status)
+            #expect(server.requestCount == requests)
+        }
+        #expect(try await session { _ in .usual }.get(server.url()).status == .unauthorized)
+        await server.shutdown()
+    }
+
+    @Test("one that never gives up is given up")
+    func endless() async throws {
+        let server = try await server(accepting: "right")
+        let session = try session { _ in .use(.bearer("wrong")) }
+        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(server.requestCount == 1 + Authentication.attemptLimit)
+        await server.shutdown()
+    }
+
+    @Test("it is asked about a 401 without a challenge, and a password is not sent on a guess")
+    func noChallenge() async throws {
+        let server = try await MockServer.start { _ in MockResponse(status: .unauthorized) }
+        let session = try session { attempt in
+            #expect(attempt.challenge == nil)
+            #expect(attempt.challenges.isEmpty)
+            return .use(.password(user: "u", password: "p"))
+        }
+        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+    }
+
+    @Test("cancelled while it decides, the request ends")
+    func cancelled() async throws {
+        let server = try await server(accepting: "x")
+        let (asked, report) = AsyncStream.makeStream(of: Void.self)
+        let session = try session { _ in
+            report.yield()
+            try await Task.sleep(for: .seconds(100))
+            return .refuse
+        }
+        let task = Task { try await session.get(server.url()) }
+        for await _ in asked { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,219 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("Authentication", .timeLimit(.minutes(2)))
+struct AuthenticationTests {
+    private static let basic = "Basic dXNlcjpwYXNz"
+    private let password = Credential.password(user: "user", password: "pass")
+
+    /// Lets in who sends one of the values, and challenges everybody else with these fields.
+    private func server(
+        _ challenges: [String] = ["Basic realm=\"birds\""], accepting values: [String] = [basic]
+    ) async throws -> MockServer {
+        try await MockServer.start { request in
+            let body = try await request.body.collect()
+            if let value = request.fields[.authorization], values.contains(value) {
+                return MockResponse(body: .bytes(body))
+            }
+            var response = MockResponse(status: .unauthorized, body: "who is there?")
+            for challenge in challenges {
+                response.fields.append(HTTPField(name: .wwwAuthenticate, value: challenge))
+            }
+            return response
+        }
+    }
+
+    private func session(_ link: Authentication) throws -> HTTPSession {
+        try HTTPSession(configuration: SessionConfiguration()) { link }
+    }
+
+    private func seen(_ server: MockServer, _ count: Int) async -> [String?] {
+        var values: [String?] = []
+        for _ in 0..<count { values.append(await server.takeRequest()?.fields[.authorization]) }
+        return values
+    }
+
+    @Test("a challenge is answered, and the answer goes unasked with what is in the same folder")
+    func basic() async throws {
+        let server = try await server()
+        let session = try session(Authentication(try ScopedCredential(server.url(), realm: "birds", password)))
+        for path in ["/a/1", "/a/2", "/a/b/3", "/c", "/ab/"] {
+            let response = try await session.post(server.url(path), body: .string(path))
+            #expect(response.status == .ok)
+            #expect(try await response.body.collect(upTo: 10) == Array(path.utf8))
+        }
+        let basic = Self.basic
+        #expect(await seen(server, 7) == [nil, basic, basic, basic, nil, basic, basic])
+        #expect(server.requestCount == 7)
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("a preemptive credential goes with the first request")
+    func preemptive() async throws {
+        let server = try await server(accepting: [Self.basic, "Bearer t0ken"])
+        for credential in [password, .bearer("t0ken")] {
+            let scoped = try ScopedCredential(server.url(), credential, isPreemptive: true)
+            #expect(try await session(Authentication(scoped)).get(server.url()).status == .ok)
+        }
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+
+    @Test("another origin gets nothing, be it by another port, scheme or host", arguments: ["localhost", "127.0.0.1"])
+    func otherOrigin(_ host: String) async throws {
+        let server = try await server()
+        let other = try await self.server()
+        let port = host == "localhost" ? server.port : other.port
+        let scopes = ["http://127.0.0.1:\(server.port)", "https://\(host):\(port)", "http://\(host).test:\(port)"]
+        let credentials = try scopes.map { try ScopedCredential($0, password, isPreemptive: true) }
+        let session = try session(Authentication(credentials))
+        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get("http://\(host):\(port)/").status == .unauthorized)
+        let target = host == "localhost" ? server : other
+        if target === server { _ = await seen(server, 1) }
+        #expect(await seen(target, 1) == [nil])
+        await other.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("behind a link that goes on to another server, that server gets nothing")
+    func hops() async throws {
+        struct Hop: Middleware {
+            let url: String
+            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+                _ = try await next(request)
+                return try await next(try Request(.get, url))
+            }
+        }
+        let server = try await server()
+        let other = try await self.server()
+        let credential = try ScopedCredential(server.url(), password)
+        let session = try HTTPSession(configuration: SessionConfiguration()) {
+            Hop(url: other.url())
+            Authentication(credential)
+        }
+        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(await seen(other, 1) == [nil])
+        await other.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a realm that the credential is not for gets nothing")
+    func otherRealm() async throws {
+        let server = try await server()
+        let session = try session(Authentication(try ScopedCredential(server.url(), realm: "fish", password)))
+        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+    }
+
+    @Test("a 401 without a challenge, or with a broken one, is the response", arguments: [[], ["=\"", "realm=\"x\""]])
+    func unreadable(_ challenges: [String]) async throws {
+        let server = try await server(challenges)
+        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        let response = try await session.get(server.url())
+        #expect(response.status == .unauthorized)
+        #expect(try await response.body.collect(upTo: 100) == Array("who is there?".utf8))
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+    }
+
+    @Test("broken quoting in a challenge does not keep it from being answered")
+    func brokenQuoting() async throws {
+        let server = try await server(["Negotiate, Basic realm=\"birds, charset=\"UTF-8"])
+        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        #expect(try await session.get(server.url()).status == .ok)
+        await server.shutdown()
+    }
+
+    @Test("of ten challenges the strongest that is known is answered, and a password is not sent bare")
+    func ten() async throws {
+        let unknown = (0..<6).map { "Scheme\($0) realm=\"x\"" }
+        let digests = ["MD5", "SHA-256", "SHA3"].map {
+            "Digest realm=\"x\", nonce=\"n\", algorithm=\($0), qop=\"auth\""
+        }
+        let server = try await server(unknown + ["Basic realm=\"x\""] + digests)
+        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        #expect(try await session.get(server.url()).status == .unauthorized)
+        let values = await seen(server, 2)
+        #expect(values[0] == nil)
+        #expect(values[1]?.hasPrefix("Digest ") == true)
+        #expect(values[1]?.contains("algorithm=SHA-256") == true)
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+
+    @Test("Bearer is answered where it is asked for, and where a server forgets to ask", arguments: [["Bearer"], []])
+    func bearer(_ challenges: [String]) async throws {
+        let server = try await server(challenges, accepting: ["Bearer t0ken=="])
+        let session = try session(Authentication(try ScopedCredential(server.url(), .bearer("t0ken=="))))
+        #expect(try await session.get(server.url()).status == .ok)
+        await server.shutdown()
+    }
+
+    @Test("the caller's own field is left alone")
+    func callersField() async throws {
+        let server = try await server()
+        let session = try session(Authentication(try ScopedCredential(server.url(), password, isPreemptive: true)))
+        let response = try await session.get(server.url(), fields: [.authorization: "Other"])
+        #expect(response.status == .unauthorized)
+        #expect(await seen(server, 1) == ["Other"])
+        await server.shutdown()
+    }
+
+    @Test("a body that can be read once is a clear error, which has the response")
+    func oneShot() async throws {
+        let server = try await server()
+        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        let body = AsyncStream<[UInt8]> { stream in
+            stream.yield([1])
+            stream.finish()
+        }
+        let error = await curlewError { _ = try await session.post(server.url(), body: .once(body)) }
+        #expect(error?.code == .bodyNotReplayable)
+        #expect(error?.response?.status == .unauthorized)
+        #expect(error?.uri?.description == server.url())
+        #expect(server.requestCount == 1)
+        await server.shutdown()
+    }
+
+    @Test("credentials that cannot be sent are an error, and secrets are not described")
+    func unsendable() async throws {
+        let server = try await server(["Basic realm=x", "Bearer"])
+        for credential in [
+            Credential.password(user: "a:b", password: "hidden"), .password(user: "a", password: "hid\nden"),
+            .bearer("hid den"), .bearer(""),
+        ] {
+            let session = try session(Authentication(try ScopedCredential(server.url(), credential)))
+            let error = await curlewError { _ = try await session.get(server.url()) }
+            #expect(error?.code == .invalidRequest)
+            #expect(error?.description.contains("hid") == false)
+            var dumped = ""
+            dump(credential, to: &dumped)
+            #expect(!"\(credential) \(String(reflecting: credential)) \(dumped)".contains("hid"))
+        }
+        await server.shutdown()
+    }
+
+    @Test("a proxy's 407 in absolute form is answered, and the origin sees none of it")
+    func proxy() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let proxy = try await MockProxy.start(.init(credentials: .init(user: "user", password: "pass")))
+        var configuration = SessionConfiguration()
+        configuration.proxy = .proxy(try Proxy(proxy.url))
+        let credential = ScopedCredential.proxy(password)
+        let session = try HTTPSession(configuration: configuration) { Authentication(credential) }
+        for _ in 0..<2 { #expect(try await session.get(server.url()).status == .ok) }
+        for isAccepted in [false, true, false, true] {
+            #expect(await proxy.takeRequest()?.isAccepted == isAccepted)
+        }
+        let seen = await server.takeRequest()?.fields
+        #expect(seen?[.proxyAuthorization] == nil)
+        #expect(seen?[.authorization] == nil)
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,216 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A credential that is renewed", .timeLimit(.minutes(2)))
+struct AuthenticatorTests {
+    struct Refused: Error, Equatable {
+        var number = 0
+    }
+
+    /// Counts renewals, and holds them until they may end.
+    actor Issuer {
+        private(set) var count = 0
+        private var isOpen: Bool
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        private let failing: Set<Int>
+
+        init(isOpen: Bool = true, failing: Set<Int> = []) {
+            self.isOpen = isOpen
+            self.failing = failing
+        }
+
+        func renew() async throws -> String {
+            count += 1
+            let number = count
+            if !isOpen { await withCheckedContinuation { waiting.append($0) } }
+            if failing.contains(number) { throw Refused(number: number) }
+            return "token-\(number)"
+        }
+
+        func open() {
+            isOpen = true
+            waiting.forEach { $0.resume() }
+            waiting = []
+        }
+    }
+
+    private static func fields(_ token: String, _ request: inout Request) {
+        request.fields[.authorization] = "Bearer \(token)"
+    }
+
+    private func session(
+        _ server: MockServer, _ issuer: Issuer, initial: String? = nil, clock: any Clock<Duration> = ContinuousClock(),
+        lifetime: Duration? = nil
+    ) throws -> HTTPSession {
+        let link = try Authenticator(
+            for: server.url(), initial: initial, clock: clock, lifetime: { _ in lifetime }, apply: Self.fields
+        ) { _ in try await issuer.renew() }
+        return try HTTPSession(configuration: SessionConfiguration()) { link }
+    }
+
+    /// Takes one token; says 401 to others.
+    private func server(accepting token: String) async throws -> MockServer {
+        try await MockServer.start { request in
+            let isRight = request.fields[.authorization] == "Bearer \(token)"
+            return MockResponse(status: isRight ? .ok : .unauthorized, body: "answer")
+        }
+    }
+
+    @Test("a hundred calls that meet a 401 cause one renewal, and all succeed")
+    func singleFlight() async throws {
+        let server = try await server(accepting: "token-1")
+        let issuer = Issuer(isOpen: false)
+        let session = try session(server, issuer, initial: "old")
+        try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
+            for index in 0..<100 { group.addTask { try await session.get(server.url("/\(index)")).status } }
+            try await server.waitForRequests(100)
+            // Sent meanwhile: they wait, and are not sent with the old one.
+            for index in 100..<110 { group.addTask { try await session.get(server.url("/\(index)")).status } }
+            await issuer.open()
+            for try await status in group { #expect(status == .ok) }
+        }
+        #expect(await issuer.count == 1)
+        #expect(server.requestCount == 210)
+        await server.shutdown()
+    }
+
+    @Test("a renewal that fails fails all that wait once; the next call tries anew")
+    func failure() async throws {
+        let server = try await server(accepting: "token-2")
+        let issuer = Issuer(isOpen: false, failing: [1])
+        let session = try session(server, issuer, initial: "old")
+        await withTaskGroup(of: (any Error)?.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    do {
+                        _ = try await session.get(server.url())
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            try? await server.waitForRequests(20)
+            await issuer.open()
+            for await error in group { #expect(error as? Refused == Refused(number: 1)) }
+        }
+        #expect(await issuer.count == 1)
+        #expect(try await session.get(server.url()).status == .ok)
+        #expect(await issuer.count == 2)
+        await server.shutdown()
+    }
+
+    @Test("a 401 to a fresh credential is the response")
+    func noLoop() async throws {
+        let server = try await server(accepting: "nothing")
+        let issuer = Issuer()
+        let session = try session(server, issuer, initial: "old")
+        let response = try await session.get(server.url())
+        #expect(response.status == .unauthorized)
+        #expect(try await response.body.collect(upTo: 100) == Array("answer".utf8))
+        #expect(await issuer.count == 1)
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+
+    @Test("without a credential one is had first; near its end it is renewed before it is used")
+    func window() async throws {
+        let server = try await MockServer.start { _ in MockResponse() }
+        let issuer = Issuer()
+        let clock = TestClock()
+        let session = try session(server, issuer, clock: clock, lifetime: .seconds(300))
+        for (step, expected) in [(0, 1), (239, 1), (1, 2), (239, 2), (1000, 3)] {
+            clock.advance(by: .seconds(step))
+            _ = try await session.get(server.url())
+            #expect(await server.takeRequest()?.fields[.authorization] == "Bearer token-\(expected)")
+        }
+        await server.shutdown()
+    }
+
+    @Test("cancelling one that waits ends it at once, and the others get the credential")
+    func cancellation() async throws {
+        let server = try await server(accepting: "token-1")
+        let issuer = Issuer(isOpen: false)
+        let session = try session(server, issuer, initial: "old")
+        let first = Task { try await session.get(server.url("/first")).status }
+        let second = Task { try await session.get(server.url("/second")).status }
+        try await server.waitForRequests(2)
+        first.cancel()
+        let error = await curlewError { _ = try await first.value }
+        #expect(error?.code == .cancelled)
+        await issuer.open()
+        #expect(try await second.value == .ok)
+        #expect(await issuer.count == 1)
+        await server.shutdown()
+    }
+
+    @Test("a renewal that nobody waits for any more is cancelled, and the next call has its own")
+    func abandoned() async throws {
+        let server = try await server(accepting: "token")
+        let (started, report) = AsyncStream.makeStream(of: Void.self)
+        let (ended, reportEnd) = AsyncStream.makeStream(of: Bool.self)
+        let first = OneTime()
+        let link = try Authenticator<String>(for: server.url(), apply: Self.fields) { _ in
+            guard await first.isFirst() else { return "token" }
+            report.yield()
+            do {
+                try await Task.sleep(for: .seconds(100))
+            } catch {
+                reportEnd.yield(true)
+                throw error
+            }
+            return "late"
+        }
+        let session = try HTTPSession(configuration: SessionConfiguration()) { link }
+        let task = Task { try await session.get(server.url()) }
+        for await _ in started { break }
+        task.cancel()
+        #expect(await curlewError { _ = try await task.value }?.code == .cancelled)
+        for await _ in ended { break }
+        #expect(try await session.get(server.url()).status == .ok)
+        await server.shutdown()
+    }
+
+    actor OneTime {
+        private var isUsed = false
+        func isFirst() -> Bool {
+            defer { isUsed = true }
+            return !isUsed
+        }
+    }
+
+    @Test("another origin, and a request with a field of its own, get nothing")
+    func scope() async throws {
+        let server = try await server(accepting: "token-1")
+        let other = try await self.server(accepting: "token-1")
+        let issuer = Issuer()
+        let session = try session(server, issuer, initial: "old")
+        #expect(try await session.get(other.url()).status == .unauthorized)
+        #expect(await other.takeRequest()?.fields[.authorization] == nil)
+        let response = try await session.get(server.url(), fields: [.authorization: "Bearer mine"])
+        #expect(response.status == .unauthorized)
+        #expect(await issuer.count == 0)
+        await other.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a body goes along again, or is a clear error after which the next call renews")
+    func bodies() async throws {
+        let server = try await server(accepting: "token-1")
+        let issuer = Issuer()
+        let session = try session(server, issuer, initial: "old")
+        let body = AsyncStream<[UInt8]> { stream in
+            stream.yield([1])
+            stream.finish()
+        }
+        let error = await curlewError { _ = try await session.post(server.url(), body: .once(body)) }
+        #expect(error?.code == .bodyNotReplayable)
+        #expect(await issuer.count == 0)
+        #expect(try await session.post(server.url(), body: .string("again")).status == .ok)
+        #expect(await issuer.count == 1)
+        try await server.waitForRequests(2)
+        await server.shutdown()
+    }
+}

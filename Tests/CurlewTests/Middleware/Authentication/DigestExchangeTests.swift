@@ -1,0 +1,122 @@
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Digest over sockets", .timeLimit(.minutes(2)))
+struct DigestExchangeTests {
+    private func session(_ server: MockServer, password: String = "pass word") throws -> HTTPSession {
+        let credential = try ScopedCredential(server.url(), .password(user: "user", password: password))
+        return try HTTPSession(configuration: SessionConfiguration()) { Authentication(credential) }
+    }
+
+    private func server(_ guardian: DigestGuard) async throws -> MockServer {
+        try await MockServer.start { try await guardian.answer($0) }
+    }
+
+    @Test("one challenge serves many requests, each with the next count, on one connection")
+    func counting() async throws {
+        let guardian = DigestGuard()
+        let server = try await server(guardian)
+        let session = try session(server)
+        for index in 0..<5 {
+            let response = try await session.post(server.url("/a?b=\(index)"), body: .string("body"))
+            #expect(response.status == .ok)
+            #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+        }
+        #expect(await guardian.challengesSent == 1)
+        #expect(await guardian.seenCounts == (1...5).map { "0000000\($0)" })
+        #expect(server.connectionCounts.accepted == 1)
+        await server.shutdown()
+    }
+
+    @Test("requests at a time share nonce and counter, and no count is used twice")
+    func concurrent() async throws {
+        let guardian = DigestGuard(algorithm: .md5)
+        let server = try await server(guardian)
+        let session = try session(server)
+        try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
+            for index in 0..<40 { group.addTask { try await session.get(server.url("/\(index)")).status } }
+            for try await status in group { #expect(status == .ok) }
+        }
+        #expect(await Set(guardian.seenCounts).count == 40)
+        await server.shutdown()
+    }
+
+    @Test(
+        "a nonce that is out of date is replaced without a failure, said to be stale or not", arguments: [true, false])
+    func stale(isSaid: Bool) async throws {
+        let guardian = DigestGuard(isSaid ? .expires(after: 2) : .expiresSilently(after: 2))
+        let server = try await server(guardian)
+        let session = try session(server)
+        for _ in 0..<6 { #expect(try await session.get(server.url()).status == .ok) }
+        #expect(await guardian.challengesSent == 3)
+        await server.shutdown()
+    }
+
+    @Test("the nonce that an answer names is the next one")
+    func nextNonce() async throws {
+        let guardian = DigestGuard(.announces)
+        let server = try await server(guardian)
+        let session = try session(server)
+        for _ in 0..<4 { #expect(try await session.get(server.url()).status == .ok) }
+        #expect(await guardian.challengesSent == 1)
+        #expect(await guardian.seenCounts == Array(repeating: "00000001", count: 4))
+        await server.shutdown()
+    }
+
+    @Test("a server that finds every nonce stale is given up")
+    func neverContent() async throws {
+        let guardian = DigestGuard(.isNeverContent)
+        let server = try await server(guardian)
+        let response = try await session(server).get(server.url())
+        #expect(response.status == .unauthorized)
+        #expect(try await response.body.collect(upTo: 100) == Array("who is there?".utf8))
+        #expect(await guardian.challengesSent <= 6)
+        await server.shutdown()
+    }
+
+    @Test("a wrong password is refused once, and the 401 is the response")
+    func wrongPassword() async throws {
+        let guardian = DigestGuard()
+        let server = try await server(guardian)
+        let session = try session(server, password: "guess")
+        for _ in 0..<2 { #expect(try await session.get(server.url()).status == .unauthorized) }
+        #expect(await guardian.challengesSent == 4)
+        await server.shutdown()
+    }
+
+    @Test("integrity covers bodies of every kind that can be read twice")
+    func integrity() async throws {
+        let guardian = DigestGuard(quality: "auth-int")
+        let server = try await server(guardian)
+        let session = try session(server)
+        let stream = RequestBody.stream {
+            AsyncStream<[UInt8]> { stream in
+                stream.yield(Array("stre".utf8))
+                stream.yield(Array("am".utf8))
+                stream.finish()
+            }
+        }
+        for (body, text) in [(RequestBody.none, ""), (.string("bytes"), "bytes"), (stream, "stream")] {
+            let response = try await session.put(server.url(), body: body)
+            #expect(response.status == .ok)
+            #expect(try await response.body.collect(upTo: 10) == Array(text.utf8))
+        }
+        let error = await curlewError {
+            _ = try await session.put(server.url(), body: .once(AsyncStream { $0.finish() }))
+        }
+        #expect(error?.code == .bodyNotReplayable)
+        await server.shutdown()
+    }
+
+    @Test("user and password of the URI answer a digest, too")
+    func userInformation() async throws {
+        let guardian = DigestGuard()
+        let server = try await server(guardian)
+        let session = try HTTPSession(configuration: SessionConfiguration()) { Authentication() }
+        #expect(try await session.get("http://user:pass%20word@127.0.0.1:\(server.port)/x").status == .ok)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,77 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+/// What libcurl carries out by itself. NTLM's steps are played by a server that does not check them; Negotiate has no
+/// Kerberos here, and so only its failure can be seen.
+@Suite("NTLM and Negotiate", .timeLimit(.minutes(1)))
+struct EngineAuthenticationTests {
+    /// A Type 2 message: signature, type, an empty target name, flags (NTLM and Unicode), a challenge of eight bytes.
+    private static let challenge = "TlRMTVNTUAACAAAAAAAAADgAAAABAgAAASNFZ4mrze8AAAAAAAAAAAAAAAA4AAAA"
+
+    /// Asks for NTLM, and lets in what comes with its third message on the connection of the first.
+    private func server(accepting isAccepting: Bool = true) async throws -> RawServer {
+        try await RawServer.start { connection in
+            while true {
+                let head = try await connection.readHead()
+                let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+                let length = line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
+                let body = String(decoding: try await connection.readExactly(length), as: UTF8.self)
+                let step =
+                    head.contains("Authorization: NTLM TlRMTVNTUAAD")
+                    ? 3 : head.contains("Authorization: NTLM TlRMTVNTUAAB") ? 1 : 0
+                if step == 3 && isAccepting {
+                    try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                } else {
+                    let value = step == 1 ? "NTLM \(Self.challenge)" : "NTLM"
+                    try await connection.write(
+                        "HTTP/1.1 401 No\r\nWWW-Authenticate: \(value)\r\nContent-Length: 4\r\n\r\nasks")
+                }
+            }
+        }
+    }
+
+    private func session(_ server: RawServer, _ credential: Credential) throws -> HTTPSession {
+        var link = Authentication(try ScopedCredential(server.url(), credential))
+        link.schemes.formUnion([.ntlm, .negotiate])
+        let made = link
+        var configuration = SessionConfiguration()
+        configuration.timeouts.idle = .seconds(10)
+        return try HTTPSession(configuration: configuration) { made }
+    }
+
+    @Test("NTLM's steps are not seen, and a body goes with the last of them")
+    func ntlm() async throws {
+        let server = try await server()
+        let session = try session(server, .password(user: "user", password: "pass"))
+        let response = try await session.post(server.url(), body: .string("body"))
+        #expect(response.status == .ok)
+        #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+        let again = try await session.get(server.url())
+        #expect(again.status == .ok)
+        await server.shutdown()
+    }
+
+    @Test("a user whom NTLM refuses gets the 401")
+    func refused() async throws {
+        let server = try await server(accepting: false)
+        let response = try await session(server, .password(user: "user", password: "pass")).get(server.url())
+        #expect(response.status == .unauthorized)
+        #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
+        await server.shutdown()
+    }
+
+    @Test("without a ticket Negotiate comes to an end")
+    func negotiate() async throws {
+        let server = try await rawAnswer(
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 4\r\n\r\nasks")
+        do {
+            let response = try await session(server, .ticket).get(server.url())
+            #expect(response.status == .unauthorized)
+        } catch let error as CurlewError {
+            #expect([ErrorCode.unacceptableStatus, .unsupported, .engineFailed].contains(error.code), "\(error)")
+        }
+        await server.shutdown()
+    }
+}

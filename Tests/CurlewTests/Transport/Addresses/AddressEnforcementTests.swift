@@ -1,0 +1,189 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("An address policy at work", .timeLimit(.minutes(2)))
+struct AddressEnforcementTests {
+    private func server(at address: ServerAddress = .ipv4, tls: ServerTLS? = nil) async throws -> MockServer {
+        try await MockServer.start(.init(address: address, tls: tls)) { _ in MockResponse(body: "ok") }
+    }
+
+    private func publicOnly() -> RequestOptions {
+        var options = RequestOptions()
+        options.addressPolicy = .publicOnly
+        return options
+    }
+
+    @Test(
+        "no spelling of a private address gets through",
+        arguments: [
+            "127.0.0.1", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "0x7f000001", "localhost",
+            "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0", "0",
+        ])
+    func spellings(_ host: String) async throws {
+        let server = try await server()
+        let session = try makeSession { $0.addressPolicy = .publicOnly }
+        let error = await curlewError { _ = try await session.fetch("http://\(host):\(server.port)/") }
+        #expect(error?.code == .addressForbidden)
+        #expect(error?.stage == .connecting)
+        #expect(error?.message.contains(host) == true)
+        #expect(server.connectionCounts.accepted == 0)
+        await server.shutdown()
+    }
+
+    @Test("a name that leads to a private address is refused, and the error names both")
+    func rebinding() async throws {
+        let server = try await server()
+        let session = try makeSession {
+            $0.addressPolicy = .publicOnly
+            $0.route.hosts = [.init(host: "rebound.test", port: server.port, addresses: ["127.0.0.1"])]
+        }
+        let error = await curlewError { _ = try await session.fetch("http://rebound.test:\(server.port)/") }
+        #expect(error?.code == .addressForbidden)
+        #expect(error?.message == "the address policy forbids 127.0.0.1 for rebound.test")
+        #expect(server.connectionCounts.accepted == 0)
+        await server.shutdown()
+    }
+
+    @Test("a redirection of the route is judged by where it leads")
+    func connectTo() async throws {
+        let server = try await server()
+        let session = try makeSession {
+            $0.addressPolicy = .publicOnly
+            $0.route.redirections = [.init(toHost: "127.0.0.1", toPort: server.port)]
+        }
+        #expect(await curlewError { _ = try await session.fetch("http://1.1.1.1/") }?.code == .addressForbidden)
+        #expect(server.connectionCounts.accepted == 0)
+        await server.shutdown()
+    }
+
+    @Test(
+        "of several addresses the one that is allowed is used",
+        arguments: [["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.2"], ["::1", "127.0.0.1"]])
+    func eyeballs(_ addresses: [String]) async throws {
+        let server = try await server(at: .ip("0.0.0.0"))
+        let only = AddressPolicy.only([try Network("127.0.0.1")])
+        let session = try makeSession {
+            $0.addressPolicy = only
+            $0.route.hosts = [.init(host: "several.test", port: server.port, addresses: addresses)]
+        }
+        let response = try await session.get("http://several.test:\(server.port)/")
+        _ = try await response.body.collect(upTo: 10)
+        #expect(await response.task?.metrics.last?.remoteAddress == "127.0.0.1")
+        await server.shutdown()
+    }
+
+    @Test("an allowed address that refuses is told of, not the forbidden one beside it")
+    func refusedBesideForbidden() async throws {
+        let refused = try RefusedPort.unused()
+        let only = AddressPolicy.only([try Network("127.0.0.1")])
+        let session = try makeSession {
+            $0.addressPolicy = only
+            $0.route.hosts = [.init(host: "two.test", port: refused.port, addresses: ["127.0.0.2", "127.0.0.1"])]
+        }
+        let error = await curlewError { _ = try await session.fetch("http://two.test:\(refused.port)/") }
+        #expect(error?.code == .connectionRefused)
+    }
+
+    @Test("a connection opened under another policy is not used; the session goes on", arguments: [false, true])
+    func reuse(overTLS: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await server(tls: overTLS ? ServerTLS([certificate]) : nil)
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        _ = try await session.fetch(server.url("/open"))
+        let error = await curlewError { _ = try await session.fetch(server.url("/forbidden"), options: publicOnly()) }
+        #expect(error?.code == .addressForbidden)
+        #expect(error?.message == "the address policy forbids 127.0.0.1 for 127.0.0.1")
+        #expect(server.requestCount == 1)
+        #expect(server.connectionCounts.accepted == 1)
+        _ = try await session.fetch(server.url("/again"))
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+
+    @Test("where a kept connection is forbidden and the host has another address, that one is used")
+    func otherAddress() async throws {
+        let server = try await server(at: .ip("0.0.0.0"))
+        let session = try makeSession {
+            $0.route.hosts = [.init(host: "twice.test", port: server.port, addresses: ["127.0.0.2", "127.0.0.1"])]
+        }
+        let url = "http://twice.test:\(server.port)/"
+        let first = try await session.get(url)
+        _ = try await first.body.collect(upTo: 10)
+        #expect(await first.task?.metrics.last?.remoteAddress == "127.0.0.2")
+        var options = RequestOptions()
+        options.addressPolicy = .any.denying([try Network("127.0.0.2")])
+        let second = try await session.post(url, body: .string("once"), options: options)
+        _ = try await second.body.collect(upTo: 10)
+        #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+
+    @Test("a stream of HTTP/2 on a forbidden connection is refused, and its siblings go on")
+    func multiplexed() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start(.init(tls: ServerTLS([certificate]))) { request in
+            if request.path == "/slow" { for await _ in gate { break } }
+            return MockResponse(body: "ok")
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        #expect(try await session.get(server.url()).version == .http2)
+        let slow = Task { try await session.fetch(server.url("/slow")) }
+        try await server.waitForRequests(2)
+        let error = await curlewError { _ = try await session.fetch(server.url("/no"), options: publicOnly()) }
+        #expect(error?.code == .addressForbidden)
+        open.yield()
+        #expect(try await slow.value == Array("ok".utf8))
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+
+    @Test("a request's own policy replaces the session's")
+    func override() async throws {
+        let server = try await server()
+        let session = try makeSession { $0.addressPolicy = .publicOnly }
+        var options = RequestOptions()
+        options.addressPolicy = .publicOnly.allowing([try Network("127.0.0.0/8")])
+        #expect(try await session.fetch(server.url(), options: options) == Array("ok".utf8))
+        #expect(try await session.fetch("http://[::ffff:127.0.0.1]:\(server.port)/", options: options).count == 2)
+        // The connection that is kept is no way in.
+        #expect(await curlewError { _ = try await session.fetch(server.url()) }?.code == .addressForbidden)
+        await server.shutdown()
+    }
+
+    @Test("a body that can be read once is not touched")
+    func body() async throws {
+        let server = try await server()
+        let session = try makeSession { $0.addressPolicy = .publicOnly }
+        let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        feed.yield([1, 2, 3])
+        feed.finish()
+        let error = await curlewError { _ = try await session.post(server.url(), body: .once(chunks)) }
+        #expect(error?.code == .addressForbidden)
+        var left: [[UInt8]] = []
+        for await chunk in chunks { left.append(chunk) }
+        #expect(left == [[1, 2, 3]])
+        await server.shutdown()
+    }
+
+    @Test("a Unix socket is refused unless it is allowed, a kept connection too")
+    func unixSocket() async throws {
+        let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
+        let server = try await server(at: .unixSocket(path: path))
+        let session = try makeSession { $0.route.unixSocket = path }
+        let error = await curlewError { _ = try await session.fetch("http://localhost/", options: publicOnly()) }
+        #expect(error?.code == .addressForbidden)
+        #expect(error?.message == "the address policy forbids the Unix socket \(path) for localhost")
+        #expect(try await session.fetch("http://localhost/") == Array("ok".utf8))
+        let again = await curlewError { _ = try await session.fetch("http://localhost/", options: publicOnly()) }
+        #expect(again?.code == .addressForbidden)
+        var options = RequestOptions()
+        options.addressPolicy = .publicOnly.allowingUnixSockets()
+        #expect(try await session.fetch("http://localhost/", options: options) == Array("ok".utf8))
+        #expect(server.requestCount == 2)
+        await server.shutdown()
+    }
+}

@@ -1,0 +1,64 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("An address policy in front of a proxy", .timeLimit(.minutes(2)))
+struct ProxiedAddressTests {
+    private func session(
+        _ proxy: Proxy, _ policy: AddressPolicy = .publicOnly, _ route: Route = Route()
+    ) throws -> HTTPSession {
+        try makeSession {
+            $0.proxy = .proxy(proxy)
+            $0.addressPolicy = policy
+            $0.route = route
+        }
+    }
+
+    @Test(
+        "a forbidden address as the target is refused before the proxy is asked",
+        arguments: [
+            "127.0.0.1", "127.1", "2130706433", "localhost", "a.localhost.", "[::1]", "[64:ff9b::7f00:1]",
+            "\u{FF11}\u{FF12}\u{FF17}.0.0.1", "127\u{3002}0\u{3002}0\u{3002}1",
+        ])
+    func literal(_ host: String) async throws {
+        let proxy = try await MockProxy.start()
+        let session = try session(Proxy(proxy.url))
+        for scheme in ["http", "https"] {
+            let error = await curlewError { _ = try await session.fetch("\(scheme)://\(host)/") }
+            #expect(error?.code == .addressForbidden)
+        }
+        #expect(proxy.connectionCounts.accepted == 0)
+        await proxy.shutdown()
+    }
+
+    @Test("where the route leads through the proxy is judged, too")
+    func redirected() async throws {
+        let proxy = try await MockProxy.start()
+        let route = Route(redirections: [.init(host: "public.test", toHost: "10.0.0.1", toPort: 80)])
+        let session = try session(Proxy(proxy.url), .publicOnly, route)
+        #expect(await curlewError { _ = try await session.fetch("http://public.test/") }?.code == .addressForbidden)
+        #expect(proxy.connectionCounts.accepted == 0)
+        await proxy.shutdown()
+    }
+
+    @Test("the proxy's own address is not judged, and names are left to it")
+    func trusted() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let proxy = try await MockProxy.start()
+        let session = try session(Proxy(proxy.url))
+        #expect(try await session.fetch("http://named.test:\(server.port)/") == Array("ok".utf8))
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a name that would be resolved here, unseen, for a SOCKS proxy is refused", arguments: ["socks4", "socks5"])
+    func unseen(_ scheme: String) async throws {
+        let proxy = try await MockProxy.start(.init(kind: .socks5))
+        let session = try session(Proxy("\(scheme)://127.0.0.1:\(proxy.port)"))
+        #expect(await curlewError { _ = try await session.fetch("http://named.test/") }?.code == .unsupported)
+        #expect(await curlewError { _ = try await session.fetch("http://127.0.0.1/") }?.code == .addressForbidden)
+        #expect(proxy.connectionCounts.accepted == 0)
+        await proxy.shutdown()
+    }
+}

@@ -1,0 +1,78 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("A proxy with digests", .timeLimit(.minutes(2)))
+struct ProxyDigestTests {
+    /// Asks for a digest and answers what has one, of whatever value, with the body that it was sent.
+    private func proxy(accepting isAccepting: Bool = true) async throws -> RawServer {
+        try await RawServer.start { connection in
+            while true {
+                let head = try await connection.readHead()
+                let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+                let length = line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
+                let body = String(decoding: try await connection.readExactly(length), as: UTF8.self)
+                if head.contains("Proxy-Authorization: Digest username=\"user\"") && isAccepting {
+                    try await connection.write(
+                        "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                } else {
+                    try await connection.write(
+                        "HTTP/1.1 407 No\r\nProxy-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n"
+                            + "Content-Length: 4\r\n\r\nasks")
+                }
+            }
+        }
+    }
+
+    private func session(_ proxy: RawServer) throws -> HTTPSession {
+        let digest = try Proxy("http://127.0.0.1:\(proxy.port)").authenticated(
+            user: "user", password: "secret", by: .digest)
+        return try makeSession { $0.proxy = .proxy(digest) }
+    }
+
+    @Test("the challenge to a request in absolute form is answered, and only the answer is seen")
+    func answered() async throws {
+        let proxy = try await proxy()
+        let session = try session(proxy)
+        for _ in 0..<2 {
+            let response = try await session.get("http://origin.test/")
+            #expect(response.status == .ok)
+            #expect(response.fields[.proxyAuthenticate] == nil)
+            #expect(try await response.body.collect(upTo: 10).isEmpty)
+        }
+        let metrics = try await session.get("http://origin.test/").task?.metrics
+        #expect(metrics != nil)
+        await proxy.shutdown()
+    }
+
+    @Test("a body is sent again with the answer, if it can be")
+    func body() async throws {
+        let proxy = try await proxy()
+        let bodies: [RequestBody] = [
+            .string("body"),
+            .stream(length: 4) {
+                AsyncStream<[UInt8]> { stream in
+                    stream.yield(Array("body".utf8))
+                    stream.finish()
+                }
+            },
+        ]
+        for body in bodies {
+            let session = try session(proxy)
+            let response = try await session.post("http://origin.test/", body: body)
+            #expect(response.status == .ok)
+            #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+        }
+        await proxy.shutdown()
+    }
+
+    @Test("a challenge that comes again is the response, with its body")
+    func refused() async throws {
+        let proxy = try await proxy(accepting: false)
+        let response = try await session(proxy).get("http://origin.test/")
+        #expect(response.status == .proxyAuthenticationRequired)
+        #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
+        await proxy.shutdown()
+    }
+}

@@ -1,0 +1,187 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("Proxies that refuse, hang and break", .timeLimit(.minutes(2)))
+struct ProxyFaultTests {
+    private func session(_ proxy: Proxy, connect: Duration = .seconds(10)) throws -> HTTPSession {
+        try makeSession {
+            $0.proxy = .proxy(proxy, except: "127.0.0.1")
+            $0.timeouts.connect = connect
+        }
+    }
+
+    private func error(
+        _ proxy: String, _ url: String = "https://origin.test/", connect: Duration = .seconds(10)
+    ) async throws -> CurlewError? {
+        let session = try session(Proxy(proxy), connect: connect)
+        let error = await curlewError { _ = try await session.fetch(url) }
+        #expect(error?.description.contains("s3cret") == false)
+        try await session.expectUsable()
+        return error
+    }
+
+    @Test("a proxy where nobody listens, or that has no address, is told apart from the origin")
+    func unreachable() async throws {
+        let refused = try RefusedPort.unused()
+        for url in ["http://origin.test/", "https://origin.test/"] {
+            let refusal = try await error("http://u:s3cret@127.0.0.1:\(refused.port)", url)
+            #expect(refusal?.code == .proxyFailed)
+            #expect(
+                refusal?.message
+                    == "could not connect to the proxy 127.0.0.1:\(refused.port): connection refused")
+            #expect(refusal?.stage == .connecting)
+        }
+        for scheme in ["http", "socks5h", "socks4"] {
+            let unknown = try await error("\(scheme)://u:s3cret@name.invalid:1")
+            #expect(unknown?.code == .proxyNotFound)
+            #expect(unknown?.message.contains("name.invalid:1") == true)
+        }
+        let proxy = try await MockProxy.start(.init(kind: .socks5))
+        let target = try await error("socks5://127.0.0.1:\(proxy.port)", "http://name.invalid/")
+        #expect(target?.code == .hostNotFound)
+        await proxy.shutdown()
+        let socks = try await error("socks5h://127.0.0.1:\(refused.port)")
+        #expect(socks?.code == .proxyFailed)
+    }
+
+    @Test("a tunnel without the right credentials is an error of its own; a 407 in absolute form is a response")
+    func credentials() async throws {
+        let proxy = try await MockProxy.start(.init(credentials: .init(user: "user", password: "right")))
+        for part in ["", "user:s3cret@"] {
+            let tunnel = try await error("http://\(part)127.0.0.1:\(proxy.port)")
+            #expect(tunnel?.code == .proxyAuthenticationRequired)
+            #expect(tunnel?.message.contains("127.0.0.1:\(proxy.port)") == true)
+            let session = try session(Proxy("http://\(part)127.0.0.1:\(proxy.port)"))
+            let response = try await session.get("http://origin.test/")
+            #expect(response.status == .proxyAuthenticationRequired)
+            #expect(response.fields[.proxyAuthenticate] == "Basic realm=\"test\"")
+        }
+        await proxy.shutdown()
+    }
+
+    @Test("a SOCKS proxy that wants other credentials is told apart from one that cannot connect")
+    func socks() async throws {
+        let proxy = try await MockProxy.start(
+            .init(kind: .socks5, credentials: .init(user: "user", password: "right")))
+        for part in ["", "user:s3cret@"] {
+            let refusal = try await error("socks5h://\(part)127.0.0.1:\(proxy.port)")
+            #expect(refusal?.code == .proxyAuthenticationRequired)
+        }
+        await proxy.shutdown()
+        let forbidding = try await MockProxy.start(.init(kind: .socks5, refusal: 2))
+        let forbidden = try await error(forbidding.url)
+        #expect(forbidden?.code == .proxyFailed)
+        #expect(forbidden?.message.hasSuffix("not allowed by its rules") == true)
+        await forbidding.shutdown()
+        let rejecting = try await MockProxy.start(.init(kind: .socks4, refusal: 91))
+        #expect(try await error(rejecting.url)?.code == .proxyFailed)
+        await rejecting.shutdown()
+        let none = try await rawAnswer("HTTP/1.1 400 Bad Request\r\n\r\n")
+        #expect(try await error("socks5h://127.0.0.1:\(none.port)", connect: .seconds(2))?.code != nil)
+        await none.shutdown()
+    }
+
+    @Test("a proxy that refuses a tunnel is told of with its status", arguments: [403, 502, 301])
+    func status(_ status: Int) async throws {
+        let proxy = try await MockProxy.start(.init(refusal: status))
+        let refusal = try await error(proxy.url)
+        #expect(refusal?.code == .proxyFailed)
+        #expect(refusal?.message.hasSuffix("answered CONNECT with \(status)") == true)
+        await proxy.shutdown()
+    }
+
+    @Test(
+        "a proxy that hangs is ended by the connect timeout, which names it", arguments: ["http", "socks5h", "https"])
+    func hanging(_ scheme: String) async throws {
+        let proxy = try await RawServer.start { try await $0.closed }
+        let timeout = try await error("\(scheme)://127.0.0.1:\(proxy.port)", connect: .milliseconds(300))
+        #expect(timeout?.code == .connectTimeout)
+        #expect(timeout?.message.hasPrefix("no connection through the proxy 127.0.0.1:\(proxy.port) within") == true)
+        await proxy.shutdown()
+        let stalled = try StalledListener()
+        let unreached = try await error("\(scheme)://127.0.0.1:\(stalled.port)", connect: .milliseconds(300))
+        #expect(unreached?.message.contains("the proxy 127.0.0.1:\(stalled.port)") == true)
+    }
+
+    @Test(
+        "a proxy that dies in the tunnel's making has broken it",
+        arguments: [
+            "", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nA: b\r\n", "garbage\r\n\r\n", "garbage", "\0\u{1}\u{2}\r\n\r\n",
+            "HTTP/1.1 999999 X\r\n\r\n", "HTTP/1.1 200\0 OK\r\n\r\n",
+        ])
+    func dying(_ answer: String) async throws {
+        let proxy = try await rawAnswer(answer)
+        let broken = try await error("http://u:s3cret@127.0.0.1:\(proxy.port)", connect: .seconds(5))
+        let codes: [ErrorCode] = answer.contains("200\0") ? [.tlsHandshakeFailed, .proxyFailed] : [.proxyFailed]
+        #expect(broken.map { codes.contains($0.code) } == true, "\(broken?.description ?? "")")
+        await proxy.shutdown()
+    }
+
+    @Test("a proxy that resets has broken the connection")
+    func reset() async throws {
+        for kind in [MockProxy.Kind.http, .socks5, .socks4] {
+            let proxy = try await MockProxy.start(.init(kind: kind))
+            try proxy.inject(Fault(.atRequestStart, .reset), at: .every)
+            #expect(try await error(proxy.url)?.code == .proxyFailed)
+            await proxy.shutdown()
+        }
+    }
+
+    @Test("an endless head of a proxy comes to an end", arguments: [true, false])
+    func hugeHead(inOneLine: Bool) async throws {
+        let proxy = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\n")
+            let piece =
+                inOneLine ? String(repeating: "a", count: 16_000) : "A: \(String(repeating: "a", count: 99))\r\n"
+            while true { try await connection.write(piece) }
+        }
+        let broken = try await error("http://127.0.0.1:\(proxy.port)", connect: .milliseconds(500))
+        #expect([ErrorCode.proxyFailed, .connectTimeout].contains(broken?.code))
+        await proxy.shutdown()
+    }
+
+    @Test("a proxy that answers 407 for ever is given up", arguments: ["", ", stale=true"])
+    func endlessChallenges(_ stale: String) async throws {
+        let proxy = try await RawServer.start { connection in
+            for round in 0... {
+                _ = try await connection.readHead()
+                try await connection.write(
+                    "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n"
+                        + "Proxy-Authenticate: Digest realm=\"r\", nonce=\"n\(round)\", qop=\"auth\"\(stale)\r\n\r\n")
+            }
+        }
+        let digest = try Proxy("http://127.0.0.1:\(proxy.port)").authenticated(
+            user: "user", password: "s3cret", by: .digest)
+        let session = try session(digest, connect: .milliseconds(500))
+        let tunnel = await curlewError { _ = try await session.fetch("https://origin.test/") }
+        #expect([ErrorCode.proxyAuthenticationRequired, .connectTimeout].contains(tunnel?.code))
+        // In absolute form the answer that libcurl does not answer any more is the response.
+        do {
+            #expect(try await session.get("http://origin.test/").status == .proxyAuthenticationRequired)
+        } catch let error as CurlewError {
+            #expect(error.code == .proxyFailed)
+        }
+        await proxy.shutdown()
+    }
+
+    @Test("what fails behind a tunnel is the origin's fault")
+    func origin() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await MockServer.start(.init(tls: ServerTLS([certificate]))) { _ in MockResponse() }
+        let proxy = try await MockProxy.start()
+        let untrusted = try await error(proxy.url, "https://localhost:\(server.port)/")
+        #expect(untrusted?.code == .untrustedCertificate)
+        await server.shutdown()
+        let plain = try await MockServer.start { _ in MockResponse() }
+        #expect(try await error(proxy.url, "https://localhost:\(plain.port)/")?.code == .tlsHandshakeFailed)
+        try plain.inject(Fault(.atResponseStart, .reset), at: .every)
+        let socks = try await MockProxy.start(.init(kind: .socks5))
+        #expect(try await error(socks.url, "http://localhost:\(plain.port)/")?.code == .connectionLost)
+        await plain.shutdown()
+        await socks.shutdown()
+        await proxy.shutdown()
+    }
+}

@@ -1,0 +1,200 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@Suite("Requests through a proxy", .timeLimit(.minutes(2)))
+struct ProxyTests {
+    private let credentials = MockProxy.Credentials(user: "user", password: "s3cret-word")
+
+    private func origin(_ certificate: HeldCertificate? = nil) async throws -> MockServer {
+        var configuration = MockServer.Configuration()
+        if let certificate { configuration.tls = ServerTLS([certificate]) }
+        return try await MockServer.start(configuration) { request in
+            MockResponse(body: .bytes(try await request.body.collect()))
+        }
+    }
+
+    private func session(_ proxy: Proxy, trusting certificate: HeldCertificate? = nil) throws -> HTTPSession {
+        try makeSession {
+            $0.proxy = .proxy(proxy)
+            if let certificate { $0.security = .anchors(pem: certificate.certificatePEM) }
+        }
+    }
+
+    private func authenticated(_ url: String) throws -> Proxy {
+        try Proxy(url).authenticated(user: credentials.user, password: credentials.password)
+    }
+
+    @Test("an http URI goes to the proxy in absolute form, and credentials to the proxy alone")
+    func absoluteForm() async throws {
+        let server = try await origin()
+        let proxy = try await MockProxy.start(.init(credentials: credentials))
+        let session = try session(authenticated(proxy.url))
+        let url = "http://named.test:\(server.port)/a?b=c"
+        let response = try await session.post(url, body: .string("body"))
+        #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
+        let asked = try #require(await proxy.takeRequest())
+        #expect(asked.method == "POST")
+        #expect(asked.target == url)
+        #expect(asked.credentials == credentials)
+        #expect(await server.takeRequest()?.fields[.proxyAuthorization] == nil)
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an https URI goes through a tunnel, with HTTP/2 in it, and the origin sees nothing of the proxy")
+    func tunnel() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await origin(certificate)
+        let proxy = try await MockProxy.start(.init(credentials: credentials))
+        let session = try session(authenticated(proxy.url), trusting: certificate)
+        let response = try await session.get("https://localhost:\(server.port)/a")
+        #expect(response.version == .http2)
+        _ = try await response.body.collect(upTo: 10)
+        #expect(await proxy.takeRequest()?.target == "localhost:\(server.port)")
+        let seen = try #require(await server.takeRequest())
+        #expect(seen.target == "/a")
+        #expect(!seen.fields.contains { $0.name.canonicalName.hasPrefix("proxy") })
+        _ = try await session.fetch("https://localhost:\(server.port)/b")
+        #expect(proxy.connectionCounts.accepted == 1)
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a proxy may be reached over TLS, with authorities of its own", arguments: [false, true])
+    func overTLS(isSecure: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await origin(isSecure ? certificate : nil)
+        let front = try HeldCertificate.localhost()
+        let mock = try await MockProxy.start(.init(credentials: credentials, tls: ServerTLS([front])))
+        var proxy = try authenticated(mock.url)
+        let untrusting = try session(proxy, trusting: certificate)
+        let url = "\(isSecure ? "https" : "http")://localhost:\(server.port)/"
+        let error = await curlewError { _ = try await untrusting.fetch(url) }
+        #expect(error?.code == .proxyFailed)
+        #expect((error?.underlying as? CurlewError)?.code == .untrustedCertificate)
+        proxy.anchorsPEM = front.certificatePEM
+        let trusting = try session(proxy, trusting: certificate)
+        #expect(try await trusting.get(url).status == .ok)
+        #expect(server.requestCount == 1)
+        await mock.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("SOCKS carries both kinds of URI, and leaves names to the proxy where it is to", arguments: [false, true])
+    func socks(isSecure: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await origin(isSecure ? certificate : nil)
+        let url = "\(isSecure ? "https" : "http")://localhost:\(server.port)/"
+        for (kind, scheme, target) in [
+            (MockProxy.Kind.socks5, "socks5h", "localhost"), (.socks5, "socks5", "127.0.0.1"),
+            (.socks4, "socks4a", "localhost"), (.socks4, "socks4", "127.0.0.1"),
+        ] {
+            let proxy = try await MockProxy.start(.init(kind: kind, credentials: credentials))
+            var route = RequestOptions()
+            route.route = Route(addressFamily: .ipv4)
+            let session = try session(authenticated("\(scheme)://127.0.0.1:\(proxy.port)"), trusting: certificate)
+            #expect(try await session.get(url, options: route).status == .ok)
+            let asked = try #require(await proxy.takeRequest())
+            #expect(asked.target == "\(target):\(server.port)")
+            #expect(asked.credentials?.user == "user")
+            await proxy.shutdown()
+        }
+        await server.shutdown()
+    }
+
+    @Test("the caller's Proxy-Authorization goes to the proxy and never to the origin")
+    func callersField() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let secure = try await origin(certificate)
+        let plain = try await origin()
+        let proxy = try await MockProxy.start(.init(credentials: credentials))
+        let field: HTTPFields = [.proxyAuthorization: "Basic dXNlcjpzM2NyZXQtd29yZA=="]
+        let proxied = try session(Proxy(proxy.url), trusting: certificate)
+        let direct = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        for server in [secure, plain] {
+            #expect(try await proxied.get(server.url(), fields: field).status == .ok)
+            #expect(await proxy.takeRequest()?.credentials == credentials)
+            #expect(try await direct.get(server.url(), fields: field).status == .ok)
+            for _ in 0..<2 { #expect(await server.takeRequest()?.fields[.proxyAuthorization] == nil) }
+            await server.shutdown()
+        }
+        await proxy.shutdown()
+    }
+
+    @Test("a request's own proxy replaces the session's; none and a Unix socket go straight")
+    func perRequest() async throws {
+        let server = try await origin()
+        let proxy = try await MockProxy.start()
+        var options = RequestOptions()
+        options.proxy = .proxy(try Proxy(proxy.url))
+        _ = try await makeSession().fetch(server.url(), options: options)
+        #expect(proxy.connectionCounts.accepted == 1)
+        options.proxy = ProxyConfiguration.none
+        _ = try await session(Proxy(proxy.url)).fetch(server.url(), options: options)
+        let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
+        let local = try await MockServer.start(.init(address: .unixSocket(path: path))) { _ in MockResponse() }
+        options = RequestOptions()
+        options.route = Route(unixSocket: path)
+        _ = try await session(Proxy(proxy.url)).fetch("http://localhost/", options: options)
+        #expect(proxy.connectionCounts.accepted == 1)
+        #expect(local.requestCount == 1)
+        await local.shutdown()
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("the environment's exceptions are ours, not libcurl's")
+    func environment() async throws {
+        let server = try await origin()
+        let proxy = try await MockProxy.start()
+        let session = try makeSession {
+            $0.proxy = .environment(["all_proxy": proxy.url, "no_proxy": "direct.test"])
+            $0.route.hosts = [.init(host: "direct.test", port: server.port, addresses: ["127.0.0.1"])]
+        }
+        _ = try await session.fetch("http://proxied.test:\(server.port)/")
+        _ = try await session.fetch("http://direct.test:\(server.port)/")
+        #expect(proxy.connectionCounts.accepted == 1)
+        #expect(server.requestCount == 2)
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a tunnel that one user was let through is not used for another, nor for one without a proxy")
+    func users() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await origin(certificate)
+        let proxy = try await MockProxy.start()
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        for user in ["a", "b", "b"] {
+            var options = RequestOptions()
+            options.proxy = .proxy(try Proxy(proxy.url).authenticated(user: user, password: "x"))
+            _ = try await session.fetch(server.url(), options: options)
+        }
+        _ = try await session.fetch(server.url())
+        #expect(await proxy.takeRequest()?.credentials?.user == "a")
+        #expect(await proxy.takeRequest()?.credentials?.user == "b")
+        #expect(proxy.connectionCounts.accepted == 2)
+        #expect(server.connectionCounts.accepted == 3)
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a redirection of the route goes through a tunnel")
+    func redirected() async throws {
+        let server = try await origin()
+        let proxy = try await MockProxy.start()
+        let configuration = ProxyConfiguration.proxy(try Proxy(proxy.url))
+        let session = try makeSession {
+            $0.proxy = configuration
+            $0.route.redirections = [.init(host: "first.test", port: 80, toHost: "second.test", toPort: server.port)]
+        }
+        _ = try await session.fetch("http://first.test/")
+        let asked = try #require(await proxy.takeRequest())
+        #expect(asked.method == "CONNECT")
+        #expect(asked.target == "second.test:\(server.port)")
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+}
