@@ -8,6 +8,9 @@ public struct RequestOptions: Sendable {
     public var totalTimeout: Duration?
     /// Which versions of HTTP may be used.
     public var protocolChoice: ProtocolChoice?
+    /// Whom to trust at the other end, and how to speak TLS. A policy that differs from the session's takes connections of
+    /// its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
+    public var security: SecurityPolicy?
     /// Where to connect to, and from where.
     public var route: Route?
     /// The size of the buffer that the socket is read into.
@@ -21,6 +24,9 @@ public struct RequestOptions: Sendable {
     public var tag: String?
     /// Called on the caller's side with the task of each attempt, before it starts: the place to follow its progress.
     public var onTask: (@Sendable (TaskActor) -> Void)?
+
+    /// Whether to end once the connection is there.
+    var isHandshakeOnly = false
 
     public init() {}
 }

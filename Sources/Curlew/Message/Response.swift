@@ -16,6 +16,8 @@ public struct Response: Sendable {
     public var interim: [HTTPResponse]
     /// The task that carried the response; nil where none did, as in a stub.
     public let task: TaskActor?
+    /// What the TLS connection is made of that brought the response; nil without TLS.
+    public internal(set) var security: ConnectionSecurity?
     /// What serializers without a bound of their own collect of the body at most.
     var collectLimit = ResponseLimits().collectedBody
 

@@ -22,6 +22,8 @@ final class ConnectionOptions: @unchecked Sendable {
     }
 
     let values: Values
+    /// The security policy, read.
+    let trust: CompiledPolicy
     private let connectTo: FieldList?
     private let resolve: FieldList?
 
@@ -33,23 +35,27 @@ final class ConnectionOptions: @unchecked Sendable {
             route: configuration.route,
             security: configuration.security
         )
+        trust = try CompiledPolicy.of(values.security)
         (connectTo, resolve) = try Self.lists(values.route)
     }
 
     private init(_ values: Values) throws {
         self.values = values
+        trust = try CompiledPolicy.of(values.security)
         (connectTo, resolve) = try Self.lists(values.route)
     }
 
     /// These options, or another value where the request has its own.
     func overridden(by options: RequestOptions, timeouts: Timeouts) throws -> ConnectionOptions {
-        guard options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil else {
-            return self
-        }
+        guard
+            options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil
+                || options.security != nil
+        else { return self }
         var changed = values
         changed.connectTimeout = timeouts.connect.millisecondsRoundedUp
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
+        if let security = options.security { changed.security = security }
         return changed == values ? self : try ConnectionOptions(changed)
     }
 
@@ -110,7 +116,7 @@ final class ConnectionOptions: @unchecked Sendable {
         try easy.set(CURLOPT_IPRESOLVE, values.route.addressFamily.engineValue)
         try easy.set(CURLOPT_CONNECT_TO, connectTo?.head)
         try easy.set(CURLOPT_RESOLVE, resolve?.head)
-        try values.security.apply(to: easy)
+        try trust.apply(to: easy)
     }
 }
 
