@@ -106,7 +106,9 @@ struct PeerVerifier {
             judgment = lenient(judgment)
         }
         switch pins {
-        case .expired: return judgment
+        case .expired:
+            // Without pins and without verification nothing would be left.
+            return policy.allowsInvalidCertificates ? mismatch(judgment.chain, "the pins have expired") : judgment
         case .none: return mismatch(judgment.chain, "no key is pinned")
         case .active(let pins):
             for certificate in judgment.chain {
