@@ -105,6 +105,7 @@ let package = Package(
             name: "CurlewTests",
             dependencies: [
                 "CCoding",
+                "COpenSSL",
                 "CStalledResolver",
                 "Curlew",
                 "CurlewTesting",

@@ -49,6 +49,9 @@ static inline CURLcode curlew_easy_set_open_socket(
 static inline CURLcode curlew_easy_set_close_socket(CURL *easy, int (*function)(void *, curl_socket_t)) {
     return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
 }
+static inline CURLcode curlew_easy_set_tls_context(CURL *easy, CURLcode (*function)(CURL *, void *, void *)) {
+    return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
+}
 static inline CURLcode curlew_easy_set_resolver_start(CURL *easy, int (*function)(void *, void *, void *)) {
     return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, function);
 }

@@ -9,7 +9,12 @@ enum ExitStatus {
         case .connectionRefused, .connectionFailed, .proxyFailed: 69
         case .connectTimeout, .idleTimeout, .totalTimeout: 75
         case .invalidResponse, .responseTruncated, .responseHeadTooLarge, .http2Failed, .connectionLost: 76
-        case .untrustedCertificate, .tlsHandshakeFailed: 77
+        case .untrustedCertificate, .tlsHandshakeFailed, .certificateExpired, .certificateNotYetValid,
+            .hostNameMismatch,
+            .unknownIssuer, .selfSignedCertificate, .certificateRevoked, .revocationUnknown, .stapledResponseInvalid,
+            .pinMismatch, .weakCertificate, .unsuitableCertificate, .clientCertificateRequired,
+            .clientCertificateRefused, .tlsMismatch, .plainTextOnTLSPort:
+            77
         case .unacceptableStatus: 22
         default: 1
         }

@@ -39,6 +39,10 @@ public struct CurlewError: Error, Sendable {
         var response: HTTPResponse?
         var bodyPrefix: [UInt8] = []
         var engineCode: Int?
+        /// What the server showed that was not trusted.
+        var serverTrust: ServerTrust?
+        /// What was agreed on, where no more was wanted.
+        var handshake: ConnectionSecurity?
         /// What a response serializer found out.
         var failure: ResponseFailure?
         var attempts = 1
@@ -75,6 +79,10 @@ public struct CurlewError: Error, Sendable {
     public var bodyPrefix: [UInt8] { storage.context.bodyPrefix }
     /// libcurl's own number for the failure (`CURLcode`), if it was the one to fail.
     public var engineCode: Int? { storage.context.engineCode }
+    /// What the server showed in its handshake, if that is why the request failed: host, chain and verdict.
+    public var serverTrust: ServerTrust? { storage.context.serverTrust }
+    /// What was agreed on, where no more was wanted.
+    var handshake: ConnectionSecurity? { storage.context.handshake }
     /// What a response serializer found out.
     var failure: ResponseFailure? { storage.context.failure }
     /// How often the request was sent, the first time included: more than 1 where ``Retry`` sent it again.

@@ -52,8 +52,38 @@ extension ErrorCode {
     public static let addressForbidden = Self("address-forbidden")
     /// The TLS handshake failed.
     public static let tlsHandshakeFailed = Self("tls-handshake-failed")
-    /// The peer's certificate was not accepted.
+    /// The peer's certificate was not accepted, for a reason that has no code of its own.
     public static let untrustedCertificate = Self("untrusted-certificate")
+    /// A certificate of the peer's chain is out of date.
+    public static let certificateExpired = Self("certificate-expired")
+    /// A certificate of the peer's chain is not valid yet.
+    public static let certificateNotYetValid = Self("certificate-not-yet-valid")
+    /// The peer's certificate is for another host.
+    public static let hostNameMismatch = Self("host-name-mismatch")
+    /// Nobody who is trusted vouches for the peer's certificate.
+    public static let unknownIssuer = Self("unknown-issuer")
+    /// The peer's certificate is signed by itself, and not trusted.
+    public static let selfSignedCertificate = Self("self-signed-certificate")
+    /// A certificate of the peer's chain was revoked.
+    public static let certificateRevoked = Self("certificate-revoked")
+    /// No list, or none that is good, says whether a certificate was revoked.
+    public static let revocationUnknown = Self("revocation-unknown")
+    /// The stapled response about revocation is missing or bad.
+    public static let stapledResponseInvalid = Self("stapled-response-invalid")
+    /// No certificate or key of the chain is pinned.
+    public static let pinMismatch = Self("pin-mismatch")
+    /// A key or a signature of the chain is too weak.
+    public static let weakCertificate = Self("weak-certificate")
+    /// A certificate of the chain may not be used for this, or breaks a constraint.
+    public static let unsuitableCertificate = Self("unsuitable-certificate")
+    /// The server wants a client certificate, and there is none.
+    public static let clientCertificateRequired = Self("client-certificate-required")
+    /// The server has refused the client's certificate.
+    public static let clientCertificateRefused = Self("client-certificate-refused")
+    /// There is no TLS version, cipher or group that both sides take.
+    public static let tlsMismatch = Self("tls-mismatch")
+    /// The server speaks no TLS on this port.
+    public static let plainTextOnTLSPort = Self("plain-text-on-tls-port")
     /// A certificate, key or cipher setting of ours cannot be used.
     public static let invalidTLSSetting = Self("invalid-tls-setting")
     /// No connection within ``Timeouts/connect``.

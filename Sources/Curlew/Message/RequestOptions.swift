@@ -13,6 +13,9 @@ public struct RequestOptions: Sendable {
     public var totalTimeout: Duration?
     /// Which versions of HTTP may be used.
     public var protocolChoice: ProtocolChoice?
+    /// Whom to trust at the other end, and how to speak TLS. A policy that differs from the session's takes connections of
+    /// its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
+    public var security: SecurityPolicy?
     /// Where to connect to, and from where.
     public var route: Route?
     /// Which addresses may be connected to.
@@ -50,6 +53,8 @@ public struct RequestOptions: Sendable {
 
     /// What ``Authentication`` leaves to libcurl.
     var engineCredential: AuthenticationUse?
+    /// Whether to end once the connection is there.
+    var isHandshakeOnly = false
 
     public init() {}
 }

@@ -22,6 +22,8 @@ public struct Response: Sendable {
     public var attempts = 1
     /// The task that carried the response; nil where none did, as in a stub.
     public let task: TaskActor?
+    /// What the TLS connection is made of that brought the response; nil without TLS.
+    public internal(set) var security: ConnectionSecurity?
     /// What serializers without a bound of their own collect of the body at most.
     var collectLimit = ResponseLimits().collectedBody
     /// What was decoded, if it was.

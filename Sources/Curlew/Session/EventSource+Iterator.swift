@@ -117,12 +117,12 @@ extension EventSource {
     private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!
 
     /// What another attempt would not change.
-    private static let futile: Set<ErrorCode> = [
+    private static let futile: Set<ErrorCode> = ErrorCode.ofTrust.union([
         .unacceptableStatus, .unacceptableContentType, .invalidURL, .unsupportedScheme, .invalidRequest, .unsupported,
-        .encodingFailed, .bodyNotReplayable, .bodyLengthMismatch, .bodyFailed, .untrustedCertificate,
+        .encodingFailed, .bodyNotReplayable, .bodyLengthMismatch, .bodyFailed,
         .invalidTLSSetting,
         .sessionInvalidated, .cancelled,
-    ]
+    ])
 }
 
 extension CurlewError {

@@ -28,7 +28,8 @@ public struct HTTPSession: Sendable {
     ///   - configuration: How the session works.
     ///   - defaultFields: Fields for every request that does not have them itself.
     ///   - eventLoops: The loops to run on; none means ``EventLoop/shared``.
-    /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used.
+    /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used, such as a policy with
+    ///   pins and a base URL that is not https (F26).
     public init(
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
@@ -36,6 +37,7 @@ public struct HTTPSession: Sendable {
         eventLoops: [EventLoop] = []
     ) throws {
         self.baseURL = try baseURL.map { try URI($0).asBase() }
+        try configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
         transport = try SessionActor(configuration: configuration, eventLoops: eventLoops)
         limits = configuration.limits
@@ -53,6 +55,7 @@ public struct HTTPSession: Sendable {
     where
         Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response
     {
+        try configuration.security.checkBase(try baseURL.map { try URI($0) })
         let actor = try SessionActor(configuration: configuration, eventLoops: eventLoops)
         try self.init(
             baseURL: baseURL, transport: actor, defaultFields: defaultFields, limits: configuration.limits, links)

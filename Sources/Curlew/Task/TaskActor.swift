@@ -35,6 +35,7 @@ public actor TaskActor: LoopActor {
     private var sources = 0
 
     private var head: HTTPResponse?
+    private var security: ConnectionSecurity?
     /// The version of a response that has come and that nobody has asked for yet.
     private var unclaimed: HTTPVersion?
     private var end: CurlewError?
@@ -279,6 +280,7 @@ extension TaskActor: TransferObserver {
         interimListeners.forEach { $0.finish() }
         interimListeners = []
         latest.received.total = expectedLength(transfer)
+        security = transfer.security
         guard firstWaiter != nil else {
             unclaimed = transfer.parser.version
             return
@@ -291,8 +293,10 @@ extension TaskActor: TransferObserver {
         transfer?.isClaimed = true
         let body = ResponseBody(
             storage: .transfer(BodyReader(channel: channel, task: self)), length: latest.received.total)
-        return Response(
+        var response = Response(
             head: head, body: body, version: version, uri: request.uri, interim: interim, task: self)
+        response.security = security
+        return response
     }
 
     private func expectedLength(_ transfer: Transfer) -> Int64? {

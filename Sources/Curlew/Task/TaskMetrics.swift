@@ -30,6 +30,8 @@ public struct AttemptMetrics: Sendable, Hashable {
     public internal(set) var version: HTTPVersion?
     /// The version of TLS, if it was used.
     public internal(set) var tlsVersion: TLSVersion?
+    /// What the TLS connection is made of, if it was used.
+    public internal(set) var security: ConnectionSecurity?
 
     init() {}
 }

@@ -24,6 +24,8 @@ final class ConnectionOptions: @unchecked Sendable {
     }
 
     let values: Values
+    /// The security policy, read.
+    let trust: CompiledPolicy
     private let connectTo: FieldList?
     private let resolve: FieldList?
     private let proxies: ProxyResolver
@@ -39,12 +41,14 @@ final class ConnectionOptions: @unchecked Sendable {
             addressPolicy: configuration.addressPolicy,
             proxy: configuration.route.unixSocket == nil ? proxies.usual : nil
         )
+        trust = try CompiledPolicy.of(values.security)
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
     private init(_ values: Values, proxies: ProxyResolver) throws {
         self.values = values
         self.proxies = proxies
+        trust = try CompiledPolicy.of(values.security)
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
@@ -55,7 +59,7 @@ final class ConnectionOptions: @unchecked Sendable {
         let proxy = hasSocket ? nil : try resolver.proxy(for: uri)
         guard
             options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil
-                || options.addressPolicy != nil || proxy != values.proxy
+                || options.addressPolicy != nil || options.security != nil || proxy != values.proxy
         else { return self }
         var changed = values
         changed.proxy = proxy
@@ -63,6 +67,7 @@ final class ConnectionOptions: @unchecked Sendable {
         changed.connectTimeout = timeouts.connect.millisecondsRoundedUp
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
+        if let security = options.security { changed.security = security }
         return changed == values ? self : try ConnectionOptions(changed, proxies: proxies)
     }
 
@@ -127,7 +132,7 @@ final class ConnectionOptions: @unchecked Sendable {
         try easy.set(CURLOPT_IPRESOLVE, values.route.addressFamily.engineValue)
         try easy.set(CURLOPT_CONNECT_TO, connectTo?.head)
         try easy.set(CURLOPT_RESOLVE, resolve?.head)
-        try values.security.apply(to: easy)
+        try trust.apply(to: easy)
         try easy.apply(values.proxy)
     }
 }

@@ -13,6 +13,8 @@ final class EasyHandle {
     var transfer: Transfer?
     /// The socket that the engine last spoke of for this handle.
     var lastConnection: Connection?
+    /// The TLS connection that was begun for the transfer's attempt; nil if none was.
+    private(set) var handshake: Handshake?
 
     /// Whether it must not serve again: libcurl 7.88 never clears the system's error that it noted for a handle, and would
     /// tell it as the reason of a later failure, or take that for a timeout; nor does it forget that it has sent trailers; and
@@ -87,6 +89,8 @@ final class EasyHandle {
         try set(CURLOPT_PREREQDATA, pointer: own)
         try check(curlew_easy_set_debug(raw, EngineCallbacks.debug), CURLOPT_DEBUGFUNCTION)
         try set(CURLOPT_DEBUGDATA, pointer: own)
+        try check(curlew_easy_set_tls_context(raw, EngineCallbacks.tlsContext), CURLOPT_SSL_CTX_FUNCTION)
+        try set(CURLOPT_SSL_CTX_DATA, pointer: own)
         // A socket is opened for the transfer that this handle has, and judged by its policy.
         try check(curlew_easy_set_open_socket(raw, EngineCallbacks.openSocket), CURLOPT_OPENSOCKETFUNCTION)
         try set(CURLOPT_OPENSOCKETDATA, pointer: own)
@@ -98,6 +102,7 @@ final class EasyHandle {
     /// Makes the handle ready for one attempt of a transfer.
     func prepare(_ request: PreparedRequest, _ attempt: Transfer.Attempt) throws {
         errorBuffer.pointee = 0
+        handshake = nil
         if carriedOptions !== request.options {
             carriedOptions = nil
             try request.options.apply(to: self)
@@ -193,10 +198,24 @@ final class EasyHandle {
         carriesDebug = isShown
     }
 
+    /// Puts the transfer's policy into a TLS connection that libcurl is about to make.
+    /// - Returns: Whether it may be made.
+    func beginHandshake(_ context: OpaquePointer) -> Bool {
+        guard let transfer else { return false }
+        let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
+        handshake = made
+        guard TLSContext.configure(context, for: made) else {
+            made.refuse(TrustRefusal(.invalidTLSSetting, "the security policy cannot be put into force"))
+            return false
+        }
+        return true
+    }
+
     /// Lets go of what belonged to the transfer.
     func clear() {
         transfer = nil
         lastConnection = nil
+        handshake = nil
         // The handle must not keep pointers into what the transfer owned.
         try? setFields(nil)
         try? setProxyFields(nil)

@@ -80,6 +80,15 @@ enum EngineCallbacks {
             return Int32(CURL_TRAILERFUNC_OK)
         }
 
+    /// libcurl is about to make a TLS connection; without our leave it does not.
+    static let tlsContext:
+        @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> CURLcode = {
+            _, tls, context in
+            guard let tls, let context else { return CURLE_SSL_CERTPROBLEM }
+            let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return easy.beginHandshake(OpaquePointer(tls)) ? CURLE_OK : CURLE_SSL_CERTPROBLEM
+        }
+
     private static func multi(_ context: UnsafeMutableRawPointer) -> MultiHandle {
         Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue()
     }

@@ -28,6 +28,8 @@ final class PreparedRequest: Sendable {
     let totalLimit: Int64
     let limits: ResponseLimits
     let bodyBufferSize: Int
+    /// Whether to end once the connection is there, without a byte of the request.
+    let isHandshakeOnly: Bool
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
     init(_ request: Request, configuration: SessionConfiguration, defaults: ConnectionOptions) throws {
@@ -48,6 +50,10 @@ final class PreparedRequest: Sendable {
         bodyBufferSize = max(1, (options.bodyBufferSize ?? configuration.bodyBufferSize).bytes)
         self.options = try defaults.overridden(by: options, timeouts: timeouts, uri: request.uri)
         try self.options.checkTarget(request.uri)
+        isHandshakeOnly = options.isHandshakeOnly
+        if !uri.layout.isSecure, self.options.trust.pins(uri.host) {
+            throw CurlewError(.invalidRequest, "the security policy pins the server, and http shows no certificate")
+        }
         let choice = options.protocolChoice ?? configuration.protocolChoice
 
         var check = RequestCheck()

@@ -3,14 +3,17 @@ internal import COpenSSL
 
 extension Transfer {
     /// Notes what is only known while the connection is the transfer's: what TLS agreed on.
-    func noteAgreement() {
+    /// - Returns: Whether the connection is one that the request's own policy has accepted. libcurl is told never to bring
+    ///   another, and this is why it would do no harm.
+    func noteAgreement() -> Bool {
         isHTTP2Agreed = request.version == .http2PriorKnowledge
-        guard request.uri.layout.isSecure, let session = easy?.tlsSession else { return }
-        if let version = SSL_get_version(session) { tlsVersion = TLSVersion(String(cString: version)) }
-        var name: UnsafePointer<UInt8>?
-        var length: UInt32 = 0
-        SSL_get0_alpn_selected(session, &name, &length)
-        isHTTP2Agreed = UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+        guard request.uri.layout.isSecure else { return true }
+        guard let session = easy?.tlsSession, let handshake = HandshakeData.handshake(of: session),
+            handshake.policy === request.options.trust, let agreed = handshake.agreement(of: session)
+        else { return false }
+        security = agreed
+        isHTTP2Agreed = handshake.isHTTP2
+        return true
     }
 
     /// libcurl itself repeats the request on another connection: what is known of the attempt that died is kept.
@@ -47,7 +50,8 @@ extension Transfer {
             metrics.remotePort = easy.long(CURLINFO_PRIMARY_PORT)
         }
         if head != nil { metrics.version = parser.version }
-        metrics.tlsVersion = tlsVersion
+        metrics.tlsVersion = security?.tlsVersion
+        metrics.security = security
         return metrics
     }
 }

@@ -38,7 +38,16 @@ extension Transfer {
             refusal = .strayInput
             return false
         }
-        noteAgreement()
+        guard noteAgreement() else {
+            failure = CurlewError(.untrustedCertificate, "the connection was not accepted under the request's policy")
+            return false
+        }
+        guard !request.isHandshakeOnly else {
+            var context = CurlewError.Context()
+            context.handshake = security
+            failure = CurlewError(.cancelled, "the connection was wanted, and no answer", context: context)
+            return false
+        }
         for candidate in candidates {
             if !candidate.isUsed { candidate.proxy = request.options.values.proxy }
             candidate.isUsed = true

@@ -85,7 +85,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var attempt = Attempt()
     @exclusivity(unchecked) var attempts: [AttemptMetrics] = []
     var queued = Duration.zero
-    var tlsVersion: TLSVersion?
+    /// What TLS agreed on; nil without it, and as long as there is no connection.
+    @exclusivity(unchecked) var security: ConnectionSecurity?
     @exclusivity(unchecked) var outcome: Result<HTTPFields, CurlewError>?
 
     /// How one attempt differs from the others of its exchange.
@@ -125,6 +126,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         self.multi = multi
         self.observer = observer
         parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
+        attempt.isFresh = request.isHandshakeOnly
     }
 
     /// Begins the exchange. What fails here is told to the observer as any other end.

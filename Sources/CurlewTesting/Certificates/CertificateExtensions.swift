@@ -20,6 +20,7 @@ enum CertificateExtensions {
         if !options.nameConstraints.isEmpty {
             extensions.append((NID_name_constraints, (["critical"] + options.nameConstraints).joined(separator: ",")))
         }
+        if options.requiresStapling { extensions.append((NID_tlsfeature, "status_request")) }
         return extensions
     }
 

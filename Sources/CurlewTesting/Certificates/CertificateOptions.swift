@@ -19,6 +19,8 @@ extension HeldCertificate {
         public var extendedKeyUsage: [String]?
         /// Name constraints in the notation of x509v3_config(5), such as `"permitted;DNS:example.test"`.
         public var nameConstraints: [String]
+        /// Whether a server with it has to staple a response about its revocation (RFC 7633).
+        public var requiresStapling: Bool
         /// The serial number; a random one when `nil`.
         public var serialNumber: UInt64?
 
@@ -33,6 +35,7 @@ extension HeldCertificate {
             keyUsage: [String]? = nil,
             extendedKeyUsage: [String]? = nil,
             nameConstraints: [String] = [],
+            requiresStapling: Bool = false,
             serialNumber: UInt64? = nil
         ) {
             self.commonName = commonName
@@ -44,6 +47,7 @@ extension HeldCertificate {
             self.keyUsage = keyUsage
             self.extendedKeyUsage = extendedKeyUsage
             self.nameConstraints = nameConstraints
+            self.requiresStapling = requiresStapling
             self.serialNumber = serialNumber
         }
 

@@ -114,7 +114,7 @@ struct TestingSnippets {
         #expect(try await session.get(first.url()).version == .http2)
         let second = try await MockServer.start(.init(tls: ServerTLS([expired, intermediate])))
         let error = await #expect(throws: CurlewError.self) { try await session.get(second.url()) }
-        #expect(error?.code == .untrustedCertificate)
+        #expect(error?.code == .certificateExpired)
     }
 
     private func brittleProxy() async throws -> MockProxy {

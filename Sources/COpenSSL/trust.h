@@ -1,0 +1,141 @@
+#ifndef CURLEW_COPENSSL_TRUST_H
+#define CURLEW_COPENSSL_TRUST_H
+
+// What verifying a peer and setting up TLS need and Swift cannot import: macros of OpenSSL, and its typed stacks.
+
+#include <openssl/crypto.h>
+#include <openssl/ocsp.h>
+#include <openssl/pkcs12.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+// MARK: Stacks
+
+static inline int curlew_certificate_count(const STACK_OF(X509) *_Nullable stack) {
+    return stack == NULL ? 0 : sk_X509_num(stack);
+}
+static inline X509 *_Nullable curlew_certificate_at(const STACK_OF(X509) *_Nonnull stack, int index) {
+    return sk_X509_value(stack, index);
+}
+static inline STACK_OF(X509) *_Nullable curlew_certificates_new(void) { return sk_X509_new_null(); }
+// Takes a reference of its own; 1 on success.
+static inline int curlew_certificates_push(STACK_OF(X509) *_Nonnull stack, X509 *_Nonnull certificate) {
+    if (X509_up_ref(certificate) != 1) return 0;
+    if (sk_X509_push(stack, certificate) > 0) return 1;
+    X509_free(certificate);
+    return 0;
+}
+static inline void curlew_certificates_free(STACK_OF(X509) *_Nullable stack) { sk_X509_pop_free(stack, X509_free); }
+
+static inline STACK_OF(X509_CRL) *_Nullable curlew_lists_new(void) { return sk_X509_CRL_new_null(); }
+// Takes a reference of its own; 1 on success.
+static inline int curlew_lists_push(STACK_OF(X509_CRL) *_Nonnull stack, X509_CRL *_Nonnull list) {
+    if (X509_CRL_up_ref(list) != 1) return 0;
+    if (sk_X509_CRL_push(stack, list) > 0) return 1;
+    X509_CRL_free(list);
+    return 0;
+}
+static inline void curlew_lists_free(STACK_OF(X509_CRL) *_Nullable stack) {
+    sk_X509_CRL_pop_free(stack, X509_CRL_free);
+}
+
+static inline int curlew_name_count(const GENERAL_NAMES *_Nonnull names) { return sk_GENERAL_NAME_num(names); }
+static inline const GENERAL_NAME *_Nullable curlew_name_at(const GENERAL_NAMES *_Nonnull names, int index) {
+    return sk_GENERAL_NAME_value(names, index);
+}
+// The kind of a name, and for names of text and addresses their bytes; NULL for other kinds.
+static inline int curlew_name_kind(const GENERAL_NAME *_Nonnull name) { return name->type; }
+static inline const ASN1_STRING *_Nullable curlew_name_string(const GENERAL_NAME *_Nonnull name) {
+    switch (name->type) {
+    case GEN_DNS: return name->d.dNSName;
+    case GEN_EMAIL: return name->d.rfc822Name;
+    case GEN_URI: return name->d.uniformResourceIdentifier;
+    case GEN_IPADD: return name->d.iPAddress;
+    default: return NULL;
+    }
+}
+static inline GENERAL_NAMES *_Nullable curlew_alternative_names(const X509 *_Nonnull certificate, int *_Nonnull critical) {
+    return (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, critical, NULL);
+}
+static inline void curlew_names_free(GENERAL_NAMES *_Nullable names) { GENERAL_NAMES_free(names); }
+
+// Whether the TLS feature extension (RFC 7633) asks for a stapled response: 1 yes, 0 no, -1 the extension is broken.
+static inline int curlew_must_staple(const X509 *_Nonnull certificate) {
+    int critical = -1, found = 0;
+    TLS_FEATURE *features = (TLS_FEATURE *)X509_get_ext_d2i(certificate, NID_tlsfeature, &critical, NULL);
+    if (features == NULL) return critical == -1 ? 0 : -1;
+    for (int index = 0; index < sk_ASN1_INTEGER_num(features); index++)
+        if (ASN1_INTEGER_get(sk_ASN1_INTEGER_value(features, index)) == TLSEXT_TYPE_status_request) found = 1;
+    TLS_FEATURE_free(features);
+    return found;
+}
+
+// Whether every constraint on DNS names is a plain name (RFC 5280, section 4.2.1.10), tested by `valid`: 1 yes, 0 no;
+// -1 there is none, or the extension has none of DNS names; -2 the extension is broken.
+static inline int curlew_name_constraints_are(
+    const X509 *_Nonnull certificate, int (*_Nonnull valid)(const unsigned char *_Nullable, int)
+) {
+    int critical = -1, result = -1;
+    NAME_CONSTRAINTS *constraints =
+        (NAME_CONSTRAINTS *)X509_get_ext_d2i(certificate, NID_name_constraints, &critical, NULL);
+    if (constraints == NULL) return critical == -1 ? -1 : -2;
+    STACK_OF(GENERAL_SUBTREE) *trees[] = {constraints->permittedSubtrees, constraints->excludedSubtrees};
+    for (int tree = 0; tree < 2; tree++)
+        for (int index = 0; index < (trees[tree] == NULL ? 0 : sk_GENERAL_SUBTREE_num(trees[tree])); index++) {
+            const GENERAL_NAME *base = sk_GENERAL_SUBTREE_value(trees[tree], index)->base;
+            if (base->type != GEN_DNS) continue;
+            int good = valid(ASN1_STRING_get0_data(base->d.dNSName), ASN1_STRING_length(base->d.dNSName));
+            result = result == 0 ? 0 : good;
+        }
+    NAME_CONSTRAINTS_free(constraints);
+    return result;
+}
+
+// Writes a distinguished name as RFC 2253 has it, with text in UTF-8; 1 on success.
+static inline int curlew_print_name(BIO *_Nonnull sink, const X509_NAME *_Nonnull name) {
+    return X509_NAME_print_ex(sink, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0;
+}
+
+// MARK: Objects that others own
+
+static inline int curlew_context_data_index(CRYPTO_EX_free *_Nonnull release) {
+    return CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL_CTX, 0, NULL, NULL, NULL, release);
+}
+static inline int curlew_session_data_index(CRYPTO_EX_dup *_Nonnull duplicate, CRYPTO_EX_free *_Nonnull release) {
+    return CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL_SESSION, 0, NULL, NULL, duplicate, release);
+}
+
+// MARK: Contexts
+
+static inline int curlew_context_set_versions(SSL_CTX *_Nonnull context, int lowest, int highest) {
+    return SSL_CTX_set_min_proto_version(context, lowest) == 1 && SSL_CTX_set_max_proto_version(context, highest) == 1;
+}
+static inline int curlew_context_set_groups(SSL_CTX *_Nonnull context, const char *_Nonnull groups) {
+    return SSL_CTX_set1_groups_list(context, groups) == 1;
+}
+static inline int curlew_context_add_chain(SSL_CTX *_Nonnull context, X509 *_Nonnull certificate) {
+    return SSL_CTX_add1_chain_cert(context, certificate) == 1;
+}
+static inline void curlew_context_clear_chain(SSL_CTX *_Nonnull context) { SSL_CTX_clear_chain_certs(context); }
+static inline void curlew_context_set_certificate_limit(SSL_CTX *_Nonnull context, long bytes) {
+    SSL_CTX_set_max_cert_list(context, bytes);
+}
+static inline void curlew_context_refuse_renegotiation(SSL_CTX *_Nonnull context) {
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+}
+static inline int curlew_context_ask_for_status(
+    SSL_CTX *_Nonnull context, int (*_Nonnull callback)(SSL *_Nullable, void *_Nullable), void *_Nullable argument
+) {
+    return SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp) == 1
+        && SSL_CTX_set_tlsext_status_cb(context, callback) == 1
+        && SSL_CTX_set_tlsext_status_arg(context, argument) == 1;
+}
+// The stapled response, which the connection owns, and its length; -1 without one.
+static inline long curlew_stapled_response(SSL *_Nonnull connection, const unsigned char *_Nullable *_Nonnull bytes) {
+    return SSL_get_tlsext_status_ocsp_resp(connection, bytes);
+}
+static inline int curlew_set_server_name(SSL *_Nonnull connection, const char *_Nullable name) {
+    return SSL_set_tlsext_host_name(connection, (void *)name) == 1;
+}
+
+#endif

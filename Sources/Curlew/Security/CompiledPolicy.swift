@@ -1,0 +1,71 @@
+/// A policy with those for single hosts, read, and known by a number of its own.
+///
+/// Equal policies have one object as long as anybody holds it, be it a connection; so connections, which libcurl tells
+/// apart by ``identifier``, serve all who have that policy and nobody else.
+final class CompiledPolicy: Sendable {
+    /// The number; never given twice in a process.
+    let number: UInt64
+    private let rules: TrustRules
+    private let hosts: [(HostPattern, TrustRules)]
+    /// Whether the engine may look at names too: it is laxer, so it says no only where we do.
+    let validatesEveryName: Bool
+    private let isPinning: Bool
+
+    private init(_ policy: SecurityPolicy, number: UInt64) throws {
+        self.number = number
+        rules = try TrustRules(policy)
+        hosts = try policy.hosts.map { (try HostPattern($0.pattern), try TrustRules($0.policy)) }
+        isPinning = ([policy] + policy.hosts.map(\.policy)).contains { $0.pinningMode != .none }
+        validatesEveryName = ([policy] + policy.hosts.map(\.policy)).allSatisfy {
+            $0.validatesDomainName && !$0.allowsInvalidCertificates && $0.evaluator == nil
+        }
+    }
+
+    /// Whether the policy pins anything for the host, so that it must not be asked in the clear.
+    func pins(_ host: String) -> Bool {
+        guard isPinning else { return false }
+        return HostName(host: host).map { rules(for: $0) }?.isPinning ?? rules.isPinning
+    }
+
+    /// What holds for a host.
+    func rules(for host: HostName) -> TrustRules { hosts.first { $0.0.matches(host) }?.1 ?? rules }
+
+    /// What of the options that libcurl compares before it uses a connection or a TLS session again tells this policy from
+    /// others: a folder of certificates that cannot be, and that nobody looks into (`CURLOPT_CAPATH`).
+    var identifier: String { "/dev/null/curlew-policy-\(number)" }
+
+    // MARK: One object a policy
+
+    private struct Registry {
+        var entries: [SecurityPolicy: Entry] = [:]
+        var lastNumber: UInt64 = 0
+        var purgeAt = 64
+    }
+
+    private struct Entry {
+        weak var policy: CompiledPolicy?
+    }
+
+    private static let registry = Guarded(Registry())
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be used.
+    static func of(_ policy: SecurityPolicy) throws -> CompiledPolicy {
+        if let known = registry.withLock({ $0.entries[policy]?.policy }) { return known }
+        let number = registry.withLock { registry in
+            registry.lastNumber += 1
+            return registry.lastNumber
+        }
+        let made = try CompiledPolicy(policy, number: number)
+        SecurityWarnings.log(policy)
+        return registry.withLock { registry in
+            // Another thread may have been quicker.
+            if let known = registry.entries[policy]?.policy { return known }
+            if registry.entries.count >= registry.purgeAt {
+                registry.entries = registry.entries.filter { $0.value.policy != nil }
+                registry.purgeAt = max(64, registry.entries.count * 2)
+            }
+            registry.entries[policy] = Entry(policy: made)
+            return made
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// What a TLS connection is made of.
+public struct ConnectionSecurity: Sendable, Hashable {
+    // One reference: every response carries it.
+    private final class Storage: Sendable {
+        let tlsVersion: TLSVersion
+        let cipher: String
+        let applicationProtocol: String?
+        let peer: VerifiedPeer
+        let isResumed: Bool
+
+        init(
+            tlsVersion: TLSVersion, cipher: String, applicationProtocol: String?, peer: VerifiedPeer, isResumed: Bool
+        ) {
+            self.tlsVersion = tlsVersion
+            self.cipher = cipher
+            self.applicationProtocol = applicationProtocol
+            self.peer = peer
+            self.isResumed = isResumed
+        }
+    }
+
+    private let storage: Storage
+
+    init(tlsVersion: TLSVersion, cipher: String, applicationProtocol: String?, peer: VerifiedPeer, isResumed: Bool) {
+        storage = Storage(
+            tlsVersion: tlsVersion, cipher: cipher, applicationProtocol: applicationProtocol, peer: peer,
+            isResumed: isResumed)
+    }
+
+    /// The version of TLS.
+    public var tlsVersion: TLSVersion { storage.tlsVersion }
+    /// The cipher, as OpenSSL names it: `TLS_AES_256_GCM_SHA384`.
+    public var cipher: String { storage.cipher }
+    /// What ALPN agreed on (RFC 7301): `h2`, `http/1.1`; nil if nothing.
+    public var applicationProtocol: String? { storage.applicationProtocol }
+    /// The server's chain, its own certificate first: the path to the anchor that was verified. Where the policy verifies
+    /// none, how far the signatures lead.
+    public var chain: [Certificate] { storage.peer.chain }
+    /// The pin that matched, if keys or certificates are pinned.
+    public var matchedPin: PublicKeyPin? { storage.peer.matchedPin }
+    /// Whether the handshake went on from an earlier one, whose certificates were verified then under the same policy.
+    public var isResumed: Bool { storage.isResumed }
+
+    public static func == (first: ConnectionSecurity, second: ConnectionSecurity) -> Bool {
+        first.storage === second.storage
+            || (first.tlsVersion == second.tlsVersion && first.cipher == second.cipher
+                && first.applicationProtocol == second.applicationProtocol && first.chain == second.chain
+                && first.matchedPin == second.matchedPin && first.isResumed == second.isResumed)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(cipher)
+        hasher.combine(chain.first)
+    }
+}
+
+/// A peer that was accepted: what a later handshake may go on from.
+final class VerifiedPeer: Sendable {
+    let host: HostName
+    /// The number of the policy under which it was.
+    let policy: UInt64
+    let chain: [Certificate]
+    let matchedPin: PublicKeyPin?
+    /// The last second at which all of the chain is valid.
+    let validUntil: Int64
+
+    init(host: HostName, policy: UInt64, chain: [Certificate], matchedPin: PublicKeyPin?, validUntil: Int64) {
+        self.host = host
+        self.policy = policy
+        self.chain = chain
+        self.matchedPin = matchedPin
+        self.validUntil = validUntil
+    }
+}

@@ -1,0 +1,230 @@
+internal import COpenSSL
+internal import FoundationEssentials
+internal import Glibc
+
+/// One TLS connection as it comes to be: it verifies the peer, and keeps why it was refused or what was agreed on.
+///
+/// It is owned by the connection's `SSL_CTX`, which libcurl makes for each connection, and by the handle that opens it. Not
+/// `Sendable`: it never leaves its loop's thread.
+final class Handshake {
+    let policy: CompiledPolicy
+    let rules: TrustRules
+    private let host: String
+    private var asciiName: String?
+    private var hasStarted = false
+    private var mustStaple = false
+    private var chain: [CertificateHandle] = []
+
+    /// Why the peer was refused.
+    private(set) var refusal: TrustRefusal?
+    private var trust: ServerTrust?
+    /// The error that an evaluator gave.
+    private var evaluatorError: (any Error)?
+    private var peer: VerifiedPeer?
+    private var wasAskedForCertificate = false
+    private var receivedAlert: Int32?
+    private var sentAlert: Int32?
+    private var security: ConnectionSecurity?
+    /// Whether ALPN agreed on HTTP/2.
+    private(set) var isHTTP2 = false
+
+    /// - Parameter host: As the request's URI has it.
+    init(policy: CompiledPolicy, host: String) {
+        self.policy = policy
+        self.host = host
+        // Who cannot be named cannot be verified either, so the rules for it do not matter.
+        rules = HostName(host: host).map { policy.rules(for: $0) } ?? policy.rules(for: .name(""))
+    }
+
+    private var moment: Int64 {
+        rules.policy.validationDate.map { Int64($0.timeIntervalSince1970.rounded(.down)) } ?? CertificateTime.now
+    }
+
+    func refuse(_ refusal: TrustRefusal) { if self.refusal == nil { self.refusal = refusal } }
+
+    // MARK: Steps of the handshake
+
+    /// Before the first byte: an earlier session is gone on from only if its peer would be accepted today.
+    func begins(_ connection: OpaquePointer) {
+        guard !hasStarted else { return }
+        hasStarted = true
+        asciiName = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
+        switch rules.policy.serverName {
+        case .host: break
+        case .none: _ = curlew_set_server_name(connection, nil)
+        case .name(let name): _ = curlew_set_server_name(connection, name)
+        }
+        guard let session = SSL_get_session(connection) else { return }
+        if !mayResume(HandshakeData.peer(of: session)) { SSL_set_session(connection, nil) }
+    }
+
+    private func mayResume(_ peer: VerifiedPeer?) -> Bool {
+        guard let peer, rules.policy.evaluator == nil, rules.policy.revocationLists == nil,
+            rules.policy.stapling != .required
+        else { return false }
+        let name = HostName(host: host, asciiName: asciiName)
+        return peer.policy == policy.number && peer.host == name && moment <= peer.validUntil
+    }
+
+    /// Verifies what the peer has sent.
+    /// - Returns: Whether to go on; if not, ``refusal`` says why.
+    func verify(leaf: OpaquePointer?, sent: OpaquePointer?, connection: OpaquePointer) -> Bool {
+        refusal = nil
+        peer = nil
+        guard let leaf = CertificateHandle(sharing: leaf) else {
+            refuse(TrustRefusal(.untrustedCertificate, "the server has sent no certificate"))
+            return false
+        }
+        guard let name = HostName(host: host, asciiName: asciiName) else {
+            refuse(TrustRefusal(.hostNameMismatch, "certificates cannot name the host \(host)"))
+            return false
+        }
+        var judgment = PeerVerifier(rules: rules, host: name, moment: moment, leaf: leaf, sent: sent).judge()
+        if !judgment.isInternalFailure, let evaluator = rules.policy.evaluator { apply(evaluator, to: &judgment) }
+        guard judgment.refusal == nil, let accepted = accept(judgment, name) else {
+            refuse(judgment.refusal ?? TrustRefusal(.resourcesExhausted, "no memory for a certificate"))
+            trust = makeTrust(judgment)
+            return false
+        }
+        // A session that lacks it is not gone on from.
+        if let session = SSL_get_session(connection) { HandshakeData.keep(accepted, in: session) }
+        peer = accepted
+        chain = judgment.chain
+        mustStaple = !rules.policy.allowsInvalidCertificates && curlew_must_staple(leaf.raw) != 0
+        return true
+    }
+
+    private func accept(_ judgment: PeerVerifier.Judgment, _ name: HostName) -> VerifiedPeer? {
+        let certificates = judgment.chain.compactMap { Certificate($0) }
+        guard !certificates.isEmpty, certificates.count == judgment.chain.count else { return nil }
+        let ends = judgment.chain.map { $0.validity?.upperBound ?? 0 }
+        let end = rules.policy.allowsInvalidCertificates ? Int64.max : ends.min() ?? 0
+        return VerifiedPeer(
+            host: name, policy: policy.number, chain: certificates, matchedPin: judgment.pin, validUntil: end)
+    }
+
+    private func apply(_ evaluator: TrustEvaluator, to judgment: inout PeerVerifier.Judgment) {
+        switch evaluator.evaluate(makeTrust(judgment)) {
+        case .deferToPolicy: break
+        case .accept:
+            if judgment.refusal != nil { judgment.chain = PeerVerifier.linked(judgment.chain) }
+            judgment.refusal = nil
+        case .refuse(let error):
+            evaluatorError = error
+            let own = error as? CurlewError
+            judgment.refusal = TrustRefusal(
+                own?.code ?? .untrustedCertificate, own?.message ?? "the evaluator has refused the server")
+        }
+    }
+
+    private func makeTrust(_ judgment: PeerVerifier.Judgment) -> ServerTrust {
+        let name = HostName(host: host, asciiName: asciiName)?.description ?? host
+        let verdict: ServerTrust.Verdict =
+            judgment.refusal.map { .refused($0.code, reason: $0.reason) } ?? .accepted(matchedPin: judgment.pin)
+        return ServerTrust(host: name, chain: judgment.chain.compactMap { Certificate($0) }, verdict: verdict)
+    }
+
+    /// Looks at the stapled response, once the server has sent all it wants to.
+    func acceptsStapledResponse(of connection: OpaquePointer) -> Bool {
+        // In a session that goes on from another there is none; the other had it.
+        guard SSL_session_reused(connection) == 0 else { return true }
+        var start: UnsafePointer<UInt8>?
+        let count = curlew_stapled_response(connection, &start)
+        let isRequired = rules.policy.stapling == .required
+        var problem: TrustRefusal?
+        if let start, count > 0 {
+            guard !rules.policy.allowsInvalidCertificates || isRequired else { return true }
+            guard let leaf = chain.first else { return false }
+            // A certificate that is trusted itself answers for itself.
+            problem = StapledResponse(
+                bytes: UnsafeBufferPointer(start: start, count: count), leaf: leaf,
+                issuer: chain.count > 1 ? chain[1] : leaf, moment: moment
+            ).refusal()
+        } else if isRequired || mustStaple {
+            problem = StapledResponse.missing
+        }
+        guard let problem else { return true }
+        refuse(problem)
+        trust = ServerTrust(
+            host: peer?.host.description ?? host, chain: peer?.chain ?? [],
+            verdict: .refused(problem.code, reason: problem.reason))
+        peer = nil
+        return false
+    }
+
+    func noteCertificateRequest() { wasAskedForCertificate = true }
+
+    func noteAlert(_ value: Int32, isReceived: Bool) {
+        let alert = value & 0xFF
+        // The end, a change of mind, and the refusal to negotiate anew are no failures.
+        guard ![0, 90, 100].contains(alert) else { return }
+        if isReceived { receivedAlert = receivedAlert ?? alert } else { sentAlert = sentAlert ?? alert }
+    }
+
+    // MARK: What came of it
+
+    /// What was agreed on; nil unless the peer was accepted under this policy.
+    func agreement(of connection: OpaquePointer) -> ConnectionSecurity? {
+        if let security { return security }
+        let isResumed = SSL_session_reused(connection) == 1
+        if isResumed { peer = SSL_get_session(connection).flatMap { HandshakeData.peer(of: $0) } }
+        guard refusal == nil, let peer, peer.policy == policy.number else { return nil }
+        let version = SSL_get_version(connection).map { String(cString: $0) } ?? ""
+        let cipher = SSL_CIPHER_get_name(SSL_get_current_cipher(connection)).map { String(cString: $0) } ?? ""
+        var start: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(connection, &start, &count)
+        let name = UnsafeBufferPointer(start: start, count: Int(count))
+        isHTTP2 = name.elementsEqual("h2".utf8)
+        security = ConnectionSecurity(
+            tlsVersion: TLSVersion(version), cipher: cipher,
+            applicationProtocol: name.isEmpty ? nil : String(decoding: name, as: UTF8.self), peer: peer,
+            isResumed: isResumed)
+        chain = []
+        return security
+    }
+
+    /// Why the connection failed, if it was its TLS that did.
+    /// - Parameter text: The engine's words, which hold OpenSSL's reason.
+    func failure(engineText text: String) -> CurlewError? {
+        guard let found = refusal ?? alertRefusal ?? textRefusal(text) else { return nil }
+        var context = CurlewError.Context()
+        context.serverTrust = trust
+        context.stage = .connecting
+        let cause = evaluatorError is CurlewError ? nil : evaluatorError
+        return CurlewError(found.code, "\(host): \(found.reason)", context: context, underlying: cause)
+    }
+
+    /// Alerts of RFC 8446 §6.2.
+    private var alertRefusal: TrustRefusal? {
+        guard let alert = receivedAlert else { return nil }
+        let words = SSL_alert_desc_string_long(alert).map { String(cString: $0) } ?? "\(alert)"
+        let hasIdentity = rules.identity != nil
+        switch alert {
+        case 116: return Self.certificateRequired
+        case 40 where wasAskedForCertificate, 42...46, 48, 49:
+            guard wasAskedForCertificate else { return nil }
+            return hasIdentity
+                ? TrustRefusal(.clientCertificateRefused, "the server has refused the client's certificate: \(words)")
+                : Self.certificateRequired
+        case 40, 70, 71:
+            return TrustRefusal(
+                .tlsMismatch, "the server takes none of the TLS versions and ciphers on offer: \(words)")
+        default: return nil
+        }
+    }
+
+    private static let certificateRequired = TrustRefusal(
+        .clientCertificateRequired, "the server wants a client certificate, and there is none for it")
+
+    private func textRefusal(_ text: String) -> TrustRefusal? {
+        if text.contains("wrong version number"), sentAlert == nil || sentAlert == 70 {
+            return TrustRefusal(.plainTextOnTLSPort, "the server does not speak TLS on this port")
+        }
+        let mismatches = [
+            "unsupported protocol", "no protocols available", "wrong cipher returned", "no ciphers available",
+        ]
+        guard sentAlert == 70 || mismatches.contains(where: text.contains) else { return nil }
+        return TrustRefusal(.tlsMismatch, "the server has chosen a TLS version or cipher that is not allowed")
+    }
+}

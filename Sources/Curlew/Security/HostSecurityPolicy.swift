@@ -1,0 +1,48 @@
+/// A policy for some hosts (``SecurityPolicy/hosts``).
+public struct HostSecurityPolicy: Sendable, Hashable, Codable {
+    /// `example.com`, an address, or `*.example.com` for every name beneath it, however deep.
+    public var pattern: String
+    /// What holds for them instead of the policy around it. Its own ``SecurityPolicy/hosts`` are not looked at.
+    public var policy: SecurityPolicy
+
+    public init(_ pattern: String, _ policy: SecurityPolicy) {
+        self.pattern = pattern
+        self.policy = policy
+    }
+}
+
+/// A pattern that was read.
+struct HostPattern: Sendable, Hashable {
+    private enum Kind: Sendable, Hashable {
+        case exactly(HostName)
+        case beneath(String)
+    }
+
+    private let kind: Kind
+
+    init(_ text: String) throws {
+        if text.hasPrefix("*.") {
+            guard let parent = HostName.plainName(Array(text.utf8.dropFirst(2)), allowsWildcard: false) else {
+                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is none")
+            }
+            kind = .beneath("." + parent)
+        } else {
+            let bracketed = text.contains(":") && !text.hasPrefix("[") ? "[\(text)]" : text
+            guard let host = HostName(host: bracketed) else {
+                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is none")
+            }
+            if case .name(let name) = host, HostName.plainName(Array(name.utf8), allowsWildcard: false) == nil {
+                throw CurlewError(.invalidTLSSetting, "the host pattern \(text) is none")
+            }
+            kind = .exactly(host)
+        }
+    }
+
+    func matches(_ host: HostName) -> Bool {
+        switch (kind, host) {
+        case (.exactly(let wanted), _): wanted == host
+        case (.beneath(let suffix), .name(let name)): name.hasSuffix(suffix) && name.utf8.count > suffix.utf8.count
+        case (.beneath, .address): false
+        }
+    }
+}

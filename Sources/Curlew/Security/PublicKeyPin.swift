@@ -1,0 +1,40 @@
+internal import FoundationEssentials
+
+/// A public key that is known beforehand, by the SHA-256 of its SubjectPublicKeyInfo (RFC 7469 §2.4).
+///
+/// `curlew trust HOST` prints those of a server.
+public struct PublicKeyPin: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The 32 bytes of the hash.
+    public let sha256: [UInt8]
+
+    /// Reads `sha256/` and 44 characters of Base64, as curl and OkHttp write it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for anything else.
+    public init(_ text: String) throws {
+        let prefix = "sha256/"
+        guard text.hasPrefix(prefix), let data = Data(base64Encoded: String(text.dropFirst(prefix.count))),
+            data.count == Self.size
+        else {
+            throw CurlewError(.invalidTLSSetting, "a pin is not sha256/ and the Base64 of 32 bytes")
+        }
+        sha256 = Array(data)
+    }
+
+    /// The pin of a certificate's key.
+    public init(of certificate: Certificate) throws { self = try certificate.publicKeyPin() }
+
+    init(sha256: [UInt8]) { self.sha256 = sha256 }
+
+    static let size = 32
+
+    /// `sha256/` and Base64.
+    public var description: String { "sha256/" + Data(sha256).base64EncodedString() }
+
+    public init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

@@ -1,0 +1,115 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite("Certificates as they are read")
+struct CertificateReadingTests {
+    @Test("garbage, half a certificate, one with more behind it and one of 10 MiB are none")
+    func bad() throws {
+        let good = try TestChain.leaf.get().certificateDER
+        #expect(try Certificate(der: good).der == good)
+        let bad: [[UInt8]] = [
+            [], [0x30], Array("garbage".utf8), Array(good.dropLast()), Array(good.prefix(40)), good + [0],
+            [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF], [UInt8](repeating: 0x30, count: 10 << 20),
+            [0x30, 0x80] + good, Array(good.reversed()),
+        ]
+        for (index, bytes) in bad.enumerated() {
+            let error = #expect(throws: CurlewError.self, "\(index)") { try Certificate(der: bytes) }
+            #expect(error?.code == .invalidTLSSetting)
+        }
+        // Every byte turned over: an error or another certificate, never a trap.
+        for index in good.indices {
+            var spoilt = good
+            spoilt[index] ^= 0xFF
+            _ = try? Certificate(der: spoilt).details()
+        }
+    }
+
+    @Test("a PEM text may hold several certificates among other things")
+    func pem() throws {
+        let (root, leaf) = (try TestChain.root.get(), try TestChain.leaf.get())
+        let text =
+            "comment\n" + leaf.privateKeyPEM + leaf.certificatePEM.replacingOccurrences(of: "\n", with: "\r\n")
+            + root.certificatePEM
+        #expect(try Certificate.all(inPEM: text).map(\.der) == [leaf.certificateDER, root.certificateDER])
+        #expect(try Certificate.all(inPEM: "nothing").isEmpty)
+        #expect(throws: CurlewError.self) { try Certificate(pem: text) }
+        #expect(throws: CurlewError.self) { try Certificate(pem: "") }
+    }
+
+    @Test("details say what the certificate does, without control characters")
+    func details() throws {
+        let names: [HeldCertificate.AlternativeName] = [
+            .dns("a.test"), .dns("b\0\n.test"), .ip("192.0.2.1"), .ip("2001:db8::1"), .email("x@a.test"),
+            .uri("https://a.test"),
+        ]
+        let held = try HeldCertificate(
+            .init(commonName: "bücher\u{1B}[31m", alternativeNames: names, serialNumber: 0x1234),
+            issuer: TestChain.root.get())
+        let details = try held.certificate.details()
+        #expect(details.subject.contains("bücher") && !details.subject.unicodeScalars.contains("\u{1B}"))
+        #expect(details.issuer == "CN=Curlew Test Root")
+        #expect(details.alternativeNames.first == "DNS:a.test" && details.alternativeNames.contains("IP:192.0.2.1"))
+        #expect(
+            details.alternativeNames.contains("IP:2001:db8::1") && details.alternativeNames.contains("email:x@a.test"))
+        #expect(details.alternativeNames.allSatisfy { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
+        #expect(details.key == "EC P-256" && details.serialNumber == "1234" && !details.isAuthority)
+        #expect(details.signature == "ecdsa-with-SHA256")
+        #expect(try details.publicKeyPin == held.pin)
+        let (start, end) = (try #require(details.notBefore), try #require(details.notAfter))
+        #expect(abs(end.timeIntervalSince(start) - 31 * 86_400) < 5)
+    }
+
+    @Test("a directory gives the certificates of its files, and a broken one is an error")
+    func directory() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (root, leaf) = (try TestChain.root.get(), try TestChain.leaf.get())
+        try Data(root.certificateDER).write(to: folder.appending(path: "a.cer"))
+        try Data(leaf.certificatePEM.utf8).write(to: folder.appending(path: "b.PEM"))
+        try Data(root.certificatePEM.utf8).write(to: folder.appending(path: "c.crt"))
+        try Data(leaf.certificateDER).write(to: folder.appending(path: "d.der"))
+        try Data("no certificate".utf8).write(to: folder.appending(path: "notes.txt"))
+        try Data("hidden".utf8).write(to: folder.appending(path: ".cer"))
+        let found = try SecurityPolicy.certificates(inDirectory: folder.path())
+        #expect(found.map(\.der) == [root, leaf, root, leaf].map(\.certificateDER))
+        try Data("garbage".utf8).write(to: folder.appending(path: "e.cer"))
+        #expect(throws: CurlewError.self) { try SecurityPolicy.certificates(inDirectory: folder.path()) }
+        #expect(throws: CurlewError.self) { try SecurityPolicy.certificates(inDirectory: "/nonexistent") }
+    }
+
+    @Test("a policy is stored with its switches and pins, and read again (F54)")
+    func stored() throws {
+        var policy = try TestChain.root.get().anchor
+        policy.pinningMode = .certificate
+        policy.pinnedCertificates = [try TestChain.leaf.get().certificate]
+        policy.pinnedKeys = PinSet([try TestChain.leaf.get().pin], expires: Date(timeIntervalSince1970: 2_000_000_000))
+        policy.allowsInvalidCertificates = true
+        policy.validatesDomainName = false
+        policy.hosts = [HostSecurityPolicy("a.test", .system)]
+        policy.serverName = .name("b.test")
+        let copy = try JSONDecoder().decode(SecurityPolicy.self, from: JSONEncoder().encode(policy))
+        #expect(copy == policy)
+    }
+
+    @Test("the time of validation may be set, and the last second of a certificate is good")
+    func moment() async throws {
+        let stage = try await TrustStage([HeldCertificate.localhost(issuedBy: TestChain.root.get())])
+        var policy = try TestChain.root.get().anchor
+        let response = try await stage.fetch(policy)
+        let leaf = try #require(response.security?.chain.first)
+        let (start, end) = (try #require(try leaf.details().notBefore), try #require(try leaf.details().notAfter))
+        let root = try TestChain.root.get().certificate.details()
+        // The root may be a moment older than what it signed.
+        let last = min(end, try #require(root.notAfter))
+        for (date, expected) in [
+            (start, nil), (start - 1, ErrorCode.certificateNotYetValid), (last, nil), (end + 1, .certificateExpired),
+        ] {
+            policy.validationDate = date
+            #expect(try await stage.code(policy) == expected, "\(date)")
+        }
+        await stage.end()
+    }
+}

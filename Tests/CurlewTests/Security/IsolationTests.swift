@@ -1,0 +1,144 @@
+import CurlewTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Connections of one policy under another", .timeLimit(.minutes(2)))
+struct PolicyIsolationTests {
+    private func pinning(_ pin: HeldCertificate) throws -> SecurityPolicy {
+        var policy = try TestChain.root.get().anchor
+        policy.pinningMode = .publicKey
+        policy.pinnedKeys = PinSet([try pin.pin])
+        return policy
+    }
+
+    @Test(
+        "a connection is used again under an equal policy, and under no other",
+        arguments: [
+            ProtocolChoice.http11, .negotiated,
+        ])
+    func reuse(_ version: ProtocolChoice) async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        let good = try TestChain.root.get().anchor
+        func fetch(_ policy: SecurityPolicy) async throws -> ErrorCode? {
+            var options = RequestOptions()
+            options.security = policy
+            options.protocolChoice = version
+            do {
+                _ = try await stage.session.fetch(stage.url, options: options)
+                return nil
+            } catch let error as CurlewError { return error.code }
+        }
+        #expect(try await fetch(good) == nil)
+        #expect(try await fetch(good) == nil)
+        // An equal value that was made anew.
+        #expect(try await fetch(.anchors([TestChain.root.get().certificate])) == nil)
+        #expect(stage.server.connectionCounts.accepted == 1)
+        // The open connection would carry it; the pin does not fit.
+        #expect(try await fetch(pinning(TestChain.otherRoot.get())) == .pinMismatch)
+        #expect(try await fetch(.system) == .unknownIssuer)
+        #expect(stage.server.connectionCounts.accepted == 3)
+        #expect(try await fetch(pinning(TestChain.leaf.get())) == nil)
+        #expect(stage.server.connectionCounts.accepted == 4)
+        #expect(try await fetch(good) == nil)
+        #expect(stage.server.connectionCounts.accepted == 4)
+        await stage.end()
+    }
+
+    @Test("streams that come at once keep to connections of their own policies")
+    func streams() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        let policies = [try TestChain.root.get().anchor, try pinning(TestChain.otherRoot.get()), .system]
+        try await withThrowingTaskGroup(of: (Int, ErrorCode?).self) { group in
+            for index in 0..<60 {
+                group.addTask { (index % 3, try await stage.code(policies[index % 3])) }
+            }
+            for try await (index, code) in group {
+                #expect(code == [nil, ErrorCode.pinMismatch, .unknownIssuer][index])
+            }
+        }
+        await stage.end()
+    }
+
+    @Test(
+        "a session ticket is used again under its policy alone, and never past an evaluator",
+        arguments: [
+            ServerTLS.Version.tls12, .tls13,
+        ])
+    func tickets(_ version: ServerTLS.Version) async throws {
+        var tls = ServerTLS(try TestChain.sent())
+        tls.maximumVersion = version
+        let server = try await MockServer.start(.init(tls: tls, protocols: [.http11])) { _ in
+            var response = MockResponse(body: "ok")
+            response.fields[.connection] = "close"
+            return response
+        }
+        let session = try makeSession()
+        let chain = try TestChain.sent().map(\.certificateDER) + [TestChain.root.get().certificateDER]
+        func resumed(_ policy: SecurityPolicy) async throws -> Bool? {
+            var options = RequestOptions()
+            options.security = policy
+            let response = try await session.get(server.url(), options: options)
+            _ = try await response.body.collect(upTo: 100)
+            #expect(response.security?.chain.map(\.der) == chain)
+            return response.security?.isResumed
+        }
+        let good = try TestChain.root.get().anchor
+        // Held, so that the policy stays the same one between its connections.
+        let held = try CompiledPolicy.of(good)
+        #expect(try await resumed(good) == false)
+        #expect(try await resumed(good) == true)
+        let pinned = try pinning(TestChain.leaf.get())
+        #expect(try await resumed(pinned) == false)
+        var watched = good
+        watched.evaluator = TrustEvaluator { _ in .deferToPolicy }
+        let heldToo = try CompiledPolicy.of(watched)
+        #expect(try await resumed(watched) == false)
+        #expect(try await resumed(watched) == false)
+        withExtendedLifetime((held, heldToo)) {}
+        await server.shutdown()
+    }
+
+    @Test("equal policies are one object as long as it is held, and others never share its number")
+    func registry() throws {
+        let policy = try TestChain.root.get().anchor
+        let first = try CompiledPolicy.of(policy)
+        #expect(try CompiledPolicy.of(policy) === first)
+        var other = policy
+        other.minimumTLSVersion = .tls13
+        #expect(try CompiledPolicy.of(other).identifier != first.identifier)
+        // Every setting counts.
+        var variants = [policy, other]
+        func vary(_ change: (inout SecurityPolicy) throws -> Void) rethrows {
+            var copy = policy
+            try change(&copy)
+            variants.append(copy)
+        }
+        vary { $0.maximumTLSVersion = .tls12 }
+        vary { $0.pinningMode = .publicKey }
+        try vary { $0.pinnedCertificates = [try TestChain.leaf.get().certificate] }
+        try vary { $0.pinnedKeys = PinSet([try TestChain.leaf.get().pin]) }
+        vary { $0.allowsInvalidCertificates = true }
+        vary { $0.validatesDomainName = false }
+        vary { $0.isStrict = true }
+        vary { $0.intermediateLimit = 3 }
+        vary { $0.validationDate = Date(timeIntervalSince1970: 1) }
+        vary { $0.stapling = .off }
+        vary { $0.evaluator = TrustEvaluator { _ in .deferToPolicy } }
+        vary { $0.evaluator = TrustEvaluator { _ in .deferToPolicy } }
+        vary { $0.ciphers = "ECDHE+AESGCM" }
+        vary { $0.cipherSuites = "TLS_AES_128_GCM_SHA256" }
+        vary { $0.groups = "P-256" }
+        vary { $0.serverName = .none }
+        vary { $0.hosts = [HostSecurityPolicy("a.test", policy)] }
+        try vary {
+            let held = try TestChain.leaf.get()
+            $0.identity = try ClientIdentity(pem: held.certificatePEM, key: held.privateKeyPEM)
+        }
+        #expect(Set(variants).count == variants.count)
+        let compiled = try variants.map { try CompiledPolicy.of($0) }
+        #expect(Set(compiled.map(\.identifier)).count == variants.count)
+    }
+}

@@ -1,0 +1,91 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite("Pins", .timeLimit(.minutes(2)))
+struct PinTests {
+    @Test("a pin is read and written as sha256/ and Base64, and nothing else is one")
+    func text() throws {
+        let pin = try TestChain.leaf.get().pin
+        #expect(try PublicKeyPin(pin.description) == pin)
+        #expect(pin.description.hasPrefix("sha256/") && pin.sha256.count == 32)
+        let bad = [
+            "", "sha256/", "sha256/AAAA", "sha256/!!!!", "sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAA=", pin.description + "=",
+            String(pin.description.dropFirst(7)), "sha256/" + String(repeating: "A", count: 10_000),
+        ]
+        for text in bad {
+            #expect(throws: CurlewError.self, "\(text)") { try PublicKeyPin(text) }
+        }
+        #expect(try JSONDecoder().decode([PublicKeyPin].self, from: JSONEncoder().encode([pin])) == [pin])
+    }
+
+    @Test("a key is pinned by its hash; a backup is as good, and the one that matched is told")
+    func backups() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        let reserve = try TestChain.otherRoot.get().pin
+        let used = try TestChain.intermediate.get().pin
+        var policy = try TestChain.root.get().anchor
+        policy.pinningMode = .publicKey
+        policy.pinnedKeys = PinSet([reserve], backups: [used])
+        let response = try await stage.fetch(policy)
+        #expect(response.security?.matchedPin == used)
+        #expect(await response.task?.metrics.last?.security?.matchedPin == used)
+        policy.pinnedKeys = PinSet([reserve])
+        let error = try #require(try await stage.refusal(policy))
+        #expect(error.code == .pinMismatch)
+        #expect(error.message.contains(used.description))
+        await stage.end()
+    }
+
+    @Test("pins are not asked for once their time is over, while all else is")
+    func expiry() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        var policy = try TestChain.root.get().anchor
+        policy.pinningMode = .publicKey
+        policy.pinnedKeys = PinSet([try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: 3600))
+        #expect(try await stage.code(policy) == .pinMismatch)
+        policy.pinnedKeys?.expires = Date(timeIntervalSinceNow: -1)
+        #expect(try await stage.code(policy) == nil)
+        policy.validatesDomainName = false
+        policy.allowsInvalidCertificates = true
+        #expect(try await stage.code(policy) == .pinMismatch)
+        policy.validatesDomainName = true
+        #expect(try await stage.code(policy) == .pinMismatch)
+        await stage.end()
+        let other = try await TrustStage([TestChain.selfSigned.get()])
+        policy.allowsInvalidCertificates = false
+        #expect(try await other.code(policy) == .selfSignedCertificate)
+        await other.end()
+    }
+
+    @Test("the starting point pinned asks for the system's authorities as well as for a key")
+    func pinned() async throws {
+        let own = try TestChain.selfSigned.get()
+        let stage = try await TrustStage([own])
+        #expect(try await stage.code(.pinned(PinSet([own.pin]))) == .selfSignedCertificate)
+        #expect(try await stage.code(.pinned(.certificate, certificates: [own.certificate])) == .selfSignedCertificate)
+        #expect(try await stage.code(.system) == .selfSignedCertificate)
+        await stage.end()
+    }
+
+    @Test("pins need https: as the base of a session, and for each request (F26)")
+    func secureBase() async throws {
+        let policy = SecurityPolicy.pinned(PinSet([try TestChain.leaf.get().pin]))
+        var configuration = SessionConfiguration()
+        configuration.security = policy
+        let error = #expect(throws: CurlewError.self) {
+            try HTTPSession(baseURL: "http://example.test/", configuration: configuration)
+        }
+        #expect(error?.code == .invalidTLSSetting)
+        #expect(throws: CurlewError.self) {
+            try HTTPSession(baseURL: "http://example.test/", configuration: configuration) {
+                PassThrough<Request, Response>()
+            }
+        }
+        _ = try HTTPSession(baseURL: "https://example.test/", configuration: configuration)
+        let session = try HTTPSession(configuration: configuration)
+        let refused = await curlewError { _ = try await session.get("http://example.test/") }
+        #expect(refused?.code == .invalidRequest)
+    }
+}

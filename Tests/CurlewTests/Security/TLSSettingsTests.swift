@@ -1,0 +1,161 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("TLS as a policy sets it", .timeLimit(.minutes(2)))
+struct TLSSettingsTests {
+    private func policy(_ change: (inout SecurityPolicy) -> Void = { _ in }) throws -> SecurityPolicy {
+        var policy = try TestChain.root.get().anchor
+        change(&policy)
+        return policy
+    }
+
+    @Test("versions are kept to on both ends, and none in common is told as such")
+    func versions() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        #expect(try await stage.fetch(policy { $0.maximumTLSVersion = .tls12 }).security?.tlsVersion == .tls12)
+        #expect(try await stage.fetch(policy { $0.minimumTLSVersion = .tls13 }).security?.tlsVersion == .tls13)
+        await stage.end()
+        let old = try await TrustStage(TestChain.sent()) { $0.maximumVersion = .tls12 }
+        let tooNew = try #require(try await old.refusal(policy { $0.minimumTLSVersion = .tls13 }))
+        #expect(tooNew.code == .tlsMismatch, "\(tooNew)")
+        await old.end()
+        let new = try await TrustStage(TestChain.sent()) { $0.minimumVersion = .tls13 }
+        let tooOld = try #require(try await new.refusal(policy { $0.maximumTLSVersion = .tls12 }))
+        #expect(tooOld.code == .tlsMismatch, "\(tooOld)")
+        await new.end()
+    }
+
+    @Test("ciphers, suites and groups are those of the policy")
+    func ciphers() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        let suite = "TLS_CHACHA20_POLY1305_SHA256"
+        #expect(try await stage.fetch(policy { $0.cipherSuites = suite }).security?.cipher == suite)
+        let cipher = "ECDHE-ECDSA-AES256-GCM-SHA384"
+        let response = try await stage.fetch(
+            policy {
+                $0.maximumTLSVersion = .tls12
+                $0.ciphers = cipher
+                $0.groups = "P-256"
+            })
+        #expect(response.security?.cipher == cipher)
+        let nothing = try #require(
+            try await stage.refusal(
+                policy {
+                    $0.maximumTLSVersion = .tls12
+                    $0.ciphers = "ECDHE-RSA-AES256-GCM-SHA384"
+                }))
+        #expect(nothing.code == .tlsMismatch, "\(nothing)")
+        await stage.end()
+    }
+
+    @Test("what cannot be used is an error when the session is made")
+    func unusable() throws {
+        let other = TLSVersionText.decode("TLSv1.0")
+        let changes: [(inout SecurityPolicy) throws -> Void] = [
+            { $0 = .anchors(pem: "") }, { $0 = .anchors(pem: "nothing of the kind") }, { $0 = .anchors([]) },
+            { $0 = .anchors(pem: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") },
+            { $0 = .anchors(pem: "-----BEGIN CERTIFICATE-----\n****\n-----END CERTIFICATE-----\n") },
+            { $0 = .anchors(pem: "-----BEGIN CERTIFICATE-----\nAAAA") },
+            { $0 = .anchors(pem: "-----BEGIN CERTIFICATE") },
+            { $0.ciphers = "NO-SUCH-CIPHER" }, { $0.cipherSuites = "TLS_NONE" }, { $0.groups = "P-1" },
+            {
+                $0.minimumTLSVersion = .tls13
+                $0.maximumTLSVersion = .tls12
+            }, { $0.minimumTLSVersion = other },
+            { $0.pinningMode = PinningMode(rawValue: "some") }, { $0.stapling = OCSPStapling(rawValue: "perhaps") },
+            { $0.hosts = [HostSecurityPolicy("*", .system)] }, { $0.serverName = .name("a b") },
+            { $0.hosts = [HostSecurityPolicy("a.test", .anchors(pem: "x"))] }, { $0.intermediateLimit = -1 },
+            { $0.keyLogPath = "/nonexistent/folder/keys" },
+        ]
+        for (index, change) in changes.enumerated() {
+            var configuration = SessionConfiguration()
+            configuration.security = .system
+            try change(&configuration.security)
+            let error = #expect(throws: CurlewError.self, "\(index)") { try HTTPSession(configuration: configuration) }
+            #expect(error?.code == .invalidTLSSetting, "\(index)")
+        }
+    }
+
+    @Test("the server is told the host's name, another, or none; certificates are checked for the host all the same")
+    func serverName() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        let url = "https://localhost:\(stage.server.port)/"
+        let cases: [(ServerNameIndication, String?)] = [
+            (.host, "localhost"), (.name("front.test"), "front.test"), (.none, nil),
+        ]
+        for (name, expected) in cases {
+            _ = try await stage.fetch(policy { $0.serverName = name }, url)
+            #expect(await stage.server.takeRequest()?.tls?.serverName == expected)
+        }
+        await stage.end()
+    }
+
+    @Test("secrets are logged where a policy asks for it, for its owner's eyes, and nowhere else")
+    func keyLog() async throws {
+        let path = NSTemporaryDirectory() + "curlew-keys-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let stage = try await TrustStage(TestChain.sent())
+        _ = try await stage.fetch(policy())
+        #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try await stage.fetch(policy { $0.keyLogPath = path })
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.contains("CLIENT_TRAFFIC_SECRET_0 ") && text.hasSuffix("\n"))
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        await stage.end()
+    }
+
+    @Test("a handshake is looked at without a request, and closed")
+    func handshakeOnly() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        let session = try #require(stage.session.session)
+        var options = RequestOptions()
+        options.security = try policy()
+        let security = try await session.connectionSecurity(of: stage.url, options: options)
+        #expect(security.tlsVersion == .tls13 && security.chain.count == 3)
+        try await stage.server.waitForConnections(open: 0)
+        #expect(stage.server.connectionCounts.accepted == 1)
+        options.security = .system
+        let error = await curlewError { _ = try await session.connectionSecurity(of: stage.url, options: options) }
+        #expect(error?.code == .unknownIssuer && error?.serverTrust?.chain.isEmpty == false)
+        let plain = await curlewError { _ = try await session.connectionSecurity(of: "http://localhost/") }
+        #expect(plain?.code == .unsupportedScheme)
+        await stage.end()
+    }
+
+    @Test("a handshake that ends or is answered by other things is never taken for good")
+    func broken() async throws {
+        let answers: [[UInt8]] = [
+            [], [0x15, 3, 3, 0, 2, 2, 40], [0x16, 3, 3, 0, 4, 2, 0, 0], Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
+            Array("220 mail.example ESMTP\r\n".utf8), [UInt8](repeating: 0, count: 300), [0x16, 3, 3, 0x7F, 0xFF],
+            [0x15, 3, 3, 0, 2, 1, 0],
+        ]
+        for answer in answers {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.read()
+                try await connection.write(answer)
+            }
+            let session = try makeSession { $0.security = .system }
+            let error = await curlewError { _ = try await session.fetch("https://127.0.0.1:\(server.port)/") }
+            let code = try #require(error?.code)
+            #expect(
+                [.tlsHandshakeFailed, .tlsMismatch, .plainTextOnTLSPort].contains(code), "\(answer.prefix(8)): \(code)")
+            if answer.starts(with: Array("HTTP".utf8)) || answer.starts(with: Array("220".utf8)) {
+                #expect(code == .plainTextOnTLSPort)
+            }
+            await server.shutdown()
+        }
+    }
+}
+
+/// A version that the library does not offer, as a stored policy might name it.
+enum TLSVersionText {
+    static func decode(_ text: String) -> TLSVersion {
+        struct Box: Codable { var description: String }
+        let data = (try? JSONEncoder().encode(Box(description: text))) ?? Data()
+        return (try? JSONDecoder().decode(TLSVersion.self, from: data)) ?? .tls12
+    }
+}

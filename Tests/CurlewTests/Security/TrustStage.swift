@@ -1,0 +1,72 @@
+import Curlew
+import CurlewTesting
+import Testing
+
+/// Certificates that many tests share: keys take time to make.
+enum TestChain {
+    static let root = Result { try HeldCertificate.root() }
+    static let intermediate = Result {
+        try HeldCertificate(.authority("Curlew Test Intermediate", pathLength: 0), issuer: root.get())
+    }
+    static let leaf = Result { try HeldCertificate.localhost(issuedBy: intermediate.get()) }
+    static let selfSigned = Result { try HeldCertificate.selfSigned() }
+    static let otherRoot = Result { try HeldCertificate.root("Another Root") }
+
+    /// What a server sends.
+    static func sent() throws -> [HeldCertificate] { [try leaf.get(), try intermediate.get()] }
+}
+
+/// A server with a chain, and what policies say of it.
+struct TrustStage {
+    let server: MockServer
+    let session: HTTPSession
+
+    init(_ chain: [HeldCertificate], _ adjust: (inout ServerTLS) throws -> Void = { _ in }) async throws {
+        var tls = ServerTLS(chain)
+        try adjust(&tls)
+        server = try await MockServer.start(.init(tls: tls)) { _ in MockResponse(body: "ok") }
+        session = try makeSession()
+    }
+
+    var url: String { server.url() }
+
+    func fetch(_ policy: SecurityPolicy, _ url: String? = nil) async throws -> Response {
+        var options = RequestOptions()
+        options.security = policy
+        let response = try await session.get(url ?? self.url, options: options)
+        _ = try await response.body.collect(upTo: 100)
+        return response
+    }
+
+    /// Why the server is refused; nil if it is not.
+    func refusal(_ policy: SecurityPolicy, _ url: String? = nil) async throws -> CurlewError? {
+        do {
+            _ = try await fetch(policy, url)
+            return nil
+        } catch let error as CurlewError {
+            return error
+        }
+    }
+
+    /// The code of the refusal.
+    func code(_ policy: SecurityPolicy, _ url: String? = nil) async throws -> ErrorCode? {
+        try await refusal(policy, url)?.code
+    }
+
+    func end() async { await server.shutdown() }
+}
+
+extension HeldCertificate {
+    var certificate: Certificate {
+        get throws { try Certificate(der: certificateDER) }
+    }
+
+    var pin: PublicKeyPin {
+        get throws { try PublicKeyPin(of: certificate) }
+    }
+
+    /// A policy that trusts it and nobody else.
+    var anchor: SecurityPolicy {
+        get throws { .anchors([try certificate]) }
+    }
+}

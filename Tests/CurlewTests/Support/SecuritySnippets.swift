@@ -1,0 +1,46 @@
+import Curlew
+import FoundationEssentials
+
+// The code of the article on security, so that it is known to compile.
+
+func pinnedPolicySnippet(inUse: String, reserve: String, pem: String) throws -> HTTPSession {
+    let keys = try PinSet([PublicKeyPin(inUse)], backups: [PublicKeyPin(reserve)])
+    var configuration = SessionConfiguration()
+    configuration.security = .pinned(keys)
+    let api = try HTTPSession(baseURL: "https://api.example.com/v1/", configuration: configuration)
+    return api
+}
+
+func migratedPolicySnippet(folder: String) throws -> SecurityPolicy {
+    let certificates = try SecurityPolicy.certificates(inDirectory: folder)
+    var policy = SecurityPolicy.pinned(.certificate, certificates: certificates)
+    policy.allowsInvalidCertificates = true
+    return policy
+}
+
+func hostPolicySnippet(pem: String, bag: [UInt8], passphrase: String) throws -> SecurityPolicy {
+    var inside = SecurityPolicy.anchors(pem: pem)
+    inside.identity = try ClientIdentity(pkcs12: bag, passphrase: passphrase)
+    inside.minimumTLSVersion = .tls13
+
+    var policy = SecurityPolicy.system
+    policy.hosts = [HostSecurityPolicy("*.internal.example", inside)]
+    return policy
+}
+
+func evaluatorSnippet() -> SecurityPolicy {
+    var policy = SecurityPolicy.system
+    policy.evaluator = TrustEvaluator { trust in
+        if case .refused(.certificateExpired, _) = trust.verdict, trust.host == "old.example" { return .accept }
+        return .deferToPolicy
+    }
+    return policy
+}
+
+func trustErrorSnippet(_ api: HTTPSession) async throws {
+    do {
+        _ = try await api.get("users/7")
+    } catch let error as CurlewError where error.code == .pinMismatch {
+        for certificate in error.serverTrust?.chain ?? [] { print(certificate) }
+    }
+}
