@@ -61,9 +61,10 @@ struct ParameterVerbsTests {
         try await MockServer.start { request in
             let body = String(decoding: try await request.body.collect(), as: UTF8.self)
             let text = "\(request.method) \(request.target) \(body)"
+            let answer: JSONValue = ["text": .string(text), "accept": .string(request.fields[.accept] ?? "")]
             return MockResponse(
                 status: request.path == "/gone" ? .gone : .ok, fields: [.contentType: "application/json"],
-                body: .string("{\"text\": \"\(text)\", \"accept\": \"\(request.fields[.accept] ?? "")\"}"))
+                body: .bytes(answer.jsonBytes()))
         }
     }
 
