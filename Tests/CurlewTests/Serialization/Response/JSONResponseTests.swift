@@ -81,6 +81,16 @@ struct JSONResponseTests {
         #expect(await curlewError { _ = try await serializer.serialize(stubResponse(text)) }?.code == .decodingFailed)
     }
 
+    @Test("a check for duplicates leaves every digit of a number to the decoder")
+    func exactDigits() async throws {
+        var serializer = JSONResponseSerializer<[String: Decimal]>()
+        let exact = try #require(Decimal(string: "12345678901234.567"))
+        for rule in [JSONReadingOptions.DuplicateKeys.firstWins, .fail] {
+            serializer.options.duplicateKeys = rule
+            #expect(try await serializer.serialize(stubResponse(#"{"a": 12345678901234.567}"#)) == ["a": exact])
+        }
+    }
+
     @Test("nulls are taken out before a model is decoded")
     func nulls() async throws {
         var serializer = JSONResponseSerializer<[String: [Int]]>()
