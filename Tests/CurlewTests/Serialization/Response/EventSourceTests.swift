@@ -100,6 +100,44 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
+    @Test(
+        "a server that refuses and never ends what it says is waited for no longer than ten seconds",
+        arguments: [
+            ("HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\nwait", "closed unacceptable-status"),
+            ("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "closed unacceptable-content-type"),
+        ])
+    func endlessRefusal(_ answer: String, _ word: String) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(answer)
+            try await connection.closed
+        }
+        let clock = TestClock()
+        let session = try makeSession()
+        let (words, task) = follow(try session.eventSource(server.url(), clock: clock))
+        #expect(try await clock.advanceToNextSleeper() == .seconds(10))
+        await task.value
+        var seen: [String] = []
+        for await word in words { seen.append(word) }
+        #expect(seen == [word])
+        try await server.waitForConnections { $0.open == 0 }
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a refusal's body is in the error")
+    func refusalBody() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(status: .unauthorized, fields: [.contentType: "text/plain"], body: "log in")
+        }
+        var bodies: [[UInt8]] = []
+        for await event in try source(server) {
+            if case .error(let error, _) = event { bodies.append(error.bodyPrefix) }
+        }
+        #expect(bodies == [Array("log in".utf8)])
+        await server.shutdown()
+    }
+
     @Test("another type closes it after a stream was open too")
     func refusedLater() async throws {
         let server = try await MockServer.start()
