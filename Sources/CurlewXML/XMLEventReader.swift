@@ -20,7 +20,7 @@ final class XMLEventReader: NSObject {
     static func read(
         _ utf8: [UInt8], options: XMLReadingOptions, handle: @escaping (XMLEvent) -> Void
     ) throws {
-        try XMLTagScan.check(utf8, maximumDepth: options.maximumDepth)
+        try XMLTagScan.check(utf8, maximumDepth: options.maximumDepth, tagEnd: .outsideQuotes)
         let parser = XMLParser(data: Data(utf8))
         parser.shouldProcessNamespaces = true
         parser.externalEntityResolvingPolicy = .never

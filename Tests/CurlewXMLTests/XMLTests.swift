@@ -2,6 +2,7 @@ import Curlew
 import CurlewXML
 import Foundation
 import FoundationXML
+import Glibc
 import HTTPTypes
 import Testing
 
@@ -122,6 +123,57 @@ struct XMLTests {
         for text in texts { #expect(try await fault(text)?.code == .decodingFailed) }
         let unused = try XMLTree(parsing: Array("<!DOCTYPE a SYSTEM \"\(path.absoluteString)\"><a>x</a>".utf8))
         #expect(unused.root.text == "x")
+    }
+
+    @Test("nothing is asked of a network, whatever a document names and whoever reads it")
+    func network() async throws {
+        struct Bird: Decodable, Sendable, Equatable { var name: String }
+        let listener = try SilentListener()
+        let host = "http://127.0.0.1:\(listener.port)"
+        let bird =
+            "<bird xmlns:xi=\"http://www.w3.org/2001/XInclude\" xmlns:s=\"http://www.w3.org/2001/XMLSchema-instance\" s:schemaLocation=\"a \(host)/a.xsd\"><name>Numenius</name></bird>"
+        let texts = [
+            "<!DOCTYPE bird SYSTEM \"\(host)/a.dtd\">\(bird)", "<!DOCTYPE bird PUBLIC \"a\" \"\(host)/a.dtd\">\(bird)",
+            "<?xml-stylesheet href=\"\(host)/a.xsl\"?>\(bird)",
+            bird.replacing("</bird>", with: "<xi:include href=\"\(host)/a.xml\"/></bird>"),
+        ]
+        for text in texts {
+            #expect(try await XMLResponseSerializer<Bird>().serialize(response(text)) == Bird(name: "Numenius"))
+            let tree = try await XMLTreeResponseSerializer().serialize(response(text))
+            let document = tree.makeDocument()
+            withExtendedLifetime(document) { #expect(document.rootElement()?.name == "bird") }
+        }
+        #expect(!listener.wasAsked)
+    }
+
+    /// Listens on a free port of this machine and answers nobody.
+    private final class SilentListener {
+        private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let port: UInt16
+
+        init() throws {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let descriptor = descriptor
+            let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    bind(descriptor, address, length) == 0 && listen(descriptor, 4) == 0
+                        && getsockname(descriptor, address, &length) == 0
+                }
+            }
+            port = UInt16(bigEndian: address.sin_port)
+            try #require(isListening)
+        }
+
+        deinit { close(descriptor) }
+
+        /// Whether a connection waits to be accepted.
+        var wasAsked: Bool {
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            return poll(&request, 1, 0) != 0
+        }
     }
 
     @Test("elements may be nested as deep as allowed and no deeper")

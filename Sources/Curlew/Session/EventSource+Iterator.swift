@@ -69,11 +69,32 @@ extension EventSource {
             var acceptance = ResponseAcceptance(.types(.eventStream))
             acceptance.statuses = .codes(200)
             acceptance.errorBodyLimit = ByteCount(CurlewError.bodyPrefixLimit)
-            switch try await acceptance.judge(response) {
-            case .accepted: return
+            if acceptance.statuses.contains(response.status), acceptance.contentTypes.accepts(response.mediaType) {
+                return
+            }
+            switch try await judge(response, by: acceptance) {
             case .refused(let refusal): throw refusal.error()
-            case .acceptedEmpty:
+            case .accepted, .acceptedEmpty:
                 throw CurlewError(.unacceptableContentType, "the response is no event stream")
+            }
+        }
+
+        /// Judges a response that is no event stream. Its body tells why, but has only so much time: the request has no limit.
+        private func judge(
+            _ response: Response, by acceptance: ResponseAcceptance
+        ) async throws -> ResponseAcceptance.Verdict {
+            let clock = source.clock
+            let limit = Task {
+                try await clock.sleep(for: EventSource.refusalTime)
+                response.task?.cancel()
+            }
+            defer { limit.cancel() }
+            do {
+                return try await acceptance.judge(response)
+            } catch  where !Task.isCancelled {
+                var response = response
+                response.body = .bytes([])
+                return try await acceptance.judge(response)
             }
         }
 
@@ -113,6 +134,9 @@ extension EventSource {
             return .error(error, isClosed: false)
         }
     }
+
+    /// How long the body of a refusal is waited for.
+    private static let refusalTime = Duration.seconds(10)
 
     private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!
 

@@ -10,7 +10,8 @@ public import HTTPTypes
 ///   the identifier of the last event in `Last-Event-ID`, or the source is closed and the sequence ends.
 ///
 /// Connected again is what ended or broke off on the way. Another status, 204 among them, another media type, an event
-/// beyond its bound and a request that cannot be sent close the source.
+/// beyond its bound and a request that cannot be sent close the source. The error has the beginning of the body with which a
+/// server refuses, if that comes within ten seconds.
 ///
 /// ```swift
 /// for await event in try api.eventSource("prices") {

@@ -1,86 +1,87 @@
 public import HTTPTypes
 
 /// The verbs with parameters of any type that is `Encodable`. nil stands for none. All of them call
-/// ``send(_:_:parameters:placement:serializer:fields:options:)``, which has the rules.
+/// ``send(_:_:parameters:placement:serializer:fields:options:response:)``, which has the rules.
 ///
 /// ```swift
 /// let response = try await api.post("birds", parameters: bird, serializer: JSONRequestSerializer())
 /// ```
 extension HTTPSession {
     /// Fetches a representation; the parameters go into the query.
-    public func get(
+    public func get<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             .get, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
-            fields: fields, options: options)
+            fields: fields, options: options, response: response)
     }
 
     /// Fetches the head of a representation; the parameters go into the query.
-    public func head(
+    public func head<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             .head, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
-            fields: fields, options: options)
+            fields: fields, options: options, response: response)
     }
 
     /// Gives parameters to a resource to act on, in the body.
-    public func post(
+    public func post<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             .post, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
-            fields: fields, options: options)
+            fields: fields, options: options, response: response)
     }
 
     /// Puts a representation in place, given as parameters in the body.
-    public func put(
+    public func put<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             .put, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
-            fields: fields, options: options)
+            fields: fields, options: options, response: response)
     }
 
     /// Changes a part of a representation (RFC 5789); the parameters go into the body.
-    public func patch(
+    public func patch<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             .patch, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
-            fields: fields, options: options)
+            fields: fields, options: options, response: response)
     }
 
     /// Removes a resource; the parameters go into the query, or into the body with ``ParameterPlacement/body``.
-    public func delete(
+    public func delete<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, placement: ParameterPlacement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             .delete, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
-            fields: fields, options: options)
+            fields: fields, options: options, response: response)
     }
 
     /// Sends parameters with any method.
-    public func send(
+    public func send<Result: ResponseSerializer>(
         _ method: HTTPRequest.Method, _ reference: String, parameters: (some Encodable & Sendable)?,
         placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
-        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             method, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
-            fields: fields, options: options)
+            fields: fields, options: options, response: response)
     }
 }

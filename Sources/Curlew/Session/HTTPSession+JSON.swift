@@ -47,21 +47,28 @@ extension HTTPSession {
     }
 
     /// Sends a value as JSON with any method and decodes the answer.
+    ///
+    /// It is written as Foundation's `JSONEncoder` writes it by default, dates as seconds since 2001, with keys in their order.
+    /// - Throws: ``CurlewError``: ``ErrorCode/encodingFailed`` for a value that cannot be written, as ``ParameterEncoder`` and
+    ///   ``JSONStyle`` have it; then nothing is sent. Else as ``get(_:as:fields:options:)``.
     public func send<Value: Decodable & Sendable>(
         _ method: HTTPRequest.Method, _ reference: String, json: some Encodable & Sendable, as type: Value.Type,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         var fields = fields
         if fields[.contentType] == nil { fields[.contentType] = "application/json" }
-        let body: RequestBody
-        do {
-            body = .bytes(Array(try JSONEncoder().encode(json)))
-        } catch {
-            throw CurlewError(.encodingFailed, "the value cannot be written as JSON", underlying: error)
-        }
         return try await send(
-            method, reference, body: body, fields: fields, options: options, serializer: .anyJSON(type))
+            method, reference, parameters: Parameters(json), placement: .body, serializer: Self.jsonSerializer,
+            fields: fields, options: options, response: .anyJSON(type))
     }
+
+    /// Writes what Foundation's `JSONEncoder` would, whose decoder reads it again; but a cycle of objects is an error here.
+    private static let jsonSerializer: JSONRequestSerializer = {
+        var serializer = JSONRequestSerializer(base: HTTPRequestSerializer(defaultFields: HTTPFields()))
+        serializer.style.options = .fragmentsAllowed
+        serializer.style.dates = .custom { ParameterValue($0.timeIntervalSinceReferenceDate) }
+        return serializer
+    }()
 }
 
 extension ResponseSerializer {

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// The verbs that send a form (F20). They call ``send(_:_:multipart:parameters:placement:fields:options:)``, which has the
+/// The verbs that send a form (F20). They call ``send(_:_:multipart:parameters:placement:fields:options:response:)``, which has the
 /// rules.
 extension HTTPSession {
     /// Posts a form.
@@ -10,11 +10,11 @@ extension HTTPSession {
     /// try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
     /// let response = try await api.post("sightings", multipart: form)
     /// ```
-    public func post(
+    public func post<Result: ResponseSerializer>(
         _ reference: String, multipart form: MultipartFormData, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
-        try await send(.post, reference, multipart: form, fields: fields, options: options)
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
+        try await send(.post, reference, multipart: form, fields: fields, options: options, response: response)
     }
 
     /// Posts parameters, then the parts that `build` appends.
@@ -24,25 +24,29 @@ extension HTTPSession {
     ///     try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
     /// }
     /// ```
-    public func post(
+    public func post<Result: ResponseSerializer>(
         _ reference: String, parameters: ParameterValue? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), multipart build: (inout MultipartFormData) throws -> Void
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse(),
+        multipart build: (inout MultipartFormData) throws -> Void
+    ) async throws -> Result.Output {
         var form = MultipartFormData()
         try build(&form)
         return try await send(
-            .post, reference, multipart: form, parameters: Parameters(parameters), fields: fields, options: options)
+            .post, reference, multipart: form, parameters: Parameters(parameters), fields: fields, options: options,
+            response: response)
     }
 
     /// Posts the parameters that a value encodes itself as, then the parts that `build` appends.
-    public func post(
+    public func post<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), multipart build: (inout MultipartFormData) throws -> Void
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse(),
+        multipart build: (inout MultipartFormData) throws -> Void
+    ) async throws -> Result.Output {
         var form = MultipartFormData()
         try build(&form)
         return try await send(
-            .post, reference, multipart: form, parameters: Parameters(parameters), fields: fields, options: options)
+            .post, reference, multipart: form, parameters: Parameters(parameters), fields: fields, options: options,
+            response: response)
     }
 
     /// Sends a form with any method but GET and HEAD, as ``MultipartRequestSerializer`` puts it into the request.
@@ -55,16 +59,18 @@ extension HTTPSession {
     ///   - placement: ``ParameterPlacement/query`` puts the parameters into the query instead.
     ///   - fields: Fields of this call. A Content-Type among them does not lose the boundary.
     ///   - options: Options of this call; `onTask` has the task whose ``TaskActor/progress`` counts what was sent.
+    ///   - response: What becomes of the response; it is brought as it is unless said otherwise.
     /// - Throws: ``CurlewError``; before anything is sent ``ErrorCode/encodingFailed`` for parameters that cannot be written,
     ///   ``ErrorCode/bodyFailed`` and ``ErrorCode/bodyLengthMismatch`` for a file that is gone or has changed.
-    public func send(
+    public func send<Result: ResponseSerializer>(
         _ method: HTTPRequest.Method, _ reference: String, multipart form: MultipartFormData,
         parameters: Parameters = .none, placement: ParameterPlacement = .automatic, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
+        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
         try await send(
             method, reference, parameters: parameters, placement: placement,
-            serializer: MultipartRequestSerializer(form, base: pairSerializer), fields: fields, options: options)
+            serializer: MultipartRequestSerializer(form, base: pairSerializer), fields: fields, options: options,
+            response: response)
     }
 
     /// What writes pairs in this session.

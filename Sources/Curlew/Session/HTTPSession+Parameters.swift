@@ -4,7 +4,8 @@ extension HTTPSession {
     /// Has parameters put into a request and sends it through the chain.
     ///
     /// ```swift
-    /// let response = try await api.send(.put, "birds/7", parameters: Parameters(bird), serializer: JSONRequestSerializer())
+    /// let bird = try await api.send(
+    ///     .put, "birds/7", parameters: Parameters(bird), serializer: JSONRequestSerializer(), response: .json(Bird.self))
     /// ```
     /// - Parameters:
     ///   - method: The method.
@@ -14,19 +15,23 @@ extension HTTPSession {
     ///   - serializer: What writes them; nil stands for ``requestSerializer``.
     ///   - fields: Fields of this call; they replace the session's and the serializer's of the same name (F23).
     ///   - options: Options of this call; what is nil is the session's.
+    ///   - response: What becomes of the response; it is brought as it is unless said otherwise.
     /// - Throws: ``CurlewError``; ``ErrorCode/encodingFailed`` if the parameters cannot be written, and then nothing was
     ///   sent. What a serializer's own closure throws is thrown as it is.
-    public func send(
+    public func send<Result: ResponseSerializer>(
         _ method: HTTPRequest.Method, _ reference: String, parameters: Parameters,
         placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
-        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
-        let call = try prepare(
-            method, reference, parameters: parameters, placement: placement, fields: fields, options: options)
-        do {
-            return try await (serializer ?? requestSerializer).intercept(call) { try await send($0) }
-        } catch let error as CurlewError where error.stage == .preparing && error.uri == nil {
-            throw error.adding(CurlewError.Context(method: method, uri: call.request.uri))
+        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        response: Result = UnreadResponse()
+    ) async throws -> Result.Output {
+        let request = Request(method, try resolve(reference), fields: fields, options: options)
+        return try await response.intercept(request) { request in
+            let call = prepare(request, parameters: parameters, placement: placement)
+            do {
+                return try await (serializer ?? requestSerializer).intercept(call) { try await send($0) }
+            } catch let error as CurlewError where error.stage == .preparing && error.uri == nil {
+                throw error.adding(CurlewError.Context(method: method, uri: call.request.uri))
+            }
         }
     }
 
@@ -37,15 +42,15 @@ extension HTTPSession {
         placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
     ) throws -> Request {
-        try (serializer ?? requestSerializer).serialize(
-            prepare(method, reference, parameters: parameters, placement: placement, fields: fields, options: options))
+        let request = Request(method, try resolve(reference), fields: fields, options: options)
+        return try (serializer ?? requestSerializer).serialize(
+            prepare(request, parameters: parameters, placement: placement))
     }
 
     private func prepare(
-        _ method: HTTPRequest.Method, _ reference: String, parameters: Parameters, placement: ParameterPlacement,
-        fields: HTTPFields, options: RequestOptions
-    ) throws -> ParameterizedRequest {
-        var request = Request(method, try resolve(reference), fields: fields, options: options)
+        _ request: Request, parameters: Parameters, placement: ParameterPlacement
+    ) -> ParameterizedRequest {
+        var request = request
         // Before the serializer's, which give way to them.
         addDefaultFields(to: &request)
         return ParameterizedRequest(request, parameters: parameters, placement: placement)

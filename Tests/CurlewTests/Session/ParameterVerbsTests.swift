@@ -56,6 +56,105 @@ struct ParameterVerbsTests {
         await server.shutdown()
     }
 
+    /// Says what it was asked for, and how.
+    private func echo() async throws -> MockServer {
+        try await MockServer.start { request in
+            let body = String(decoding: try await request.body.collect(), as: UTF8.self)
+            let text = "\(request.method) \(request.target) \(body)"
+            let answer: JSONValue = ["text": .string(text), "accept": .string(request.fields[.accept] ?? "")]
+            return MockResponse(
+                status: request.path == "/gone" ? .gone : .ok, fields: [.contentType: "application/json"],
+                body: .bytes(answer.jsonBytes()))
+        }
+    }
+
+    struct Answer: Codable, Sendable, Equatable {
+        var text: String
+        var accept: String
+    }
+
+    @Test("parameters of any type go out, and a value of any type comes back, with every verb")
+    func values() async throws {
+        let server = try await echo()
+        let api = try makeSession(baseURL: server.url())
+        let tree: ParameterValue = ["k": 1]
+        let answer = JSONResponseSerializer<Answer>()
+        let texts: [String] = [
+            try await api.get("x", parameters: ["k": 1], response: answer).text,
+            try await api.get("x", parameters: Search(), response: .json(Answer.self)).text,
+            try await api.post("x", parameters: tree, response: answer).text,
+            try await api.post("x", parameters: Search(), response: answer).text,
+            try await api.put("x", parameters: tree, response: answer).text,
+            try await api.put("x", parameters: Search(), response: answer).text,
+            try await api.patch("x", parameters: tree, response: answer).text,
+            try await api.patch("x", parameters: Search(), response: answer).text,
+            try await api.delete("x", parameters: tree, response: answer).text,
+            try await api.delete("x", parameters: Search(), response: answer).text,
+            try await api.send(.options, "x", parameters: tree, response: answer).text,
+            try await api.send(.options, "x", parameters: Search(), response: answer).text,
+            try await api.send(.put, "x", parameters: Parameters(tree), response: answer).text,
+        ]
+        let search = "page=2&text=a%20b"
+        #expect(
+            texts == [
+                "GET /x?k=1 ", "GET /x?\(search) ", "POST /x k=1", "POST /x \(search)", "PUT /x k=1",
+                "PUT /x \(search)", "PATCH /x k=1", "PATCH /x \(search)", "DELETE /x?k=1 ", "DELETE /x?\(search) ",
+                "OPTIONS /x k=1", "OPTIONS /x \(search)", "PUT /x k=1",
+            ])
+        #expect(try await api.head("x", parameters: tree, response: .string).isEmpty)
+        #expect(try await api.head("x", parameters: Search(), response: .data).isEmpty)
+        let unread = try await api.get("gone", parameters: ["k": 1], response: .unread)
+        #expect(unread.status == .gone)
+        #expect(try await unread.body.collect(upTo: 1000).isEmpty == false)
+        await server.shutdown()
+    }
+
+    @Test("the value's type is asked for unless the call asks for another; an error keeps what came and what was asked")
+    func valueErrors() async throws {
+        let server = try await echo()
+        var api = try makeSession(baseURL: server.url())
+        api.requestSerializer = JSONRequestSerializer()
+        let answer = JSONResponseSerializer<Answer>()
+        #expect(try await api.post("x", parameters: ["k": 1], response: answer).accept == "application/json")
+        let own = try await api.post("x", parameters: ["k": 1], fields: [.accept: "a/b"], response: answer)
+        #expect(own.accept == "a/b")
+        let gone = await curlewError { _ = try await api.put("gone", parameters: nil, response: answer) }
+        #expect(gone?.code == .unacceptableStatus)
+        #expect(gone?.method == .put)
+        #expect(gone?.uri?.path == "/gone")
+        #expect(gone?.failure(as: Answer.self)?.text == "PUT /gone ")
+        let unwritten = await curlewError {
+            _ = try await api.post("x", parameters: ["a": ParameterValue(Double.nan)], response: answer)
+        }
+        #expect(unwritten?.code == .encodingFailed)
+        #expect(unwritten?.uri?.path == "/x")
+        await server.shutdown()
+    }
+
+    @Test("one serializer serves a hundred calls at a time, each with parameters and options of its own")
+    func sharedSerializer() async throws {
+        let server = try await echo()
+        let api = try makeSession(baseURL: server.url())
+        var serializer = HTTPRequestSerializer()
+        serializer.style.arrays = .indexed
+        try await withThrowingTaskGroup(of: Void.self) { [serializer] group in
+            for number in 0..<100 {
+                group.addTask {
+                    var own = serializer
+                    if number % 2 == 0 { own.style.arrays = .repeated }
+                    let answer = try await api.get(
+                        "x", parameters: ["n": [ParameterValue(number)]],
+                        serializer: number % 2 == 0 ? own : serializer,
+                        response: .json(Answer.self))
+                    let name = number % 2 == 0 ? "n" : "n%5B0%5D"
+                    #expect(answer.text == "GET /x?\(name)=\(number) ")
+                }
+            }
+            try await group.waitForAll()
+        }
+        await server.shutdown()
+    }
+
     @Test("nil stands for no parameters")
     func none() async throws {
         let server = try await server()

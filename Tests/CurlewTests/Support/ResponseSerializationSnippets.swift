@@ -15,6 +15,15 @@ enum ResponseSerializationSnippets {
         print(user, page)
     }
 
+    struct Bird: Codable, Sendable { var name: String }
+
+    private func parametersAndValues(_ api: HTTPSession) async throws {
+        let waders = try await api.get("birds", parameters: ["family": "Scolopacidae"], response: .json([Bird].self))
+        let saved = try await api.post(
+            "birds", parameters: waders[0], serializer: JSONRequestSerializer(), response: .json(Bird.self))
+        print(saved)
+    }
+
     private func endpoint(_ api: HTTPSession) async throws {
         let user = api.endpoint(.get, "users/7") {
             BearerToken(token: "secret")

@@ -1,19 +1,33 @@
 /// Follows the tags of a text in XML as far as is needed to know how deep they are nested. It is no XML parser: the one that
 /// comes after it finds what is malformed.
 package struct XMLTagScan {
+    /// Where a tag ends, in the eyes of what reads the text afterwards.
+    package enum TagEnd {
+        /// At the first `>` that is not in quotes: the rule of XML.
+        case outsideQuotes
+        /// At the first `>` there is: so does Foundation's reader of property lists. A quote that is never closed would hide
+        /// from us all the tags that it sees.
+        case first
+    }
+
     private let bytes: [UInt8]
+    private let tagEnd: TagEnd
     private var position = 0
     private var depth = 0
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], tagEnd: TagEnd) {
+        self.bytes = bytes
+        self.tagEnd = tagEnd
+    }
 
     /// Checks a text in UTF-8.
     /// - Parameters:
     ///   - bytes: The text.
     ///   - maximumDepth: How deep elements may be nested.
+    ///   - tagEnd: Where a tag ends.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also for a document type with declarations of its own.
-    package static func check(_ bytes: [UInt8], maximumDepth: Int) throws {
-        var scan = XMLTagScan(bytes: bytes)
+    package static func check(_ bytes: [UInt8], maximumDepth: Int, tagEnd: TagEnd) throws {
+        var scan = XMLTagScan(bytes: bytes, tagEnd: tagEnd)
         try scan.run(maximumDepth: maximumDepth)
     }
 
@@ -55,7 +69,7 @@ package struct XMLTagScan {
             position += 1
             if let open = quote {
                 if byte == open { quote = nil }
-            } else if byte == .quote || byte == UInt8(ascii: "'") {
+            } else if tagEnd == .outsideQuotes, byte == .quote || byte == UInt8(ascii: "'") {
                 quote = byte
             } else if isDeclaration, byte == .openBracket {
                 throw Self.fault("the document has declarations of its own, and these are not allowed")

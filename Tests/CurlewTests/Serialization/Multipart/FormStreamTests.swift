@@ -68,6 +68,50 @@ struct FormStreamTests {
         #expect(sent.last == 1)
     }
 
+    @Test(
+        "a part with a line that begins with a boundary of one's own is an error, however it is cut",
+        arguments: ["--B", "--B--\r\n", "--Bee", "x\r\n--B\r\ny", "x\n--B", "\r\n\r\n--B", "--\n--\n--B"])
+    func boundaryInside(_ text: String) async throws {
+        let bytes = Array(text.utf8)
+        let folder = try ScratchFolder()
+        let path = try folder.write("f", bytes)
+        var forms: [MultipartFormData] = []
+        for body in [RequestBody.bytes(bytes), .file(path)]
+            + (1...6).map({ size in
+                RequestBody.stream { chunks(pieces(of: bytes, size: size)) }
+            })
+        {
+            var form = try MultipartFormData.test()
+            form.append("1", name: "a")
+            try form.append(body, name: "b")
+            form.append("2", name: "c")
+            forms.append(form)
+        }
+        for form in forms {
+            var sent: [UInt8] = []
+            let error = await curlewError {
+                for try await chunk in try await form.body.stream() { sent += chunk }
+            }
+            #expect(error?.code == .bodyFailed)
+            #expect(error?.message == "part 2 (b) of the form: a line of its body begins with the boundary of the form")
+            #expect(
+                String(decoding: sent, as: UTF8.self).split(separator: "\n--B", omittingEmptySubsequences: false).count
+                    <= 2)
+        }
+    }
+
+    @Test("what only looks like a boundary of one's own goes out", arguments: 1...6)
+    func boundaryNearby(_ size: Int) async throws {
+        let text = "x--B\r\n-\n--\r\n--b\r\n --B\r--B\n-\r\n-"
+        var form = try MultipartFormData.test()
+        form.append("", name: "a")
+        form.append("B--B", name: "b")
+        form.append(text, name: "c")
+        try form.append(.stream { chunks(pieces(of: Array(text.utf8), size: size)) }, name: "d")
+        form.append("B", name: "e")
+        #expect(try await form.text().split(separator: text).count == 3)
+    }
+
     @Test("a factory that throws fails the body in the same way")
     func factoryFails() async throws {
         struct Broken: Error {}

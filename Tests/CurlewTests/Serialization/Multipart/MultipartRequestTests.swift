@@ -211,6 +211,71 @@ struct MultipartRequestTests {
         await server.shutdown()
     }
 
+    @Test("a part that fails half-way never makes a whole request", arguments: [nil, 1 << 20] as [Int64?])
+    func failsHalfway(length: Int64?) async throws {
+        struct Broken: Error {}
+        let (arrived, announce) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { request in
+            for try await _ in request.body { announce.yield() }
+            return MockResponse()
+        }
+        let api = try makeSession(baseURL: server.url())
+        let (stream, feed) = AsyncThrowingStream.makeStream(of: [UInt8].self, throwing: (any Error).self)
+        var form = try form("a")
+        try form.append(.once(length: length, stream), name: "s")
+        feed.yield(Array(repeating: 1, count: 1 << 16))
+        let call = Task { [form] in await curlewError { _ = try await api.post("x", multipart: form) } }
+        for await _ in arrived { break }
+        feed.finish(throwing: Broken())
+        let error = await call.value
+        #expect(error?.code == .bodyFailed)
+        #expect(error?.underlying is Broken)
+        #expect(error?.message.contains("part 2 (s)") == true)
+        let request = try #require(await server.takeRequest())
+        #expect(!request.isComplete && request.bodyLength > 0)
+        try await api.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("every character below U+0100 goes out in names, file names and values as it should")
+    func everyCharacter() async throws {
+        let server = try await server()
+        let api = try makeSession(baseURL: server.url())
+        let text = String(String.UnicodeScalarView((UInt8.min...UInt8.max).map { UnicodeScalar($0) }))
+        let escaped = text.unicodeScalars.map { scalar -> String in
+            let isEscaped = scalar == "\"" || scalar.value == 0x7F || (scalar.value < 0x20 && scalar != "\t")
+            let digits = String(scalar.value, radix: 16, uppercase: true)
+            return isEscaped ? "%" + (digits.count < 2 ? "0" : "") + digits : String(scalar)
+        }.joined()
+        var form = try form()
+        form.append(text, name: text)
+        try form.append(.bytes(Array(UInt8.min...UInt8.max)), name: text, fileName: text, contentType: "x/y")
+        _ = try await api.post("x", multipart: form)
+        let disposition = "--B\r\nContent-Disposition: form-data; name=\"\(escaped)\""
+        let start =
+            "\(disposition)\r\n\r\n\(text)\r\n\(disposition); filename=\"\(escaped)\"\r\nContent-Type: x/y\r\n\r\n"
+        let expected = Array(start.utf8) + Array(UInt8.min...UInt8.max) + Array("\r\n--B--\r\n".utf8)
+        #expect(await server.takeRequest()?.body == expected)
+        await server.shutdown()
+    }
+
+    @Test("the answer becomes a value, from each way to send a form")
+    func values() async throws {
+        let server = try await MockServer.start { request in
+            var count = 0
+            for try await chunk in request.body { count += chunk.count }
+            return MockResponse(fields: [.contentType: "application/json"], body: .string("\(min(count, 1))"))
+        }
+        let api = try makeSession(baseURL: server.url())
+        let number: JSONResponseSerializer<Int> = .json(Int.self, options: .anyValue)
+        #expect(try await api.post("x", multipart: form("a"), response: number) == 1)
+        #expect(try await api.send(.put, "x", multipart: form("a"), response: number) == 1)
+        #expect(try await api.post("x", parameters: ["a": 1], response: number) { $0.append("1", name: "b") } == 1)
+        #expect(try await api.post("x", parameters: [1: 2], response: .string) { $0.append("1", name: "b") } == "1")
+        #expect(await server.takeRequest()?.fields[.accept] == "application/json")
+        await server.shutdown()
+    }
+
     @Test("a file that changed since it was appended fails the call before anything is sent")
     func changedFile() async throws {
         let server = try await server()

@@ -64,6 +64,94 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
+    @Test("the identifier is taken over at each empty line, with data or without, and never before")
+    func identifiers() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(
+            stream("id: 1\n\n"), stream("id: 2\ndata: cut off"), stream("id\n\n"), stream("id: 3\n\nid: 4\n"),
+            MockResponse(status: .noContent))
+        let clock = TestClock()
+        let (words, task) = follow(try source(server, clock: clock, lastEventID: "0"))
+        for _ in 0..<4 { #expect(try await clock.advanceToNextSleeper() == .seconds(3)) }
+        await task.value
+        for await word in words { #expect(!word.hasPrefix("message")) }
+        var identifiers: [String?] = []
+        for _ in 0..<5 { identifiers.append(await server.takeRequest()?.fields[Self.lastEventID]) }
+        #expect(identifiers == ["0", "1", "1", nil, "3"])
+        await server.shutdown()
+    }
+
+    @Test("a server that asks to be asked without a pause is not, and gets more time while it is away")
+    func noPause() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            guard connection.index == 0 else { return }
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nretry: 0\n\n")
+        }
+        let clock = TestClock()
+        let session = try makeSession()
+        let (_, task) = follow(try session.eventSource(server.url(), clock: clock))
+        var delays: [Duration] = []
+        for _ in 0..<4 { delays.append(try await clock.advanceToNextSleeper()) }
+        #expect(delays == [500, 500, 1000, 2000].map { .milliseconds($0) })
+        task.cancel()
+        await task.value
+        await session.shutdown(deadline: .zero)
+        await server.shutdown()
+    }
+
+    @Test(
+        "a server that refuses and never ends what it says is waited for no longer than ten seconds",
+        arguments: [
+            ("HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\nwait", "closed unacceptable-status"),
+            ("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", "closed unacceptable-content-type"),
+        ])
+    func endlessRefusal(_ answer: String, _ word: String) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(answer)
+            try await connection.closed
+        }
+        let clock = TestClock()
+        let session = try makeSession()
+        let (words, task) = follow(try session.eventSource(server.url(), clock: clock))
+        #expect(try await clock.advanceToNextSleeper() == .seconds(10))
+        await task.value
+        var seen: [String] = []
+        for await word in words { seen.append(word) }
+        #expect(seen == [word])
+        try await server.waitForConnections { $0.open == 0 }
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a refusal's body is in the error")
+    func refusalBody() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(status: .unauthorized, fields: [.contentType: "text/plain"], body: "log in")
+        }
+        var bodies: [[UInt8]] = []
+        for await event in try source(server) {
+            if case .error(let error, _) = event { bodies.append(error.bodyPrefix) }
+        }
+        #expect(bodies == [Array("log in".utf8)])
+        await server.shutdown()
+    }
+
+    @Test("another type closes it after a stream was open too")
+    func refusedLater() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(stream("data: a\n\n"), MockResponse(fields: [.contentType: "text/html"], body: "<p>"))
+        let clock = TestClock()
+        let (words, task) = follow(try source(server, clock: clock))
+        try await clock.advanceToNextSleeper()
+        await task.value
+        var seen: [String] = []
+        for await word in words { seen.append(word) }
+        #expect(seen == ["open", "message a ", "error connection-lost", "closed unacceptable-content-type"])
+        await server.shutdown()
+    }
+
     @Test("the request asks for events, without a cache and from where it is told")
     func request() async throws {
         let server = try await MockServer.start()

@@ -81,6 +81,26 @@ struct JSONResponseTests {
         #expect(await curlewError { _ = try await serializer.serialize(stubResponse(text)) }?.code == .decodingFailed)
     }
 
+    @Test("every digit of a number gets to the decoder, whatever is done with duplicates and nulls")
+    func exactDigits() async throws {
+        var serializer = JSONResponseSerializer<[String: Decimal]>()
+        let exact = try #require(Decimal(string: "12345678901234.567"))
+        let text = #"{"a": 12345678901234.567, "b": null}"#
+        for rule in [JSONReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
+            serializer.options.duplicateKeys = rule
+            let plain = #"{"a": 12345678901234.567}"#
+            #expect(try await serializer.serialize(stubResponse(plain)) == ["a": exact])
+            serializer.options.removesKeysWithNullValues = true
+            #expect(try await serializer.serialize(stubResponse(text)) == ["a": exact])
+            serializer.options.removesKeysWithNullValues = false
+        }
+        let value = try JSONValue(parsing: Array("[12345678901234.567, 12345678901234.566]".utf8))
+        #expect(try value.decode(as: [Decimal].self)[0] == exact)
+        #expect(value.description == "[12345678901234.567,12345678901234.566]")
+        // They are the same double.
+        #expect(value[0] == value[1] && value[0]?.hashValue == value[1]?.hashValue)
+    }
+
     @Test("nulls are taken out before a model is decoded")
     func nulls() async throws {
         var serializer = JSONResponseSerializer<[String: [Int]]>()
@@ -170,6 +190,58 @@ struct JSONResponseTests {
             }
         }
         #expect(places == [true, false])
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    private struct Everything: Codable, Sendable, Equatable {
+        var text = "/\""
+        var date = Date(timeIntervalSinceReferenceDate: 12_345.5)
+        var data = Data([0, 255])
+        var url = URL(string: "https://example.com/?q=1")
+        var price = Decimal(string: "0.1")
+        var numbers = [1, -2.5, 1e300]
+        var none: Int?
+        var table = [7: "seven"]
+    }
+
+    /// An object that holds itself.
+    private final class Loop: Encodable, Sendable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            try container.encode(self)
+        }
+    }
+
+    @Test("what is posted as JSON is what Foundation's decoder reads, and a cycle is an error")
+    func posting() async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(
+                fields: [.contentType: "application/json"], body: .bytes(try await request.body.collect()))
+        }
+        let session = try makeSession(baseURL: server.url())
+        let answer = try await session.post("x", json: Everything(), as: Everything.self)
+        #expect(answer == Everything())
+        let request = try #require(await server.takeRequest())
+        #expect(try JSONDecoder().decode(Everything.self, from: Data(request.body)) == Everything())
+        #expect(request.text.hasPrefix(#"{"text":"\/\"","date":12345.5,"data":"AP8=""#))
+        #expect(request.fields[.contentType] == "application/json")
+        #expect(request.fields[.userAgent] == nil)
+        #expect(try await session.put("x", json: 5, as: Int.self) == 5)
+        #expect(try await session.patch("x", json: Int?.none, as: Int?.self) == nil)
+        #expect(try await session.send(.delete, "x", json: "a", as: String.self) == "a")
+        let typed = try await session.post("x", json: [1], as: [Int].self, fields: [.contentType: "application/x+json"])
+        #expect(typed == [1])
+        for _ in 0..<3 { _ = await server.takeRequest() }
+        #expect(await server.takeRequest()?.fields[values: .contentType] == ["application/x+json"])
+        for value in [Double.nan, .infinity] {
+            let error = await curlewError { _ = try await session.post("x", json: ["a": value], as: [Int].self) }
+            #expect(error?.code == .encodingFailed)
+        }
+        let error = await curlewError { _ = try await session.post("x", json: Loop(), as: [Int].self) }
+        #expect(error?.code == .encodingFailed)
+        #expect(error?.uri?.path == "/x")
+        #expect(server.requestCount == 5)
         await session.shutdown()
         await server.shutdown()
     }

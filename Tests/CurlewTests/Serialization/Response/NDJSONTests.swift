@@ -22,6 +22,11 @@ struct NDJSONTests {
         #expect(try await read(.bytes(Array(text.utf8))) == [])
     }
 
+    @Test("a byte order mark at the beginning is no part of the first line")
+    func mark() async throws {
+        #expect(try await read(.bytes(Array("\u{FEFF}{\"n\":1}\n{\"n\":2}\n".utf8))) == [1, 2])
+    }
+
     @Test("a broken line in the middle is an error with its number, and the next can be read")
     func brokenLine() async throws {
         let body = ResponseBody.bytes(Array("{\"n\":1}\n{\"n\":\n{\"n\":3}\nnull".utf8))

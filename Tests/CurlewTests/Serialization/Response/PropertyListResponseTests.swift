@@ -64,6 +64,26 @@ struct PropertyListResponseTests {
         try PropertyListCheck.check(nested(element.contains("key") ? 511 : 512), options: .init())
     }
 
+    @Test(
+        "tags do not hide behind a quote that never ends, as Foundation would see them and run out of stack",
+        arguments: [
+            "<plist><array \">", "<plist><array '>", "<plist \">", "<!DOCTYPE plist \"><plist>", "<plist></array \">",
+            "<?xml version=\"?><plist>", "<plist><string \">", "<plist><true/ \">",
+        ])
+    func hiddenTags(_ opening: String) async throws {
+        let text =
+            opening + String(repeating: "<array>", count: 100_000) + String(repeating: "</array>", count: 100_000)
+        #expect(try await fault(Array(text.utf8))?.contains("nested") == true)
+    }
+
+    @Test("quotes in text and in a document type hide nothing and harm nothing")
+    func quotes() async throws {
+        let text =
+            #"<!DOCTYPE plist PUBLIC "-//Apple" "x"><plist version='1.0'><array><string>a " ' &gt;</string></array></plist>"#
+        let response = try stubResponse(type: "application/x-plist", text)
+        #expect(try await PropertyListResponseSerializer<[String]>().serialize(response) == ["a \" ' >"])
+    }
+
     @Test("declarations, other encodings and other forms are refused")
     func otherXML() async throws {
         let laughs = "<!DOCTYPE plist [<!ENTITY a \"lol\"><!ENTITY b \"&a;&a;\">]><plist><string>&b;</string></plist>"

@@ -26,8 +26,12 @@ struct FormChunks: AsyncSequence, Sendable {
         private var pending: [UInt8] = []
         /// A large piece behind them.
         private var large: [UInt8]?
+        private var watch: BoundaryWatch?
 
-        init(form: MultipartFormData) { self.form = form }
+        init(form: MultipartFormData) {
+            self.form = form
+            watch = form.delimiter.isChosen ? BoundaryWatch(form.delimiter) : nil
+        }
 
         mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }
 
@@ -60,13 +64,14 @@ struct FormChunks: AsyncSequence, Sendable {
         private mutating func begin(_ place: Int) async throws {
             let part = form.parts[place]
             pending += form.delimiter.opening(isFirst: place == 0) + part.head
-            if case .bytes(let bytes) = part.content {
-                add(bytes)
-                state = .between(place + 1)
-                return
-            }
+            watch?.begin()
             state = .ended
             do {
+                if case .bytes(let bytes) = part.content {
+                    try add(bytes)
+                    state = .between(place + 1)
+                    return
+                }
                 let stream = try await part.chunks().makeAsyncIterator()
                 if case .stream = part.content {
                     state = .inside(place, stream, mayWait: true)
@@ -84,7 +89,7 @@ struct FormChunks: AsyncSequence, Sendable {
             state = .ended
             do {
                 if let chunk = try await stream.next(isolation: actor) {
-                    add(chunk)
+                    try add(chunk)
                     state = .inside(place, stream, mayWait: mayWait)
                 } else {
                     state = .between(place + 1)
@@ -99,7 +104,8 @@ struct FormChunks: AsyncSequence, Sendable {
         }
 
         /// Small bytes are copied to those that wait, large ones go out as they are.
-        private mutating func add(_ bytes: [UInt8]) {
+        private mutating func add(_ bytes: [UInt8]) throws {
+            try watch?.pass(bytes)
             if pending.count + bytes.count <= FormChunks.gathered { pending += bytes } else { large = bytes }
         }
 

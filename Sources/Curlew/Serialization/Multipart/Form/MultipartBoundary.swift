@@ -1,6 +1,8 @@
 /// The text that parts a multipart body (RFC 2046 §5.1.1), and what is written around the parts with it.
 struct MultipartBoundary: Sendable, Hashable {
     let text: String
+    /// Whether the caller chose it. One of ours is as hard to meet by chance as to guess.
+    let isChosen: Bool
 
     /// `Boundary+` and two random numbers of 32 bits, as 16 hexadecimal digits in capitals (F40).
     static func random() -> MultipartBoundary {
@@ -10,10 +12,13 @@ struct MultipartBoundary: Sendable, Hashable {
 
     static func random(using generator: inout some RandomNumberGenerator) -> MultipartBoundary {
         let digits = (0..<2).map { _ in hexadecimal(UInt32.random(in: 0...UInt32.max, using: &generator)) }
-        return MultipartBoundary(checked: "Boundary+" + digits.joined())
+        return MultipartBoundary(random: "Boundary+" + digits.joined())
     }
 
-    private init(checked text: String) { self.text = text }
+    private init(random text: String) {
+        self.text = text
+        isChosen = false
+    }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what the grammar does not allow.
     init(_ text: String) throws {
@@ -23,6 +28,7 @@ struct MultipartBoundary: Sendable, Hashable {
             )
         }
         self.text = text
+        isChosen = true
     }
 
     /// Before a part's head.

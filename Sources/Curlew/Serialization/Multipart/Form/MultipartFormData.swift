@@ -12,7 +12,8 @@
 /// sent again if every part can (F43).
 ///
 /// Parts stand in the order of the calls. Between them stands ``boundary``; that bytes of a part hold it by chance is as
-/// likely as to guess a number of 64 bits, so they are not searched for it. Whoever gives a boundary answers for that.
+/// likely as to guess a number of 64 bits, so they are not searched for it. For a boundary of your own they are, as they
+/// are sent: a part with a line that begins with it is ``ErrorCode/bodyFailed``.
 public struct MultipartFormData: Sendable {
     let delimiter: MultipartBoundary
     private(set) var parts: [FormPart] = []
@@ -30,7 +31,7 @@ public struct MultipartFormData: Sendable {
     public init() { delimiter = .random() }
 
     /// A form without parts.
-    /// - Parameter boundary: What stands between the parts. No part may hold it.
+    /// - Parameter boundary: What stands between the parts. No line of a part may begin with it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` unless it has 1 to 70 of the characters that RFC 2046
     ///   §5.1.1 allows.
     public init(boundary: String) throws { delimiter = try MultipartBoundary(boundary) }

@@ -6,6 +6,8 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
         case integer(Int64)
         case unsigned(UInt64)
         case double(Double)
+        /// The nearest double, and the digits as they came: 16 or 17 of them, which a double tells apart but may not have.
+        case rounded(Double, digits: String)
         case text(String)
     }
 
@@ -38,7 +40,7 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
         switch storage {
         case .integer(let value): Value(exactly: value)
         case .unsigned(let value): Value(exactly: value)
-        case .double(let value): Value(exactly: value)
+        case .double(let value), .rounded(let value, _): Value(exactly: value)
         case .text(let text): Value(text)
         }
     }
@@ -48,7 +50,7 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
         switch storage {
         case .integer(let value): return Double(value)
         case .unsigned(let value): return Double(value)
-        case .double(let value): return value
+        case .double(let value), .rounded(let value, _): return value
         case .text(let text): return Double(text).flatMap { $0.isFinite ? $0 : nil }
         }
     }
@@ -59,12 +61,13 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
         case .integer(let value): "\(value)"
         case .unsigned(let value): "\(value)"
         case .double(let value): "\(value)"
+        case .rounded(_, let digits): digits
         case .text(let text): text
         }
     }
 
     public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
-        switch (left.storage, right.storage) {
+        switch (left.compared, right.compared) {
         case (.text(let left), .text(let right)): left == right
         case (.text, _), (_, .text): false
         case (.double(let left), .double(let right)): left == right
@@ -74,6 +77,11 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
         case (.unsigned(let left), .unsigned(let right)): left == right
         default: false
         }
+    }
+
+    /// What counts when numbers are compared.
+    private var compared: Storage {
+        if case .rounded(let value, _) = storage { .double(value) } else { storage }
     }
 
     private func isInteger(_ value: Double) -> Bool {
@@ -96,17 +104,19 @@ extension JSONNumber {
         if isInteger, text != "-0" {
             storage = Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) } ?? .text(text)
         } else {
-            storage = Self.double(text, literal).map { .double($0) } ?? .text(text)
+            storage = Self.double(text, literal) ?? .text(text)
         }
     }
 
     /// The literal as a double, if that holds it: in range, and with no more digits than a double tells apart.
-    private static func double(_ text: String, _ literal: ArraySlice<UInt8>) -> Double? {
+    private static func double(_ text: String, _ literal: ArraySlice<UInt8>) -> Storage? {
         guard literal.count <= 400 else { return nil }
         let mantissa = literal.prefix { $0 | 0x20 != UInt8(ascii: "e") }.filter(\.isDigit)
         let significant = mantissa.drop { $0 == UInt8(ascii: "0") }
-        let trailing = significant.reversed().prefix { $0 == UInt8(ascii: "0") }.count
-        guard significant.count - trailing <= 17, let value = Double(text), value.isFinite else { return nil }
-        return value != 0 || significant.isEmpty ? value : nil
+        let digits = significant.count - significant.reversed().prefix { $0 == UInt8(ascii: "0") }.count
+        guard digits <= 17, let value = Double(text), value.isFinite, value != 0 || significant.isEmpty else {
+            return nil
+        }
+        return digits <= 15 ? .double(value) : .rounded(value, digits: text)
     }
 }

@@ -14,12 +14,16 @@ struct JSONReader: Sendable {
 
     /// The text as Foundation's decoder, which has no options of this kind, is to see it.
     private func checked(_ bytes: [UInt8]) throws -> [UInt8] {
-        // It takes the first of two values; any other rule has to be carried out before.
-        guard options.duplicateKeys == .firstWins, !options.removesKeysWithNullValues else {
+        // It takes the first of two values and all nulls; any other choice has to be carried out before.
+        if options.duplicateKeys == .lastWins || options.removesKeysWithNullValues {
             return try JSONParser.parse(bytes, options: options).jsonBytes()
         }
         let text = try JSONSource.utf8(bytes)
-        try JSONParser.check(text, options: options)
+        if options.duplicateKeys == .fail {
+            _ = try JSONParser.parse(bytes, options: options)
+        } else {
+            try JSONParser.check(text, options: options)
+        }
         return text
     }
 }

@@ -63,7 +63,7 @@ extension JSONNumber: Encodable {
         switch storage {
         case .integer(let value): try container.encode(value)
         case .unsigned(let value): try container.encode(value)
-        case .double(let value): try container.encode(value)
+        case .double(let value), .rounded(let value, _): try container.encode(value)
         case .text:
             throw EncodingError.invalidValue(
                 self,

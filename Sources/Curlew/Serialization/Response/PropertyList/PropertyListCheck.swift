@@ -13,7 +13,7 @@ package enum PropertyListCheck {
         guard first == UInt8(ascii: "<") else { throw fault("it is neither XML nor binary") }
         // With NULs in it the text is UTF-16 or UTF-32, and its tags would not be seen here.
         guard !bytes.contains(0) else { throw fault("XML property lists are read as UTF-8 only") }
-        try XMLTagScan.check(bytes, maximumDepth: options.maximumDepth)
+        try XMLTagScan.check(bytes, maximumDepth: options.maximumDepth, tagEnd: .first)
     }
 
     static func fault(_ message: String) -> CurlewError {

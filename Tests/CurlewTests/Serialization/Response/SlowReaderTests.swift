@@ -1,0 +1,96 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("Streams of values wait for their reader", .noLeaks, .timeLimit(.minutes(1)))
+struct SlowReaderTests {
+    struct Reading: Codable, Sendable, Equatable { var n: Int }
+
+    /// How many bytes a server has got rid of.
+    private actor Written {
+        private(set) var bytes = 0
+
+        func add(_ count: Int) { bytes += count }
+    }
+
+    /// More than the buffers of two kernels' sockets, the kit and the session hold together.
+    private let bound = 64 << 20
+
+    /// Sends pieces without end at `/endless`, and 32 MiB at any other path.
+    private func server(
+        _ type: String, _ written: Written, piece: @escaping @Sendable (Int) -> String
+    ) async throws -> MockServer {
+        try await MockServer.start { request in
+            guard request.path == "/endless" else { return MockResponse(body: .pattern(count: 32 << 20)) }
+            return MockResponse(
+                fields: [.contentType: type],
+                body: .stream { writer in
+                    for number in 0... {
+                        let text = piece(number)
+                        try await writer.write(text)
+                        await written.add(text.utf8.count)
+                    }
+                })
+        }
+    }
+
+    /// Shows that the server was held up since the reader stopped, and that it goes on once `next` is called again.
+    private func expectHeldUp(
+        _ api: HTTPSession, _ written: Written, next: () async throws -> Int?
+    ) async throws {
+        #expect(try await next() == 0)
+        var before = -1
+        // Until not a byte more goes out while 32 MiB come over another connection.
+        while await written.bytes != before {
+            before = await written.bytes
+            try #require(before < bound)
+            for try await _ in try await api.get("other").body {}
+        }
+        var number = 1
+        while await written.bytes == before {
+            guard try await next() == number else {
+                Issue.record("piece \(number) is missing")
+                return
+            }
+            number += 1
+        }
+    }
+
+    private let padding = String(repeating: " ", count: 8000)
+
+    @Test("lines of JSON")
+    func lines() async throws {
+        let written = Written()
+        let server = try await server("application/x-ndjson", written) { [padding] in "{\"n\": \(padding)\($0)}\n" }
+        let api = try makeSession(baseURL: server.url()) { $0.bodyBufferSize = .kibibytes(64) }
+        func read() async throws {
+            var readings = try await api.get("endless").body.ndjson(as: Reading.self).makeAsyncIterator()
+            try await expectHeldUp(api, written) { try await readings.next()?.n }
+        }
+        try await read()
+        // The one that was not read to its end is closed, the other is kept.
+        try await server.waitForConnections(open: 1)
+        await server.shutdown()
+    }
+
+    @Test("server-sent events")
+    func events() async throws {
+        let written = Written()
+        let server = try await server("text/event-stream", written) { [padding] in ":\(padding)\ndata: \($0)\n\n" }
+        let api = try makeSession(baseURL: server.url()) { $0.bodyBufferSize = .kibibytes(64) }
+        func read() async throws {
+            var events = try api.eventSource("endless").makeAsyncIterator()
+            try await expectHeldUp(api, written) {
+                while let event = await events.next() {
+                    if case .message(let message) = event { return Int(message.data) }
+                }
+                return nil
+            }
+        }
+        try await read()
+        try await server.waitForConnections(open: 1)
+        await server.shutdown()
+    }
+}
