@@ -138,4 +138,11 @@ static inline int curlew_set_server_name(SSL *_Nonnull connection, const char *_
     return SSL_set_tlsext_host_name(connection, (void *)name) == 1;
 }
 
+// MARK: Contexts
+
+// Whether the option is on that libcurl sets where it is told to allow an attack on versions before 1.1.
+static inline int curlew_context_is_marked(const SSL_CTX *_Nonnull context) {
+    return (SSL_CTX_get_options(context) & SSL_OP_DONT_INSERT_EMPTY_FRAGMENTS) != 0;
+}
+
 #endif

@@ -1,7 +1,4 @@
 extension UInt8 {
-    /// Space or tab.
-    var isBlank: Bool { self == .space || self == .tab }
-
     /// ASCII letters in lower case, all else as it is.
     var lowercasedASCII: UInt8 { self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self }
 }

@@ -47,4 +47,7 @@ extension UInt8 {
 
     /// Whether the byte may stand in a field's value: visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
     var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
+
+    /// Space or tab.
+    var isBlank: Bool { self == .space || self == .tab }
 }

@@ -20,6 +20,9 @@ enum TLSContext {
         return curlew_context_ask_for_status(context, HandshakeCallbacks.stapled, object) == 1
     }
 
+    /// Whether libcurl made the context with the mark that those of proxies have.
+    static func isMarked(_ context: OpaquePointer) -> Bool { curlew_context_is_marked(context) != 0 }
+
     /// Finds out whether OpenSSL takes what the rules ask.
     static func check(_ rules: TrustRules) throws {
         ERR_clear_error()

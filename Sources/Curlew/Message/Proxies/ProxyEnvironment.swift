@@ -5,7 +5,7 @@ struct ProxyEnvironment: Sendable {
 
     private let http: Reading?
     private let https: Reading?
-    private let exceptions: [HostPattern]
+    private let exceptions: [ProxyHostPattern]
 
     /// The variables that are read. `HTTP_PROXY` is not among them: a web server hands the field `Proxy` of its client to
     /// CGI programs under that name.
@@ -28,7 +28,7 @@ struct ProxyEnvironment: Sendable {
         let all = value("all_proxy", "ALL_PROXY")
         http = (value("http_proxy") ?? all).map(Self.read)
         https = (value("https_proxy", "HTTPS_PROXY") ?? all).map(Self.read)
-        exceptions = HostPattern.list(value("no_proxy", "NO_PROXY")?.text ?? "")
+        exceptions = ProxyHostPattern.list(value("no_proxy", "NO_PROXY")?.text ?? "")
     }
 
     private static func read(_ variable: (name: String, text: String)) -> Reading {

@@ -5,8 +5,8 @@ struct ProxyResolver: Sendable {
     private enum Kind: Sendable {
         case none
         case environment(ProxyEnvironment)
-        case proxy(Proxy, exceptions: [HostPattern])
-        case rules([(hosts: [HostPattern], proxy: Proxy?)])
+        case proxy(Proxy, exceptions: [ProxyHostPattern])
+        case rules([(hosts: [ProxyHostPattern], proxy: Proxy?)])
     }
 
     private let kind: Kind
@@ -17,8 +17,8 @@ struct ProxyResolver: Sendable {
             case .none: .none
             case .processEnvironment: .environment(ProxyEnvironment(ProcessInfo.processInfo.environment))
             case .environment(let variables): .environment(ProxyEnvironment(variables))
-            case .proxy(let proxy, let exceptions): .proxy(proxy, exceptions: HostPattern.list(exceptions))
-            case .rules(let rules): .rules(rules.map { (HostPattern.list($0.hosts), $0.proxy) })
+            case .proxy(let proxy, let exceptions): .proxy(proxy, exceptions: ProxyHostPattern.list(exceptions))
+            case .rules(let rules): .rules(rules.map { (ProxyHostPattern.list($0.hosts), $0.proxy) })
             }
     }
 
@@ -37,7 +37,7 @@ struct ProxyResolver: Sendable {
     }
 }
 
-extension [HostPattern] {
+extension [ProxyHostPattern] {
     /// Whether one of the entries is for the target.
     func match(_ uri: URI) -> Bool {
         guard !isEmpty else { return false }

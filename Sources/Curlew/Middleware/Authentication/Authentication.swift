@@ -58,14 +58,7 @@ public struct Authentication: Middleware {
         while true {
             let response = try await next(try await exchange.authenticatedRequest())
             guard try await exchange.shouldAnswer(response) else { return response }
-            await Self.drain(response.body)
+            await response.discardBody()
         }
-    }
-
-    /// Reads what is left of a response that nobody will see, so that its connection can be used again; a long one is dropped.
-    static func drain(_ body: ResponseBody) async {
-        let limit = ByteCount.kibibytes(64)
-        guard body.length ?? 0 <= limit.bytes else { return }
-        _ = try? await body.collect(upTo: limit)
     }
 }

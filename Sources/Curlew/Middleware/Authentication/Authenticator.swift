@@ -70,7 +70,7 @@ public struct Authenticator<Value: Sendable>: Middleware {
                     method: request.method, uri: request.uri, stage: .receiving, response: response.head))
         }
         let renewed = try await store.renewed(after: issue)
-        await Authentication.drain(response.body)
+        await response.discardBody()
         return try await next(authorized(request, renewed.value))
     }
 

@@ -106,8 +106,6 @@ struct ChallengeParser {
 }
 
 extension UInt8 {
-    fileprivate var isBlank: Bool { self == .space || self == .tab }
-
     /// Whether the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
     var isToken68Byte: Bool {
         if isLetter || isDigit { return true }

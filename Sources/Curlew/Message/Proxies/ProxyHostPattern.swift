@@ -1,5 +1,5 @@
 /// One entry of a list of hosts, as `no_proxy` has them.
-struct HostPattern: Sendable, Hashable {
+struct ProxyHostPattern: Sendable, Hashable {
     private enum Host: Hashable {
         case any
         case network(Network)
@@ -55,8 +55,8 @@ struct HostPattern: Sendable, Hashable {
     }
 
     /// The entries of a list with commas or spaces between them; those that could match nothing are left out.
-    static func list(_ text: String) -> [HostPattern] {
-        text.split { $0 == "," || $0.isWhitespace }.compactMap { HostPattern($0) }
+    static func list(_ text: String) -> [ProxyHostPattern] {
+        text.split { $0 == "," || $0.isWhitespace }.compactMap { ProxyHostPattern($0) }
     }
 
     /// Whether the entry is for a target.
