@@ -18,13 +18,14 @@ struct FuzzRetryAfter: FuzzTarget {
         }
         let now = HTTPDate(secondsSince1970: 1_800_000_000)
         let wait = RetryAfter.wait(fields, now: now)
-        require(wait.map { $0 >= .zero } ?? true, "a wait is negative")
+        require(wait.map { $0 >= .zero && $0 <= RetryAfter.longest } ?? true, "a wait is out of bounds")
         for value in fields[values: .retryAfter] { check(value, wait, now) }
     }
 
     private static func check(_ value: String, _ wait: Duration?, _ now: HTTPDate) {
         if !value.isEmpty, value.utf8.allSatisfy(\.isDigit) {
-            require(wait.map { $0 >= .seconds(Int64(value) ?? .max) } ?? false, "seconds are not waited for")
+            let seconds = min(.seconds(Int64(value) ?? .max), RetryAfter.longest)
+            require(wait.map { $0 >= seconds } ?? false, "seconds are not waited for")
         }
         guard let date = HTTPDate(value, now: now) else { return }
         require(value.utf8.count >= 24 && value.utf8.count <= 33, "a date is too short or too long: \(value)")

@@ -12,6 +12,9 @@ struct PlainDate {
         second = seconds % 86_400
         // The first day of the year 1 was a Monday.
         weekday = Int(day % 7)
+        // The calendar repeats itself after 400 years.
+        year += Int(day / 146_097) * 400
+        day %= 146_097
         while day >= Self.days(in: year) {
             day -= Self.days(in: year)
             year += 1

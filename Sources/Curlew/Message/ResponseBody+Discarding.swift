@@ -16,6 +16,7 @@ extension Response {
 
 extension ResponseBody {
     fileprivate func discard(upTo limit: ByteCount, within patience: Duration) async {
+        if case .bytes = storage { return }
         if let length, length > limit.bytes { return }
         var left = limit.bytes
         if case .transfer(let reader) = storage, reader.skip(&left) { return }
@@ -31,7 +32,11 @@ extension ResponseBody {
     }
 
     fileprivate var isKnownToHaveEnded: Bool {
-        if case .transfer(let reader) = storage { reader.channel.isFinished } else { false }
+        switch storage {
+        case .bytes: true
+        case .transfer(let reader): reader.channel.isFinished
+        case .stream: false
+        }
     }
 
     /// Errors are the body's, and nobody wants it.

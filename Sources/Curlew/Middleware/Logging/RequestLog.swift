@@ -46,6 +46,12 @@ final class RequestLog: Sendable {
             metadata: again(request, status, code, after: wait, attempt))
     }
 
+    func hedging(_ request: Request, attempt: Int) {
+        logger.log(
+            level: link.levels.repetition, "hedging",
+            metadata: about(request).merging(["attempt": "\(attempt)"]) { $1 })
+    }
+
     // MARK: What the lines hold
 
     private func about(_ request: Request) -> Logger.Metadata {

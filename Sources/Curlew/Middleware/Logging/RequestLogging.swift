@@ -4,8 +4,8 @@ public import Logging
 /// Writes what becomes of requests to a logger of swift-log. Without a logger nothing is written.
 ///
 /// Every line has `request_id`, method and URI in its metadata. As the first link it writes a line when a call begins, one
-/// for each redirect that ``Redirects`` follows and each repetition by ``Retry``, and one at the end, all with the same
-/// identifier; the duration is that to the head of the response. A second one further in, after `Retry`, writes a pair of
+/// for each redirect that ``Redirects`` follows, each repetition by ``Retry`` and each hedge by ``Hedging``, and one at the
+/// end, all with the same identifier; the duration is that to the head of the response. A second one further in, after `Retry`, writes a pair of
 /// lines for each request that goes out, with the identifier of the first.
 ///
 /// Bodies are never written, nor user information, nor the values of fields with secrets: Authorization, Proxy-Authorization,
@@ -26,7 +26,7 @@ public struct RequestLogging: Middleware {
         public var request: Logger.Level
         /// That its response has come. `info` by default.
         public var response: Logger.Level
-        /// That a redirect is followed, or a request sent again. `info` by default.
+        /// That a redirect is followed, or a request sent again or hedged. `info` by default.
         public var repetition: Logger.Level
         /// That it failed. `warning` by default.
         public var failure: Logger.Level

@@ -76,6 +76,7 @@ public struct Hedging: Middleware {
                     if underWay == 0 { throw Self.counted(error, attempts: started) }
                 case .delayIsOver:
                     guard !Task.isCancelled, budget?.withdraw(for: request.uri) != false else { continue }
+                    request.options.log?.hedging(request, attempt: started + 1)
                     start()
                 }
             }

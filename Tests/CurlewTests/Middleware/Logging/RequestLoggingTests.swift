@@ -117,6 +117,24 @@ struct RequestLoggingTests {
         #expect(lines[4]["attempts"] == "3" && lines[4]["redirects"] == "1")
     }
 
+    @Test("a hedge is a line of the same call")
+    func hedges() async throws {
+        let clock = TestClock()
+        let stub = StubTransport { request in request.index == 0 ? .stall : .response(.ok) }
+        let logger = log.logger(.info)
+        let session = try HTTPSession(transport: stub) {
+            RequestLogging(logger)
+            Hedging(after: .seconds(1), clock: clock)
+        }
+        let call = Task { try await session.get("http://a.test/") }
+        try await stub.waitForRequests(1)
+        try await clock.advanceToNextSleeper()
+        _ = try await call.value
+        #expect(log.lines.map(\.message) == ["hedging", "response"])
+        #expect(log.lines.map { $0["attempt"] } == ["2", nil])
+        #expect(Set(log.lines.map { $0["request_id"] }).count == 1)
+    }
+
     @Test("a second link further in writes each attempt with the identifier of the first")
     func inner() async throws {
         let stub = StubTransport()

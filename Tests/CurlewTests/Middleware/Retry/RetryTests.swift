@@ -4,13 +4,6 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-/// A link whose waits are all over at once.
-private func quick(_ attempts: Int = 3, budget: RetryBudget? = nil) -> Retry {
-    var retry = Retry(attempts: attempts, budget: budget)
-    retry.backoff = Backoff(base: .zero)
-    return retry
-}
-
 @Suite("What failed for a while is sent again", .noLeaks, .timeLimit(.minutes(1)))
 struct RetryTests {
     private func server(_ statuses: Int...) async throws -> MockServer {
@@ -27,7 +20,7 @@ struct RetryTests {
         arguments: [408, 429, 500, 502, 503, 504])
     func statuses(_ status: Int) async throws {
         let server = try await server(status, status)
-        let response = try await makeSession { quick() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(server.url())
         #expect(try await response.body.collect(upTo: 10) == Array("well".utf8))
         #expect(response.attempts == 3)
         #expect(server.requestCount == 3)
@@ -38,7 +31,7 @@ struct RetryTests {
     @Test("others are the answer", arguments: [200, 204, 304, 400, 401, 403, 404, 409, 410, 412, 418, 501, 505, 511])
     func otherStatuses(_ status: Int) async throws {
         let server = try await server(status)
-        let response = try await makeSession { quick() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(server.url())
         #expect(response.status.code == status && response.attempts == 1)
         #expect(server.requestCount == 1)
         await server.shutdown()
@@ -47,7 +40,7 @@ struct RetryTests {
     @Test("when all attempts fail, the last answer is the caller's, its body too")
     func lastAnswer() async throws {
         let server = try await server(503, 502, 500)
-        let response = try await makeSession { quick() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(server.url())
         #expect(response.status.code == 500 && response.attempts == 3)
         #expect(try await response.body.collect(upTo: 10) == Array("not now".utf8))
         await server.shutdown()
@@ -58,7 +51,7 @@ struct RetryTests {
         let server = try await server(503, 503, 503, 503)
         var options = RequestOptions()
         options.maximumAttempts = maximum
-        let response = try await makeSession { quick() }.get(server.url(), options: options)
+        let response = try await makeSession { quickRetry() }.get(server.url(), options: options)
         #expect(response.attempts == max(1, maximum))
         #expect(response.status.code == (maximum == 5 ? 200 : 503))
         await server.shutdown()
@@ -75,7 +68,7 @@ struct RetryTests {
         var options = RequestOptions()
         options.isIdempotent = mark
         let body: RequestBody = ["PUT", "POST", "PATCH"].contains(method) ? .string("curlew") : .none
-        let response = try await makeSession { quick() }
+        let response = try await makeSession { quickRetry() }
             .send(HTTPRequest.Method(method)!, server.url(), body: body, options: options)
         #expect(response.attempts == attempts)
         #expect(server.requestCount == attempts)
@@ -86,7 +79,7 @@ struct RetryTests {
     @Test("a body that can be read once is not sent again; one that is made anew is, whole")
     func bodies() async throws {
         let server = try await server(503)
-        let session = try makeSession { quick() }
+        let session = try makeSession { quickRetry() }
         let once = try await session.put(server.url(), body: oneShot("once"))
         #expect(once.status == .serviceUnavailable && once.attempts == 1)
         server.enqueue(MockResponse(status: .serviceUnavailable))
@@ -112,7 +105,7 @@ struct RetryTests {
             if !beforeHead { try await connection.write("HTTP/1.1 200 OK\r\nContent-Len") }
             await connection.reset()
         }
-        let response = try await makeSession { quick() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(server.url())
         #expect(try await response.body.collect(upTo: 10) == Array("well".utf8))
         #expect(response.attempts == 2)
         await server.shutdown()
@@ -124,7 +117,7 @@ struct RetryTests {
         try server.inject(Fault(.atResponseStart, .reset))
         var options = RequestOptions()
         if isMarked { options.isIdempotent = true }
-        let session = try makeSession { quick() }
+        let session = try makeSession { quickRetry() }
         if isMarked {
             let response = try await session.post(server.url(), body: .string("x"), options: options)
             #expect(response.attempts == 2)
@@ -145,7 +138,7 @@ struct RetryTests {
         let server = try await server()
         let detour = try Detour(refused.url(), refused.url())
         let session = try makeSession {
-            quick()
+            quickRetry()
             detour
         }
         let body: RequestBody = method == "GET" ? .none : .string("x")
@@ -158,7 +151,7 @@ struct RetryTests {
     @Test("when nobody ever listens, the error tells how often it was tried")
     func alwaysRefused() async throws {
         let refused = try RefusedPort.unused()
-        let session = try makeSession { quick(4) }
+        let session = try makeSession { quickRetry(4) }
         let error = await curlewError { _ = try await session.get(refused.url()) }
         #expect(error?.code == .connectionRefused)
         #expect(error?.attempts == 4)
@@ -168,7 +161,7 @@ struct RetryTests {
     @Test("what will not pass is not tried again")
     func lasting() async throws {
         let server = try await rawAnswer("garbage\r\n\r\n")
-        let session = try makeSession { quick() }
+        let session = try makeSession { quickRetry() }
         let error = await curlewError { _ = try await session.get(server.url()) }
         #expect(error?.code == .invalidResponse && error?.attempts == 1)
         #expect(server.accepted == 1)
@@ -182,7 +175,7 @@ struct RetryTests {
         struct Foreign: Error {}
         let stub = StubTransport()
         stub.enqueue(.failure(Foreign()))
-        let session = try HTTPSession(transport: stub) { quick() }
+        let session = try HTTPSession(transport: stub) { quickRetry() }
         await #expect(throws: Foreign.self) { try await session.get("http://a.test/") }
         #expect(stub.received.count == 1)
     }
@@ -201,7 +194,7 @@ struct RetryTests {
                 try await Task.sleep(for: .seconds(3600))
             }
         server.enqueue(response)
-        let session = try makeSession { quick() }
+        let session = try makeSession { quickRetry() }
         #expect(try await session.fetch(server.url()) == Array("well".utf8))
         #expect(server.connectionCounts.accepted == 2)
         try await server.waitForConnections(open: 1)
@@ -215,7 +208,7 @@ struct RetryTests {
             redirect(303, to: "/result"), MockResponse(status: .badGateway), MockResponse(body: "well"))
         let session = try makeSession {
             Redirects()
-            quick()
+            quickRetry()
         }
         let response = try await session.post(server.url("/job"), body: .string("x"))
         #expect(response.status == .ok)
@@ -223,65 +216,5 @@ struct RetryTests {
         #expect(response.history.map(\.attempts) == [1])
         #expect(server.requestCount == 3)
         await server.shutdown()
-    }
-}
-
-@Suite("A decision of the caller's goes before the rules", .noLeaks, .timeLimit(.minutes(1)))
-struct RetryDecisionTests {
-    private func session(
-        _ stub: StubTransport, attempts: Int = 3,
-        _ decide: @escaping @Sendable (FailedAttempt) async -> RetryDecision
-    ) throws -> HTTPSession {
-        var link = quick(attempts)
-        link.decide = decide
-        return try HTTPSession(transport: stub) { link }
-    }
-
-    @Test("it sees each failed attempt, and none that went well")
-    func sees() async throws {
-        let stub = StubTransport()
-        stub.enqueue(
-            .response(.serviceUnavailable), .failure(.connectionLost, stage: .exchanging), .response(.notFound))
-        let (seen, report) = AsyncStream.makeStream(of: FailedAttempt.self)
-        let session = try session(stub, attempts: 5) { attempt in
-            report.yield(attempt)
-            return .asProposed
-        }
-        #expect(try await session.get("http://a.test/").status == .notFound)
-        stub.enqueue(.response(.ok))
-        _ = try await session.get("http://a.test/")
-        report.finish()
-        var attempts: [FailedAttempt] = []
-        for await attempt in seen { attempts.append(attempt) }
-        #expect(attempts.map(\.number) == [1, 2, 3])
-        #expect(attempts.map { $0.response?.status.code } == [503, nil, 404])
-        #expect(attempts.map { $0.error?.code } == [nil, .connectionLost, nil])
-        #expect(attempts.map { $0.proposedWait != nil } == [true, true, false])
-        #expect(attempts.allSatisfy { $0.request.uri.host == "a.test" })
-    }
-
-    @Test("it may stop what would go on, and go on with what would stop")
-    func decides() async throws {
-        let stub = StubTransport()
-        stub.enqueue(.response(.serviceUnavailable))
-        #expect(try await session(stub) { _ in .stop }.get("http://a.test/").attempts == 1)
-        stub.enqueue(.response(.conflict), .response(.ok))
-        let response = try await session(stub) { _ in .again }.post("http://a.test/", body: .string("x"))
-        #expect(response.status == .ok && response.attempts == 2)
-        stub.enqueue(.failure(.invalidResponse), .response(.ok))
-        #expect(try await session(stub) { _ in .again(after: .zero) }.get("http://a.test/").attempts == 2)
-        try stub.verify()
-    }
-
-    @Test("it cannot go beyond the bounds on number, body and budget")
-    func bounds() async throws {
-        let stub = StubTransport { _ in .response(.badRequest) }
-        #expect(try await session(stub, attempts: 4) { _ in .again }.get("http://a.test/").attempts == 4)
-        let once = try await session(stub) { _ in .again }.put("http://a.test/", body: oneShot("x"))
-        #expect(once.attempts == 1)
-        var link = quick(3, budget: RetryBudget(extraLoad: 0, reserve: 0))
-        link.decide = { _ in .again }
-        let poor = try HTTPSession(transport: stub) { link }
-        #expect(try await poor.get("http://a.test/").attempts == 1)
     }
 }

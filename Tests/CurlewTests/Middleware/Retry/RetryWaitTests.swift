@@ -123,6 +123,11 @@ struct RetryWaitTests {
         #expect(RetryAfter.wait(fields) == .seconds(20))
     }
 
+    @Test("a wait that no clock could hold is cut", arguments: ["9999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+    func longest(_ value: String) {
+        #expect(RetryAfter.wait([.retryAfter: value]) == RetryAfter.longest)
+    }
+
     @Test("the limit may be another")
     func limit() async throws {
         let (waits, _) = try await waits([unavailable([.retryAfter: "90"])]) { $0.retryAfterLimit = .seconds(90) }

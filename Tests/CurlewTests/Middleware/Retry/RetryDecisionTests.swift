@@ -1,0 +1,65 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("A decision of the caller's goes before the rules", .noLeaks, .timeLimit(.minutes(1)))
+struct RetryDecisionTests {
+    private func session(
+        _ stub: StubTransport, attempts: Int = 3,
+        _ decide: @escaping @Sendable (FailedAttempt) async -> RetryDecision
+    ) throws -> HTTPSession {
+        var link = quickRetry(attempts)
+        link.decide = decide
+        return try HTTPSession(transport: stub) { link }
+    }
+
+    @Test("it sees each failed attempt, and none that went well")
+    func sees() async throws {
+        let stub = StubTransport()
+        stub.enqueue(
+            .response(.serviceUnavailable), .failure(.connectionLost, stage: .exchanging), .response(.notFound))
+        let (seen, report) = AsyncStream.makeStream(of: FailedAttempt.self)
+        let session = try session(stub, attempts: 5) { attempt in
+            report.yield(attempt)
+            return .asProposed
+        }
+        #expect(try await session.get("http://a.test/").status == .notFound)
+        stub.enqueue(.response(.ok))
+        _ = try await session.get("http://a.test/")
+        report.finish()
+        var attempts: [FailedAttempt] = []
+        for await attempt in seen { attempts.append(attempt) }
+        #expect(attempts.map(\.number) == [1, 2, 3])
+        #expect(attempts.map { $0.response?.status.code } == [503, nil, 404])
+        #expect(attempts.map { $0.error?.code } == [nil, .connectionLost, nil])
+        #expect(attempts.map { $0.proposedWait != nil } == [true, true, false])
+        #expect(attempts.allSatisfy { $0.request.uri.host == "a.test" })
+    }
+
+    @Test("it may stop what would go on, and go on with what would stop")
+    func decides() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.serviceUnavailable))
+        #expect(try await session(stub) { _ in .stop }.get("http://a.test/").attempts == 1)
+        stub.enqueue(.response(.conflict), .response(.ok))
+        let response = try await session(stub) { _ in .again }.post("http://a.test/", body: .string("x"))
+        #expect(response.status == .ok && response.attempts == 2)
+        stub.enqueue(.failure(.invalidResponse), .response(.ok))
+        #expect(try await session(stub) { _ in .again(after: .zero) }.get("http://a.test/").attempts == 2)
+        try stub.verify()
+    }
+
+    @Test("it cannot go beyond the bounds on number, body and budget")
+    func bounds() async throws {
+        let stub = StubTransport { _ in .response(.badRequest) }
+        #expect(try await session(stub, attempts: 4) { _ in .again }.get("http://a.test/").attempts == 4)
+        let once = try await session(stub) { _ in .again }.put("http://a.test/", body: oneShot("x"))
+        #expect(once.attempts == 1)
+        var link = quickRetry(3, budget: RetryBudget(extraLoad: 0, reserve: 0))
+        link.decide = { _ in .again }
+        let poor = try HTTPSession(transport: stub) { link }
+        #expect(try await poor.get("http://a.test/").attempts == 1)
+    }
+}
