@@ -71,7 +71,8 @@ struct DocumentationTests {
     }
 
     @Test(
-        "the articles on cookies and content coding show code that compiles", arguments: ["Cookies", "ContentCoding"])
+        "the articles on cookies and content coding show code that compiles",
+        arguments: ["CookieHandling", "ContentCoding"])
     func bodies(_ name: String) throws {
         try expectBlocks(of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/CookieSnippets.swift")
     }

@@ -1,6 +1,6 @@
 /// What became of a file of cookies.
 public struct CookieFileReport: Sendable, Hashable {
-    /// How many cookies are in the jar because of it.
+    /// How many cookies were put into the jar. Its bounds may have sent some of them away again.
     public let stored: Int
     /// The numbers of the lines that are no cookies, from 1 on; the first hundred.
     public let skippedLines: [Int]

@@ -63,13 +63,11 @@ public final class CookieJar: Sendable {
     /// One that has expired takes the one with the same name, domain and path out.
     /// - Returns: Whether it is there now. Not if it has expired, or is for all hosts of a public suffix.
     @discardableResult
-    public func set(_ cookie: Cookie) -> Bool { set([cookie]) == 1 }
+    public func set(_ cookie: Cookie) -> Bool { change { $0.put(cookie, now: $1) } }
 
-    func set(_ cookies: [Cookie]) -> Int {
-        change { store, now in
-            cookies.count { store.put($0, now: now) }
-        }
-    }
+    /// Puts cookies in.
+    /// - Returns: How many there were that have not expired.
+    func set(_ cookies: [Cookie]) -> Int { change { $0.put(cookies, now: $1) } }
 
     /// Takes the value of a Set-Cookie field as a response from a URI would bring it.
     /// - Returns: Whether a cookie is there now because of it.
@@ -144,6 +142,7 @@ public final class CookieJar: Sendable {
     private func change<Result>(_ body: (inout CookieStore, Int64) -> Result) -> Result {
         let now = clock()
         return store.withLock { store in
+            store.isObserved = broadcaster.hasListeners
             let result = body(&store, now)
             isFilled.store(store.count > 0, ordering: .releasing)
             for change in store.takeChanges() { broadcaster.publish(change) }

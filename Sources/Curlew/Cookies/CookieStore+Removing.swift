@@ -23,24 +23,42 @@ extension CookieStore {
         return entries.count - kept.count
     }
 
-    /// Keeps the jar within its bounds after a cookie of a domain came in, in the order of RFC 6265bis §5.7: what has
-    /// expired, what is not secure in a domain that has too many, anything in it, anything at all; each time what was
-    /// used longest ago.
+    // What is too much goes in the order of RFC 6265bis §5.7: what has expired, what is not secure in a domain that has
+    // too many, anything in it, anything at all; each time what was used longest ago.
+
+    /// Keeps a domain within its bound.
     mutating func evict(_ domain: String, now: Int64) {
-        let isFull = domains[domain, default: []].count > max(1, limits.perDomain)
-        guard isFull || count > max(1, limits.total) else { return }
-        if isFull {
-            removeExpired(of: domain, now: now)
-            while let entries = domains[domain], entries.count > max(1, limits.perDomain) {
-                let loose = entries.indices.filter { !entries[$0].cookie.isSecure }
-                let candidates = loose.isEmpty ? Array(entries.indices) : loose
-                guard let index = candidates.min(by: { entries[$0].use < entries[$1].use }) else { break }
+        let limit = max(1, limits.perDomain)
+        guard domains[domain, default: []].count > limit else { return }
+        removeExpired(of: domain, now: now)
+        while let entries = domains[domain], entries.count > limit {
+            let loose = entries.indices.filter { !entries[$0].cookie.isSecure }
+            let candidates = loose.isEmpty ? Array(entries.indices) : loose
+            guard let index = candidates.min(by: { entries[$0].use < entries[$1].use }) else { return }
+            evict(at: index, of: domain)
+        }
+    }
+
+    /// Keeps the jar within its bound.
+    mutating func evict(now: Int64) {
+        let limit = max(1, limits.total)
+        guard count > limit else { return }
+        remove(.expired) { $0.isExpired(at: now) }
+        guard count > limit else { return }
+        let uses = domains.values.joined().map(\.use)
+        guard let oldest = uses.min() else { return }
+        let last = count - limit == 1 ? oldest : uses.sorted()[count - limit - 1]
+        // Cookies that were sent together have the same age: of the youngest that go, only as many as must.
+        evict(downTo: 0) { $0 < last }
+        evict(downTo: limit) { $0 == last }
+    }
+
+    private mutating func evict(downTo limit: Int, where condition: (UInt64) -> Bool) {
+        for domain in Array(domains.keys) {
+            while count > limit, let index = domains[domain]?.firstIndex(where: { condition($0.use) }) {
                 evict(at: index, of: domain)
             }
         }
-        guard count > max(1, limits.total) else { return }
-        remove(.expired) { $0.isExpired(at: now) }
-        while count > max(1, limits.total), let (domain, index) = leastUsed() { evict(at: index, of: domain) }
     }
 
     private mutating func evict(at index: Int, of domain: String) {
@@ -48,15 +66,5 @@ extension CookieStore {
         if domains[domain]?.isEmpty == true { domains[domain] = nil }
         count -= 1
         note(.evicted, cookie)
-    }
-
-    private func leastUsed() -> (String, Int)? {
-        var found: (domain: String, index: Int, use: UInt64)?
-        for (domain, entries) in domains {
-            for (index, entry) in entries.enumerated() where entry.use < found?.use ?? .max {
-                found = (domain, index, entry.use)
-            }
-        }
-        return found.map { ($0.domain, $0.index) }
     }
 }

@@ -11,12 +11,15 @@ struct CookieStore {
     var domains: [String: [Entry]] = [:]
     var count = 0
     private var turn: UInt64 = 0
-    /// What has happened since somebody asked.
-    private(set) var changes: [CookieChange] = []
+    /// What has happened since somebody asked, if anybody wants to know.
+    private var changes: [CookieChange] = []
+    var isObserved = false
 
     init(limits: CookieLimits) { self.limits = limits }
 
-    mutating func note(_ kind: CookieChange.Kind, _ cookie: Cookie) { changes.append(CookieChange(kind, cookie)) }
+    mutating func note(_ kind: CookieChange.Kind, _ cookie: Cookie) {
+        if isObserved { changes.append(CookieChange(kind, cookie)) }
+    }
 
     mutating func takeChanges() -> [CookieChange] {
         defer { changes = [] }
@@ -36,7 +39,19 @@ struct CookieStore {
     mutating func put(_ cookie: Cookie, now: Int64) -> Bool {
         guard insert(cookie, now: now) else { return false }
         evict(cookie.domain, now: now)
+        evict(now: now)
         return domains[cookie.domain]?.contains { $0.cookie.isSame(as: cookie) } ?? false
+    }
+
+    /// Puts many cookies in; what is too much goes at the end.
+    /// - Returns: How many there were that have not expired.
+    mutating func put(_ cookies: [Cookie], now: Int64) -> Int {
+        defer { evict(now: now) }
+        return cookies.count { cookie in
+            guard insert(cookie, now: now) else { return false }
+            evict(cookie.domain, now: now)
+            return true
+        }
     }
 
     private mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {

@@ -37,6 +37,45 @@ enum CodedBodies {
         [0x28, 0xB5, 0x2F, 0xFD, 0x00, (log - 10) << 3, 0x09, 0, 0, UInt8(ascii: "x")]
     }
 
+    /// The beginning of a body that is flushed and goes on.
+    static func flushed(_ bytes: [UInt8], _ coding: ContentCoding) throws -> [UInt8] {
+        var bytes = bytes
+        let count = bytes.count
+        return try bytes.withUnsafeMutableBufferPointer { source in
+            try [UInt8](unsafeUninitializedCapacity: 1000) { target, filled in
+                switch coding {
+                case .brotli:
+                    let state = try #require(BrotliEncoderCreateInstance(nil, nil, nil))
+                    defer { BrotliEncoderDestroyInstance(state) }
+                    var (available, room) = (count, 1000)
+                    var (position, end) = (UnsafePointer(source.baseAddress), target.baseAddress)
+                    let result = BrotliEncoderCompressStream(
+                        state, BROTLI_OPERATION_FLUSH, &available, &position, &room, &end, nil)
+                    try #require(result == BROTLI_TRUE && available == 0)
+                    filled = 1000 - room
+                case .zstandard:
+                    let context = try #require(ZSTD_createCCtx())
+                    defer { ZSTD_freeCCtx(context) }
+                    var into = ZSTD_outBuffer(dst: target.baseAddress, size: 1000, pos: 0)
+                    var from = ZSTD_inBuffer(src: source.baseAddress, size: count, pos: 0)
+                    try #require(ZSTD_compressStream2(context, &into, &from, ZSTD_e_flush) == 0)
+                    filled = into.pos
+                default:
+                    var stream = z_stream()
+                    let bits: Int32 = coding == .gzip ? 31 : coding == .deflate ? 15 : -15
+                    try #require(curlew_deflate_init(&stream, 6, bits) == Z_OK)
+                    defer { deflateEnd(&stream) }
+                    stream.next_in = source.baseAddress
+                    stream.avail_in = UInt32(count)
+                    stream.next_out = target.baseAddress
+                    stream.avail_out = 1000
+                    try #require(deflate(&stream, Z_SYNC_FLUSH) == Z_OK)
+                    filled = 1000 - Int(stream.avail_out)
+                }
+            }
+        }
+    }
+
     /// A body that goes through the decoders in pieces of some size.
     static func decode(
         _ bytes: [UInt8], _ kinds: [ContentDecoderKind], pieces size: Int = .max,

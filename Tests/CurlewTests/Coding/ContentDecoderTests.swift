@@ -185,6 +185,18 @@ struct ContentDecoderTests {
         )
     }
 
+    @Test("what a server has flushed is handed out before more of it comes", arguments: CodedBodies.codings)
+    func flushed(_ coding: ContentCoding) throws {
+        var stack = DecoderStack(codings: [coding.kind], limits: .unbounded)
+        guard case .hungry = try stack.next() else { throw CurlewError(.decodingFailed, "not hungry") }
+        try stack.feed(CodedBodies.flushed(CodedBodies.short, coding))
+        var output: [UInt8] = []
+        while case .piece(let piece) = try stack.next() { output += piece }
+        #expect(output == CodedBodies.short)
+        try stack.feed(nil)
+        #expect(throws: CurlewError.self) { try stack.next() }
+    }
+
     @Test("bounds beyond all numbers are none", arguments: [Int.max, 1 << 60, -1, 0])
     func sillyBounds(_ ratio: Int) throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)

@@ -83,6 +83,16 @@ struct CookieFileTests {
         #expect(report.stored == 4)
     }
 
+    @Test("a file with more than the jar holds leaves the last of them, at once")
+    func tooMany() async throws {
+        let folder = try ScratchFolder()
+        let lines = (0..<20_000).map { "h\($0 / 10).example\tFALSE\t/\tFALSE\t0\tc\($0)\t1\n" }
+        let path = try folder.write("cookies.txt", lines.flatMap { Array($0.utf8) })
+        let jar = CookieJar()
+        #expect(try await jar.load(from: path).stored == 20_000)
+        #expect(jar.cookies.map(\.name) == (17_000..<20_000).map { "c\($0)" })
+    }
+
     @Test("a file of nothing but nonsense is told of by its first hundred lines")
     func nonsense() async throws {
         let folder = try ScratchFolder()

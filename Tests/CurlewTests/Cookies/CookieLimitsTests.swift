@@ -57,6 +57,19 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["a", "d", "e"])
     }
 
+    @Test("of cookies that were used together, only as many go as must")
+    func sameAge() throws {
+        let jar = CookieJar(limits: CookieLimits(total: 4))
+        let uri = try URI("https://a.example/")
+        for name in ["a", "b", "c"] { jar.store("\(name)=1", from: uri) }
+        #expect(jar.cookiesToSend(to: uri).count == 3)
+        for host in ["b", "c", "d"] {
+            jar.store("x=1", from: try URI("https://\(host).example/"))
+            #expect(jar.cookies.count == 4)
+        }
+        #expect(jar.cookies.map(\.domain).sorted() == ["a.example", "b.example", "c.example", "d.example"])
+    }
+
     @Test("silly bounds leave one cookie")
     func silly() throws {
         let jar = CookieJar(limits: CookieLimits(perDomain: -1, total: 0, changeBufferSize: -1))

@@ -137,6 +137,32 @@ struct SetCookieTests {
         #expect(try jar.field(for: "http://h.example/d") == "y=2; w=4; z=8; v=5; z=7; z=9")
     }
 
+    @Test(
+        "several fields, one after the other",
+        arguments: [
+            Script(["foo=bar", "foo=qux"], "foo=qux"), Script(["a=b", "=", "c=d"], "a=b; c=d"),
+            Script(["a=b", "=x", "c=d"], "a=b; x; c=d"),
+            Script(["six", "seven", " =eight", "test=six"], "eight; test=six"),
+            Script(["foo=bar; max-age=60", "foo1=bar; max-age=60", "foo=other; max-age=0"], "foo1=bar"),
+            Script(["z=y; foo=bar, a=b", "foo=b;max-age=3600, c=d;path=/"], "z=y; foo=b"),
+            Script(
+                ["test=\"fubar! = foo;bar\\\";\" parser; max-age=6", "five; max-age=2.63,"], "test=\"fubar! = foo; five"
+            ),
+            Script(
+                [
+                    "key=val0;", "key=val1; path=/cookie-parser-result", "key=val2; path=/", "key=val3; path=/bar",
+                    "key=val4; domain=.example.org", "key=val5; domain=.example.org; path=/cookie-parser-result/foo",
+                ], "key=val5; key=val1; key=val2; key=val4",
+                from: "http://home.example.org:8888/cookie-parser",
+                to: "http://home.example.org:8888/cookie-parser-result/foo/baz"),
+            Script(
+                ["foo=bar; path=/x", "foo=qux; path=/x/"], "foo=qux; foo=bar", from: "http://h.example/q",
+                to: "http://h.example/x/dog"),
+        ])
+    func sequences(_ script: Script) throws {
+        #expect(try script.sent() == script.expected)
+    }
+
     @Test("a cookie is refused whole beyond 4,096 bytes of name and value, an attribute is passed over beyond 1,024")
     func sizes() throws {
         let jar = CookieJar()

@@ -1,7 +1,7 @@
 import Curlew
 import HTTPTypes
 
-/// The code of Cookies.md and ContentCoding.md, so that it compiles. ``DocumentationTests`` compares the two.
+/// The code of CookieHandling.md and ContentCoding.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum CookieSnippets {
     private func link() throws -> HTTPSession {
         let api = try HTTPSession(baseURL: "https://example.com/") { Cookies() }
