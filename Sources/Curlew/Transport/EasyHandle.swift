@@ -106,7 +106,7 @@ final class EasyHandle {
         try setFields(fields?.head)
         try setKind(request)
         try setVersion(request, attempt)
-        try forbidReuse(false)
+        try forbidReuse(request.isHandshakeOnly)
         if attempt.isFresh != carriesFreshConnect {
             try set(CURLOPT_FRESH_CONNECT, attempt.isFresh ? 1 : 0)
             carriesFreshConnect = attempt.isFresh
