@@ -185,10 +185,13 @@ final class Handshake {
     }
 
     /// Why the connection failed, if it was its TLS that did.
-    /// - Parameter text: The engine's words, which hold OpenSSL's reason.
-    func failure(engineText text: String) -> CurlewError? {
+    /// - Parameters:
+    ///   - text: The engine's words, which hold OpenSSL's reason.
+    ///   - isLost: Whether the connection ended after the handshake, before a byte of an answer.
+    func failure(engineText text: String, isLost: Bool) -> CurlewError? {
         // What comes after the handshake is the exchange's failure, but for a verdict on the client's certificate.
-        guard let found = refusal ?? alertRefusal ?? (security == nil ? textRefusal(text) : nil) else { return nil }
+        guard let found = refusal ?? alertRefusal ?? (security == nil ? textRefusal(text) : isLost ? lossRefusal : nil)
+        else { return nil }
         var context = CurlewError.Context()
         context.serverTrust = trust
         if security == nil { context.stage = .connecting }
@@ -214,6 +217,19 @@ final class Handshake {
                 .tlsMismatch, "the server takes none of the TLS versions and ciphers on offer: \(words)")
         default: return nil
         }
+    }
+
+    /// With TLS 1.3 the client's handshake is over before the server has looked at its certificate. The alert then races
+    /// with the request, and a reset by the server may swallow it.
+    private var lossRefusal: TrustRefusal? {
+        guard wasAskedForCertificate, security?.tlsVersion == .tls13 else { return nil }
+        return rules.identity == nil
+            ? TrustRefusal(
+                .clientCertificateRequired,
+                "the server asked for a client certificate, got none, and ended the connection without an answer")
+            : TrustRefusal(
+                .clientCertificateRefused,
+                "the server asked for a client certificate, and ended the connection without an answer")
     }
 
     private static let certificateRequired = TrustRefusal(

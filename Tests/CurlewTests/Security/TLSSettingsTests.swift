@@ -132,7 +132,7 @@ struct TLSSettingsTests {
         let random = [UInt8](repeating: 7, count: 32)
         let hello = [0x02, 0, 0, 45, 3, 3] + random + [0, 0xC0, 0x2F, 0, 0, 5, 0xFF, 0x01, 0, 1, 0]
         let certificate: [UInt8] = [0x0B, 0xA0, 0, 0, 0x9F, 0xFF, 0xFD] + [UInt8](repeating: 0x30, count: 1000)
-        func record(_ bytes: [UInt8]) -> [UInt8] {
+        @Sendable func record(_ bytes: [UInt8]) -> [UInt8] {
             [0x16, 3, 3, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)] + bytes
         }
         let server = try await RawServer.start { connection in
