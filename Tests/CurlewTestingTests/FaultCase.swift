@@ -75,7 +75,9 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     /// The codes that the client's error may have.
     var codes: Set<ErrorCode> {
         if self.isSilent { return [.cancelled] }
-        if self.fault.trigger == .onAccept && self.wire.usesTLS { return [.tlsHandshakeFailed, .connectionFailed] }
+        if self.fault.trigger == .onAccept && self.wire.usesTLS {
+            return [.tlsHandshakeFailed, .connectionFailed, .plainTextOnTLSPort]
+        }
         let isInBody = self.fault.trigger == .inResponseBody(after: 400) || self.mayBeLost
         // When the reset comes while the client sends, libcurl calls it a failure of HTTP/2.
         let lost: Set<ErrorCode> = self.wire.isHTTP2 ? [.connectionLost, .http2Failed] : [.connectionLost]

@@ -77,6 +77,11 @@ struct DocumentationTests {
         try expectBlocks(of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/CookieSnippets.swift")
     }
 
+    @Test("the article on security shows code that compiles")
+    func security() throws {
+        try expectBlocks(of: "DocC/Curlew.docc/Security.md", in: "Tests/CurlewTests/Support/SecuritySnippets.swift")
+    }
+
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
         try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")

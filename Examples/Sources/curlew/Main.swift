@@ -1,7 +1,8 @@
 import Curlew
 import Glibc
 
-/// The command line tool: without an argument a tour of the client on a server of its own, with a URL a GET of it.
+/// The command line tool: without an argument a tour of the client on a server of its own, with a URL a GET of it,
+/// with `trust` a look at a server's certificates.
 @main
 struct Main {
     static func main() async {
@@ -10,6 +11,7 @@ struct Main {
             switch (arguments.first, arguments.count) {
             case (nil, _): try await Demo.tour()
             case ("-h", _), ("--help", _): print(usage)
+            case ("trust", 2): exit(try await Trust.inspect(CommandLine.arguments[2]))
             case (let url?, 1) where !url.hasPrefix("-"): try await Demo.get(url)
             default: throw UsageError()
             }
@@ -30,6 +32,8 @@ struct Main {
     private static let usage = """
         usage: curlew          five exchanges with an embedded server on loopback
                curlew URL      a GET of the URL
+               curlew trust HOST[:PORT]
+                               a server's certificates, whether they are trusted, and the pins to copy
         """
 
     private static func complain(_ text: String) { Terminal.write(text + "\n", to: STDERR_FILENO) }

@@ -36,7 +36,8 @@ public struct ClientIdentity: Sendable, Hashable {
 
     private init(chain: [Certificate], key: KeyHandle) throws {
         guard let leaf = chain.first else { throw CurlewError(.invalidTLSSetting, "an identity has no certificate") }
-        guard X509_check_private_key(try leaf.handle().raw, key.raw) == 1 else {
+        let handle = try leaf.handle()
+        guard X509_check_private_key(handle.raw, key.raw) == 1 else {
             throw OpenSSLFailure.error("the key is not the certificate's")
         }
         self.chain = chain

@@ -185,12 +185,16 @@ final class Handshake {
     }
 
     /// Why the connection failed, if it was its TLS that did.
-    /// - Parameter text: The engine's words, which hold OpenSSL's reason.
-    func failure(engineText text: String) -> CurlewError? {
-        guard let found = refusal ?? alertRefusal ?? textRefusal(text) else { return nil }
+    /// - Parameters:
+    ///   - text: The engine's words, which hold OpenSSL's reason.
+    ///   - isLost: Whether the connection ended after the handshake, before a byte of an answer.
+    func failure(engineText text: String, isLost: Bool) -> CurlewError? {
+        // What comes after the handshake is the exchange's failure, but for a verdict on the client's certificate.
+        guard let found = refusal ?? alertRefusal ?? (security == nil ? textRefusal(text) : isLost ? lossRefusal : nil)
+        else { return nil }
         var context = CurlewError.Context()
         context.serverTrust = trust
-        context.stage = .connecting
+        if security == nil { context.stage = .connecting }
         let cause = evaluatorError is CurlewError ? nil : evaluatorError
         return CurlewError(found.code, "\(host): \(found.reason)", context: context, underlying: cause)
     }
@@ -200,25 +204,39 @@ final class Handshake {
         guard let alert = receivedAlert else { return nil }
         let words = SSL_alert_desc_string_long(alert).map { String(cString: $0) } ?? "\(alert)"
         let hasIdentity = rules.identity != nil
+        let isAboutCertificate = (42...46).contains(alert) || [48, 49].contains(alert)
+        let isAboutOffer = security == nil && [40, 70, 71].contains(alert)
         switch alert {
         case 116: return Self.certificateRequired
-        case 40 where wasAskedForCertificate, 42...46, 48, 49:
-            guard wasAskedForCertificate else { return nil }
+        case _ where wasAskedForCertificate && (isAboutCertificate || isAboutOffer && alert == 40):
             return hasIdentity
                 ? TrustRefusal(.clientCertificateRefused, "the server has refused the client's certificate: \(words)")
                 : Self.certificateRequired
-        case 40, 70, 71:
+        case _ where isAboutOffer:
             return TrustRefusal(
                 .tlsMismatch, "the server takes none of the TLS versions and ciphers on offer: \(words)")
         default: return nil
         }
     }
 
+    /// With TLS 1.3 the client's handshake is over before the server has looked at its certificate. The alert then races
+    /// with the request, and a reset by the server may swallow it.
+    private var lossRefusal: TrustRefusal? {
+        guard wasAskedForCertificate, security?.tlsVersion == .tls13 else { return nil }
+        return rules.identity == nil
+            ? TrustRefusal(
+                .clientCertificateRequired,
+                "the server asked for a client certificate, got none, and ended the connection without an answer")
+            : TrustRefusal(
+                .clientCertificateRefused,
+                "the server asked for a client certificate, and ended the connection without an answer")
+    }
+
     private static let certificateRequired = TrustRefusal(
         .clientCertificateRequired, "the server wants a client certificate, and there is none for it")
 
     private func textRefusal(_ text: String) -> TrustRefusal? {
-        if text.contains("wrong version number"), sentAlert == nil || sentAlert == 70 {
+        if text.contains("wrong version number") {
             return TrustRefusal(.plainTextOnTLSPort, "the server does not speak TLS on this port")
         }
         let mismatches = [

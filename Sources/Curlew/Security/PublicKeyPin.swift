@@ -17,6 +17,10 @@ public struct PublicKeyPin: Sendable, Hashable, Codable, CustomStringConvertible
             throw CurlewError(.invalidTLSSetting, "a pin is not sha256/ and the Base64 of 32 bytes")
         }
         sha256 = Array(data)
+        // Foundation is lenient about what follows the last digit.
+        guard description == text else {
+            throw CurlewError(.invalidTLSSetting, "a pin is not sha256/ and the Base64 of 32 bytes")
+        }
     }
 
     /// The pin of a certificate's key.

@@ -114,7 +114,7 @@ final class EasyHandle {
         try setProxyFields(request.proxyFields?.head)
         try setKind(request)
         try setVersion(request, attempt)
-        try forbidReuse(false)
+        try forbidReuse(request.isHandshakeOnly)
         if request.engineCredential != nil || carriesCredential {
             carriesCredential = true
             try apply(request.engineCredential)

@@ -112,7 +112,8 @@ extension Transfer {
         var context = CurlewError.Context()
         context.engineCode = Int(result.rawValue)
         let text = easy.errorText
-        if let error = easy.handshake?.failure(engineText: text) { return error.adding(context) }
+        let isLost = ErrorCode(result) == .connectionLost && refusal == nil && !parser.hasBegun
+        if let error = easy.handshake?.failure(engineText: text, isLost: isLost) { return error.adding(context) }
         let words = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
         if let error = addressVerdict(on: result, context) ?? proxyVerdict(on: result, words, easy, context) {
             return error

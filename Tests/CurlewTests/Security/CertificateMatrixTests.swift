@@ -116,9 +116,13 @@ struct CertificateMatrixTests {
         #expect(try await code(leaf { $0.extendedKeyUsage = ["serverAuth"] }) == nil)
         #expect(try await code(leaf { $0.extendedKeyUsage = [] }) == nil)
         #expect(try await code(leaf { $0.extendedKeyUsage = [] }, strict: true) == .unsuitableCertificate)
-        #expect(try await code(leaf { $0.keyUsage = ["keyCertSign"] }) == .unsuitableCertificate)
         #expect(try await code(leaf { $0.keyUsage = ["digitalSignature", "keyCertSign"] }) == .unsuitableCertificate)
-        #expect(try await code(leaf { $0.authority = .authority() }) == .unsuitableCertificate)
+        #expect(
+            try await code(
+                leaf {
+                    $0.authority = .authority()
+                    $0.keyUsage = ["digitalSignature", "keyCertSign"]
+                }) == .unsuitableCertificate)
         #expect(try await code(leaf { _ in }, under: Options(commonName: "No authority")) == .unsuitableCertificate)
         let mute = Options(commonName: "Mute", authority: .authority(), keyUsage: ["cRLSign"])
         #expect(try await code(leaf { _ in }, under: mute) == .unsuitableCertificate)

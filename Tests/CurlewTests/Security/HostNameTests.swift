@@ -58,8 +58,8 @@ struct HostNameTests {
             ([.email("good.test"), .uri("https://good.test")], "good.test", .hostNameMismatch),
             ([.raw(tag: 0x87, [127, 0, 0])], "127.0.0.1", .hostNameMismatch),
             ([.dns("127.0.0.1")], "127.0.0.1", .hostNameMismatch), ([.ip("127.0.0.1")], "127.0.0.1", nil),
-            ([.dns("xn--bcher-kva.test")], "bücher.test", nil),
-            ([.dns("bücher.test")], "bücher.test", .hostNameMismatch),
+            ([.dns("xn--bcher-kva.test")], "xn--bcher-kva.test", nil),
+            ([.dns("bücher.test")], "xn--bcher-kva.test", .hostNameMismatch),
         ]
         for (names, host, expected) in cases {
             let leaf = try HeldCertificate(.init(commonName: "good.test", alternativeNames: names), issuer: root)

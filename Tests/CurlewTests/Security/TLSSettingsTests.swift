@@ -126,6 +126,27 @@ struct TLSSettingsTests {
         await stage.end()
     }
 
+    @Test("a server that announces 10 MiB of certificates is cut off, and not read on")
+    func hugeCertificate() async throws {
+        // A ServerHello of TLS 1.2 (ECDHE-RSA-AES128-GCM-SHA256, renegotiation info), then a Certificate message's head.
+        let random = [UInt8](repeating: 7, count: 32)
+        let hello = [0x02, 0, 0, 45, 3, 3] + random + [0, 0xC0, 0x2F, 0, 0, 5, 0xFF, 0x01, 0, 1, 0]
+        let certificate: [UInt8] = [0x0B, 0xA0, 0, 0, 0x9F, 0xFF, 0xFD] + [UInt8](repeating: 0x30, count: 1000)
+        @Sendable func record(_ bytes: [UInt8]) -> [UInt8] {
+            [0x16, 3, 3, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)] + bytes
+        }
+        let server = try await RawServer.start { connection in
+            _ = try await connection.read()
+            try await connection.write(record(hello) + record(certificate))
+            while try await connection.read() != nil {}
+        }
+        let session = try makeSession { $0.security = .system }
+        let error = await curlewError { _ = try await session.fetch("https://127.0.0.1:\(server.port)/") }
+        #expect(error?.code == .tlsHandshakeFailed)
+        #expect(error?.message.contains("excessive message size") == true, "\(String(describing: error))")
+        await server.shutdown()
+    }
+
     @Test("a handshake that ends or is answered by other things is never taken for good")
     func broken() async throws {
         let answers: [[UInt8]] = [
