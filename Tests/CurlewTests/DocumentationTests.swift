@@ -82,6 +82,14 @@ struct DocumentationTests {
         try expectBlocks(of: "DocC/Curlew.docc/Security.md", in: "Tests/CurlewTests/Support/SecuritySnippets.swift")
     }
 
+    @Test(
+        "the articles on where requests go, and as whom, show code that compiles",
+        arguments: ["AddressPolicies", "Proxies", "Authenticating"])
+    func connections(_ name: String) throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ConnectionSnippets.swift")
+    }
+
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
         try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")

@@ -66,6 +66,9 @@ final class PreparedRequest: Sendable {
         engineCredential = options.engineCredential
         trailers = check.trailers
         version = trailers == nil ? choice.kind : .http11
+        if version == .http2PriorKnowledge, !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false {
+            throw CurlewError(.unsupported, "HTTP/2 with prior knowledge does not go through an HTTP proxy")
+        }
     }
 
     /// Whether the request has a body to send, be it empty.

@@ -23,11 +23,12 @@ extension Transfer {
 
     /// libcurl has answered the challenge and is about to send the request again.
     func answerIsAnnounced() {
+        let code: ErrorCode = heldHead?.status.code == 407 ? .proxyFailed : .invalidResponse
         heldHead = nil
         challengeCount += 1
         readyCount = 0
         parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
         noteRepetition()
-        if challengeCount > 8 { failure = CurlewError(.invalidResponse, "the challenges have no end") }
+        if challengeCount > 8 { failure = CurlewError(code, "the challenges have no end") }
     }
 }

@@ -49,28 +49,19 @@ final class CredentialStore<Value: Sendable>: Sendable {
     /// The credential, renewed first if it has to be.
     func current() async throws -> Issue {
         let now = elapsed()
-        let issue: Issue? = state.withLock { state in
-            guard state.renewal == nil, !state.isRefused, let value = state.value else { return nil }
-            if let end = state.end, now + window >= end { return nil }
-            return Issue(value: value, epoch: state.epoch)
+        let (issue, epoch): (Issue?, Int) = state.withLock { state in
+            guard state.renewal == nil, !state.isRefused, let value = state.value else { return (nil, state.epoch) }
+            if let end = state.end, now + window >= end { return (nil, state.epoch) }
+            return (Issue(value: value, epoch: state.epoch), state.epoch)
         }
         if let issue { return issue }
-        return try await waitForRenewal()
+        return try await renewal(after: epoch)
     }
 
     /// The credential that has come, or comes, in place of one that was refused.
     func renewed(after issue: Issue) async throws -> Issue {
-        let outcome: Result<Void, any Error>? = state.withLock { state in
-            guard issue.epoch < state.epoch else {
-                state.isRefused = true
-                return nil
-            }
-            // A renewal has ended since the request was sent, and this is its outcome.
-            return state.failure.map { .failure($0) } ?? .success(())
-        }
-        guard let outcome else { return try await waitForRenewal() }
-        try outcome.get()
-        return try await current()
+        refuse(issue)
+        return try await renewal(after: issue.epoch)
     }
 
     /// Notes that a credential was refused, so that nobody gets it again.
@@ -82,17 +73,24 @@ final class CredentialStore<Value: Sendable>: Sendable {
 
     // MARK: Renewing
 
-    private func waitForRenewal() async throws -> Issue {
+    /// The outcome of the renewal that has ended since that epoch, of the one under way, or of a new one.
+    private func renewal(after epoch: Int) async throws -> Issue {
         let number = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
-                state.withLock { state in
+                let outcome: Result<Issue, any Error>? = state.withLock { state in
+                    if state.epoch > epoch {
+                        if let failure = state.failure { return .failure(failure) }
+                        if let value = state.value { return .success(Issue(value: value, epoch: state.epoch)) }
+                    }
                     state.waiters[number] = waiter
                     if state.renewal == nil { begin(&state) }
+                    return nil
                 }
+                if let outcome { return waiter.resume(with: outcome) }
                 // One that was cancelled before it waited has had no effect.
                 if Task.isCancelled { leave(number) }
             }

@@ -181,6 +181,19 @@ struct ProxyTests {
         await server.shutdown()
     }
 
+    @Test("cleartext HTTP/2 goes through SOCKS, and not through an HTTP proxy")
+    func priorKnowledge() async throws {
+        let server = try await origin()
+        var options = RequestOptions()
+        options.protocolChoice = .http2PriorKnowledge
+        let socks = try await MockProxy.start(.init(kind: .socks5))
+        #expect(try await session(Proxy(socks.url)).get(server.url(), options: options).version == .http2)
+        let http = try session(Proxy("http://127.0.0.1:1"))
+        #expect(await curlewError { _ = try await http.get(server.url(), options: options) }?.code == .unsupported)
+        await socks.shutdown()
+        await server.shutdown()
+    }
+
     @Test("a redirection of the route goes through a tunnel")
     func redirected() async throws {
         let server = try await origin()

@@ -1,0 +1,51 @@
+internal import FuzzingKit
+internal import HTTPTypes
+
+@testable internal import Curlew
+
+/// Challenges: each field's are within their bounds and of the right form, and what is written and read again is the same.
+@main
+struct FuzzChallenges: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        var head = HTTPResponse(status: .unauthorized)
+        for line in input.split(separator: 0x0A, maxSplits: 20) {
+            let value = String(decoding: line, as: UTF8.self)
+            let challenges = AuthenticationChallenge.all(in: value)
+            challenges.forEach(check)
+            let written = challenges.map(written).joined(separator: ", ")
+            requireEqual(
+                AuthenticationChallenge.all(in: written), challenges, "challenges are others when they are read again")
+            head.headerFields.append(HTTPField(name: .wwwAuthenticate, value: value))
+        }
+        require(
+            AuthenticationChallenge.all(in: head).count <= AuthenticationChallenge.limit,
+            "there are too many challenges")
+    }
+
+    private static func check(_ challenge: AuthenticationChallenge) {
+        let names = [challenge.scheme.rawValue] + challenge.parameters.keys
+        for name in names {
+            require(!name.isEmpty && name.utf8.allSatisfy(\.isTokenByte), "a name is no token: \(name)")
+            require(!name.utf8.contains { (0x41...0x5A).contains($0) }, "a name is not in lower case: \(name)")
+        }
+        require(
+            challenge.parameters.count <= AuthenticationChallenge.parameterLimit, "there are too many parameters")
+        if let token = challenge.token68 {
+            require(
+                !token.isEmpty && token.utf8.allSatisfy { $0.isToken68Byte || $0 == .equals }, "no token68: \(token)")
+        }
+        if let digest = DigestChallenge(challenge) {
+            requireEqual(digest.nonce, challenge.parameters["nonce"], "the nonce is another")
+            require(digest.quality != nil || challenge.parameters["qop"] == nil, "a digest without a known quality")
+        }
+    }
+
+    private static func written(_ challenge: AuthenticationChallenge) -> String {
+        let parameters = challenge.parameters.map { name, value in
+            "\(name)=\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+        }
+        let parts = (challenge.token68.map { [$0] } ?? []) + parameters
+        return ([challenge.scheme.rawValue] + [parts.joined(separator: ", ")].filter { !$0.isEmpty })
+            .joined(separator: " ")
+    }
+}
