@@ -38,7 +38,8 @@ struct RedirectOriginTests {
         #expect(told.fields[.host] == "public.example")
         let seen = try #require(await other.takeRequest())
         for secret in secrets {
-            #expect(told.fields[secret.name] == secret.value)
+            // What is for a proxy goes to no server at all.
+            #expect(told.fields[secret.name] == (secret.name == .proxyAuthorization ? nil : secret.value))
             #expect(seen.fields[secret.name] == nil)
         }
         #expect(seen.fields[.host] == "127.0.0.1:\(other.port)")
@@ -79,7 +80,9 @@ struct RedirectOriginTests {
         _ = try await session.send(request)
         _ = await server.takeRequest()
         let seen = try #require(await server.takeRequest())
-        for secret in secrets where secret.name != .mark { #expect(seen.fields[secret.name] == secret.value) }
+        for secret in secrets where secret.name != .mark && secret.name != .proxyAuthorization {
+            #expect(seen.fields[secret.name] == secret.value)
+        }
         await server.shutdown()
     }
 

@@ -173,10 +173,10 @@ struct ProxyFaultTests {
         let server = try await MockServer.start(.init(tls: ServerTLS([certificate]))) { _ in MockResponse() }
         let proxy = try await MockProxy.start()
         let untrusted = try await error(proxy.url, "https://localhost:\(server.port)/")
-        #expect(untrusted?.code == .untrustedCertificate)
+        #expect(untrusted?.code == .selfSignedCertificate)
         await server.shutdown()
         let plain = try await MockServer.start { _ in MockResponse() }
-        #expect(try await error(proxy.url, "https://localhost:\(plain.port)/")?.code == .tlsHandshakeFailed)
+        #expect(try await error(proxy.url, "https://localhost:\(plain.port)/")?.code == .plainTextOnTLSPort)
         try plain.inject(Fault(.atResponseStart, .reset), at: .every)
         let socks = try await MockProxy.start(.init(kind: .socks5))
         #expect(try await error(socks.url, "http://localhost:\(plain.port)/")?.code == .connectionLost)
