@@ -52,8 +52,9 @@ final class BodyDecoding {
                 case .hungry: try stack.feed(try await chunks.next())
                 }
             }
-        } catch let error as CurlewError {
-            throw error.adding(sequence.context)
+        } catch {
+            sequence.body.abandon()
+            throw (error as? CurlewError)?.adding(sequence.context) ?? error
         }
     }
 }

@@ -88,7 +88,7 @@ public final class CookieJar: Sendable {
         change { store, now in
             values.count { value in
                 guard let field = SetCookie(value), let cookie = Cookie(field, from: origin, now: now),
-                    origin.isSecure || !store.overlaysSecure(cookie)
+                    origin.isSecure || !store.overlaysSecure(cookie, now: now)
                 else { return false }
                 return store.put(cookie, now: now)
             }

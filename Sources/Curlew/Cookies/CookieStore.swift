@@ -57,6 +57,7 @@ struct CookieStore {
     private mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {
         // A list that is newer than the cookie, or a cookie from elsewhere.
         guard cookie.isHostOnly || !PublicSuffixes.contains(cookie.domain) else { return false }
+        removeExpired(of: cookie.domain, now: now)
         let turn = nextTurn()
         var entries = domains.removeValue(forKey: cookie.domain) ?? []
         defer { domains[cookie.domain] = entries.isEmpty ? nil : entries }
@@ -81,14 +82,14 @@ struct CookieStore {
 
     /// Whether a cookie from a connection that is not secure would take the place of a secure one, or be sent before it
     /// (RFC 6265bis §5.7, step 16).
-    func overlaysSecure(_ cookie: Cookie) -> Bool {
+    func overlaysSecure(_ cookie: Cookie, now: Int64) -> Bool {
         domains.contains { domain, entries in
             guard
                 domain == cookie.domain || CookieHost.isBeneath(domain, cookie.domain)
                     || CookieHost.isBeneath(cookie.domain, domain)
             else { return false }
             return entries.contains {
-                $0.cookie.isSecure && $0.cookie.nameBytes == cookie.nameBytes
+                $0.cookie.isSecure && !$0.cookie.isExpired(at: now) && $0.cookie.nameBytes == cookie.nameBytes
                     && CookieOrigin.isPath(cookie.path, within: $0.cookie.path)
             }
         }

@@ -52,6 +52,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
         if case .transfer(let reader) = storage { reader } else { origin }
     }
 
+    /// Ends the transfer beneath, if there is one: nobody wants the rest, though somebody still holds the body.
+    func abandon() { reader?.cancel() }
+
     /// The fields that came after the body. Empty until the body was read to its end.
     public var trailers: HTTPFields { reader?.channel.trailers ?? HTTPFields() }
 

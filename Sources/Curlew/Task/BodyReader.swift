@@ -8,7 +8,10 @@ final class BodyReader: Sendable {
         self.task = task
     }
 
-    deinit {
+    deinit { cancel() }
+
+    /// Ends the transfer, unless it has ended.
+    func cancel() {
         if !channel.isFinished { task.cancel() }
     }
 

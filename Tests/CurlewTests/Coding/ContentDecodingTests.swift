@@ -305,6 +305,24 @@ struct ContentDecodingTests {
         await server.shutdown()
     }
 
+    @Test("a body that fails ends its transfer, though the response is kept", arguments: ["1.1", "2"])
+    func failing(_ version: String) async throws {
+        let server = try await MockServer.start { request in
+            if request.path == "/small" { return MockResponse(body: "ok") }
+            return MockResponse(
+                fields: [.contentEncoding: "gzip"],
+                body: .stream { writer in while true { try await writer.write(CodedBodies.short) } })
+        }
+        let api = try session { $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11 }
+        let answer = try await api.get(server.url())
+        let error = await curlewError { for try await _ in answer.body {} }
+        #expect(error?.code == .contentDecodingFailed)
+        while await api.session?.tasks().isEmpty == false { await Task.yield() }
+        #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
+        #expect(answer.status == .ok)
+        await server.shutdown()
+    }
+
     /// Counts the chunks that were asked for.
     private actor Source: AsyncSequence, AsyncIteratorProtocol {
         private(set) var count = 0

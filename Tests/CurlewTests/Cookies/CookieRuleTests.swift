@@ -139,4 +139,17 @@ struct CookieRuleTests {
         time.advance(by: -5)
         #expect(jar.cookies.isEmpty)
     }
+
+    @Test("what has expired neither stands in the way nor lends its age")
+    func afterExpiry() throws {
+        let time = SetTime()
+        let jar = CookieJar { time.seconds }
+        jar.store("a=1; secure; max-age=10", from: try URI(secure))
+        jar.store("b=1; max-age=10", from: try URI(secure))
+        jar.store("c=1", from: try URI(secure))
+        time.advance(by: 10)
+        #expect(jar.store("a=2; domain=h.example", from: try URI("http://x.h.example/d/")))
+        #expect(jar.store("b=2", from: try URI(plain)))
+        #expect(try jar.field(for: plain) == "c=1; a=2; b=2")
+    }
 }
