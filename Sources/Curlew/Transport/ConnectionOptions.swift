@@ -24,6 +24,8 @@ final class ConnectionOptions: @unchecked Sendable {
     }
 
     let values: Values
+    /// Whether there is a policy that says no to some address, and no proxy that connects in our place.
+    let judgesAddresses: Bool
     private let connectTo: FieldList?
     private let resolve: FieldList?
     private let proxies: ProxyResolver
@@ -39,12 +41,14 @@ final class ConnectionOptions: @unchecked Sendable {
             addressPolicy: configuration.addressPolicy,
             proxy: configuration.route.unixSocket == nil ? proxies.usual : nil
         )
+        judgesAddresses = values.proxy == nil && !values.addressPolicy.isUnrestricted
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
     private init(_ values: Values, proxies: ProxyResolver) throws {
         self.values = values
         self.proxies = proxies
+        judgesAddresses = values.proxy == nil && !values.addressPolicy.isUnrestricted
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
