@@ -51,8 +51,8 @@ public struct RequestOptions: Sendable {
     /// Called on the caller's side with the task of each attempt, before it starts: the place to follow its progress.
     public var onTask: (@Sendable (TaskActor) -> Void)?
 
-    /// What ``Authentication`` leaves to libcurl.
-    var engineCredential: AuthenticationUse?
+    /// What ``Authentication`` leaves to libcurl, and the only origin that it is for, should a link send the request on.
+    var engineCredential: (use: AuthenticationUse, origin: String)?
     /// Whether to end once the connection is there.
     var isHandshakeOnly = false
 

@@ -26,6 +26,8 @@ final class ConnectionOptions: @unchecked Sendable {
     let values: Values
     /// The security policy, read.
     let trust: CompiledPolicy
+    /// Whether there is a policy that says no to some address, and no proxy that connects in our place.
+    let judgesAddresses: Bool
     private let connectTo: FieldList?
     private let resolve: FieldList?
     private let proxies: ProxyResolver
@@ -42,6 +44,7 @@ final class ConnectionOptions: @unchecked Sendable {
             proxy: configuration.route.unixSocket == nil ? proxies.usual : nil
         )
         trust = try CompiledPolicy.of(values.security)
+        judgesAddresses = values.proxy == nil && !values.addressPolicy.isUnrestricted
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
@@ -49,6 +52,7 @@ final class ConnectionOptions: @unchecked Sendable {
         self.values = values
         self.proxies = proxies
         trust = try CompiledPolicy.of(values.security)
+        judgesAddresses = values.proxy == nil && !values.addressPolicy.isUnrestricted
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 

@@ -63,7 +63,7 @@ final class PreparedRequest: Sendable {
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation
         proxyFields = check.proxyFields
-        engineCredential = options.engineCredential
+        engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0.use : nil }
         trailers = check.trailers
         version = trailers == nil ? choice.kind : .http11
         if version == .http2PriorKnowledge, !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false {

@@ -5,11 +5,11 @@ extension Transfer {
     /// Whether a socket may be made towards the address. Those of a proxy are the configuration's own choice; what the proxy
     /// is asked for is judged by ``ConnectionOptions/checkTarget(_:)``.
     func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
-        let policy = request.options.values.addressPolicy
-        guard !policy.isUnrestricted, request.options.values.proxy == nil else {
+        guard request.options.judgesAddresses else {
             hasTriedAddress = true
             return true
         }
+        let policy = request.options.values.addressPolicy
         let isPermitted: Bool
         let name: String
         if let peer = Self.address(at: address) {
@@ -25,8 +25,8 @@ extension Transfer {
 
     /// Whether the request may go over a connection to this peer: one that is kept may have been opened under another policy.
     func mayUse(peer: UnsafePointer<CChar>?) -> Bool {
+        guard request.options.judgesAddresses else { return true }
         let policy = request.options.values.addressPolicy
-        guard !policy.isUnrestricted, request.options.values.proxy == nil else { return true }
         let isPermitted: Bool
         if request.options.values.route.unixSocket != nil {
             isPermitted = policy.permitsUnixSockets

@@ -82,7 +82,7 @@ extension Transfer {
 
     /// Bytes of the body, after chunked coding.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
-        publishHeldHead()
+        if heldHead != nil { publishHeldHead() }
         guard failure == nil, head != nil else {
             failure = failure ?? CurlewError(.invalidResponse, "a body came before the end of the head")
             return .failed

@@ -157,7 +157,7 @@ extension Transfer {
     private func bodyIsSent() {
         isBodySent = true
         // The answer came first, so the connection was to be given up; now both directions are in order again.
-        if head != nil { try? easy?.forbidReuse(false) }
+        if head != nil, request.engineCredential == nil { try? easy?.forbidReuse(false) }
     }
 }
 

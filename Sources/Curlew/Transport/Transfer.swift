@@ -79,7 +79,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var forbidden: String?
     var hasTriedAddress = false
     /// A head with a challenge that libcurl may answer by itself; see `Transfer+Challenges`.
-    var heldHead: HTTPResponse?
+    @exclusivity(unchecked) var heldHead: HTTPResponse?
     var challengeCount = 0
     var readyCount = 0
     var attempt = Attempt()

@@ -30,7 +30,9 @@ public struct ProxyConfiguration: Sendable, Hashable, Codable {
     }
 
     /// One proxy for all requests.
-    /// - Parameter exceptions: Hosts that are asked directly, written as in `no_proxy`: `.example.com, 10.0.0.0/8, [::1]:80`.
+    /// - Parameters:
+    ///   - proxy: The proxy.
+    ///   - exceptions: Hosts that are asked directly, written as in `no_proxy`: `.example.com, 10.0.0.0/8, [::1]:80`.
     public static func proxy(_ proxy: Proxy, except exceptions: String = "") -> ProxyConfiguration {
         ProxyConfiguration(kind: .proxy(proxy, exceptions: exceptions))
     }

@@ -28,7 +28,8 @@ struct AuthenticatedExchange {
         self.decide = decide
         self.memory = memory
         origin = request.uri.origin
-        guard request.fields[.authorization] == nil else { return }
+        // A user who is named in the URI is asked for by the caller; the transport sends that one by Basic.
+        guard request.fields[.authorization] == nil, request.uri.userInformation == nil else { return }
         uses[.origin] = memory.proven(origin, path: request.uri.path) ?? unasked
     }
 
@@ -55,7 +56,7 @@ struct AuthenticatedExchange {
         let place = party == .origin ? origin : Self.proxyOrigin
         let count = memory.count(use, place, path: request.uri.path)
         if use.scheme == .negotiate || use.scheme == .ntlm {
-            request.options.engineCredential = use
+            request.options.engineCredential = (use, origin)
             request.options.protocolChoice = .http11
             return
         }
@@ -162,7 +163,7 @@ struct AuthenticatedExchange {
     private func usual(_ challenges: [AuthenticationChallenge], _ party: Party) -> AuthenticationUse? {
         let place = party == .origin ? origin : Self.proxyOrigin
         var candidates = credentials.filter { $0.origin == place }
-        if party == .origin, let own = ownCredential { candidates.append(own) }
+        if party == .origin, let own = ownCredential { candidates.insert(own, at: 0) }
         for scoped in candidates {
             let fitting = challenges.filter { scoped.realm == nil || scoped.realm == $0.realm }
             guard !fitting.isEmpty || challenges.isEmpty else { continue }
@@ -199,7 +200,8 @@ struct AuthenticatedExchange {
     }
 
     private func noteSuccess(_ response: Response) {
-        if let use = uses[.origin] {
+        // What the URI of one request says is for that request.
+        if let use = uses[.origin], request.uri.userInformation == nil {
             memory.prove(
                 use, origin, path: request.uri.path, nextNonce: Self.nextNonce(response.fields[.authenticationInfo]))
         }

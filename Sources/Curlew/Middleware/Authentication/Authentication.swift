@@ -9,6 +9,7 @@ internal import HTTPTypes
 /// - What a server took is sent unasked from then on: by Digest with the next count of its nonce, by Basic in the same folder
 ///   and below. A nonce that is out of date is replaced without anybody being asked.
 /// - A request that has an `Authorization` field of its own is left alone, and so is its 401.
+/// - A user in the URI goes before the link's credentials, for that request alone.
 /// - When nothing is left to try the 401 or 407 is the response.
 /// - A body that can be read only once cannot go along with the answer: ``ErrorCode/bodyNotReplayable``.
 ///
@@ -17,7 +18,8 @@ internal import HTTPTypes
 ///     Authentication(try ScopedCredential("https://api.example.com", .password(user: "curlew", password: "secret")))
 /// }
 /// ```
-/// Copies of a link share what they have learned. The article <doc:Authenticating> has the tables.
+/// Copies of a link share what they have learned, the credentials that a closure gave included: one link is one user. The
+/// article <doc:Authenticating> has the tables.
 public struct Authentication: Middleware {
     /// Decides about a challenge. It is called on the caller's executor, for each challenge of a request again, at most
     /// ``attemptLimit`` times. What it throws is the error of the request.

@@ -45,8 +45,8 @@ struct AuthenticatorTests {
         lifetime: Duration? = nil
     ) throws -> HTTPSession {
         let link = try Authenticator(
-            for: server.url(), initial: initial, clock: clock, lifetime: { _ in lifetime }, apply: Self.fields
-        ) { _ in try await issuer.renew() }
+            for: server.url(), initial: initial, clock: clock, lifetime: { _ in lifetime }, apply: Self.fields,
+            renew: { _ in try await issuer.renew() })
         return try HTTPSession(configuration: SessionConfiguration()) { link }
     }
 

@@ -117,6 +117,9 @@ struct DigestExchangeTests {
         let server = try await server(guardian)
         let session = try HTTPSession(configuration: SessionConfiguration()) { Authentication() }
         #expect(try await session.get("http://user:pass%20word@127.0.0.1:\(server.port)/x").status == .ok)
+        // For that request alone: neither somebody else nor nobody gets in with it.
+        #expect(try await session.get("http://127.0.0.1:\(server.port)/x").status == .unauthorized)
+        #expect(try await session.get("http://other:pass@127.0.0.1:\(server.port)/x").status == .unauthorized)
         await server.shutdown()
     }
 }

@@ -53,6 +53,34 @@ struct EngineAuthenticationTests {
         await server.shutdown()
     }
 
+    @Test("sent on by a link inside, the request takes no NTLM to another origin")
+    func hops() async throws {
+        struct Elsewhere: Middleware {
+            let url: String
+            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+                let response = try await next(request)
+                guard response.status == .ok else { return response }
+                var request = request
+                request.uri = try URI(url)
+                return try await next(request)
+            }
+        }
+        let server = try await server()
+        let other = try await MockServer.start { _ in MockResponse(status: .unauthorized) }
+        let url = other.url()
+        var link = Authentication(try ScopedCredential(server.url(), .password(user: "user", password: "pass")))
+        link.schemes = [.ntlm]
+        let made = link
+        let session = try HTTPSession(configuration: SessionConfiguration()) {
+            made
+            Elsewhere(url: url)
+        }
+        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(await other.takeRequest()?.fields[.authorization] == nil)
+        await other.shutdown()
+        await server.shutdown()
+    }
+
     @Test("a user whom NTLM refuses gets the 401")
     func refused() async throws {
         let server = try await server(accepting: false)

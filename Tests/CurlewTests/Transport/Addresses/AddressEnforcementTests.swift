@@ -19,7 +19,7 @@ struct AddressEnforcementTests {
         "no spelling of a private address gets through",
         arguments: [
             "127.0.0.1", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "0x7f000001", "localhost",
-            "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0", "0",
+            "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "0.0.0.0", "0",
         ])
     func spellings(_ host: String) async throws {
         let server = try await server()
