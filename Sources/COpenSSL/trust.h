@@ -120,6 +120,10 @@ static inline void curlew_context_clear_chain(SSL_CTX *_Nonnull context) { SSL_C
 static inline void curlew_context_set_certificate_limit(SSL_CTX *_Nonnull context, long bytes) {
     SSL_CTX_set_max_cert_list(context, bytes);
 }
+// libcurl leaves this work-around of old versions off in a context of CURLSSLOPT_ALLOW_BEAST, and there alone.
+static inline int curlew_context_allows_beast(SSL_CTX *_Nonnull context) {
+    return (SSL_CTX_get_options(context) & SSL_OP_DONT_INSERT_EMPTY_FRAGMENTS) != 0;
+}
 static inline void curlew_context_refuse_renegotiation(SSL_CTX *_Nonnull context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }
