@@ -120,6 +120,10 @@ static inline void curlew_context_clear_chain(SSL_CTX *_Nonnull context) { SSL_C
 static inline void curlew_context_set_certificate_limit(SSL_CTX *_Nonnull context, long bytes) {
     SSL_CTX_set_max_cert_list(context, bytes);
 }
+// libcurl leaves this work-around of old versions off in a context of CURLSSLOPT_ALLOW_BEAST, and there alone.
+static inline int curlew_context_allows_beast(SSL_CTX *_Nonnull context) {
+    return (SSL_CTX_get_options(context) & SSL_OP_DONT_INSERT_EMPTY_FRAGMENTS) != 0;
+}
 static inline void curlew_context_refuse_renegotiation(SSL_CTX *_Nonnull context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }
@@ -136,13 +140,6 @@ static inline long curlew_stapled_response(SSL *_Nonnull connection, const unsig
 }
 static inline int curlew_set_server_name(SSL *_Nonnull connection, const char *_Nullable name) {
     return SSL_set_tlsext_host_name(connection, (void *)name) == 1;
-}
-
-// MARK: Contexts
-
-// Whether the option is on that libcurl sets where it is told to allow an attack on versions before 1.1.
-static inline int curlew_context_is_marked(const SSL_CTX *_Nonnull context) {
-    return (SSL_CTX_get_options(context) & SSL_OP_DONT_INSERT_EMPTY_FRAGMENTS) != 0;
 }
 
 #endif

@@ -24,7 +24,10 @@ enum ChainChecks {
             if index > 0, X509_check_ca(certificate.raw) != 1 {
                 return refuse(.unsuitableCertificate, certificate, "it may not issue others")
             }
-            if isStrict, let problem = StrictChecks.problem(of: certificate, isLeaf: index == 0) {
+            if hasDuplicateExtensions(certificate.raw) {
+                return refuse(.unsuitableCertificate, certificate, "it has an extension twice")
+            }
+            if isStrict, let problem = StrictChecks.problem(of: certificate, position: index, of: chain.count) {
                 return refuse(.unsuitableCertificate, certificate, problem)
             }
         }
@@ -35,11 +38,24 @@ enum ChainChecks {
         if X509_check_ca(leaf.raw) == 1 {
             return refuse(.unsuitableCertificate, leaf, "it is an authority's, not a server's")
         }
+        if X509_get_ext_by_NID(leaf.raw, NID_name_constraints, -1) >= 0 {
+            return refuse(.unsuitableCertificate, leaf, "it constrains names, and is no authority's")
+        }
         let usage = X509_get_key_usage(leaf.raw)
         if usage != UInt32.max, usage & UInt32(KU_KEY_CERT_SIGN) != 0 {
             return refuse(.unsuitableCertificate, leaf, "its key is to sign certificates, and it is no authority's")
         }
         return nil
+    }
+
+    /// RFC 5280 §4.2; OpenSSL reads the first, others the last.
+    private static func hasDuplicateExtensions(_ raw: OpaquePointer) -> Bool {
+        let count = X509_get_ext_count(raw)
+        for index in 0..<max(0, count) {
+            guard let object = X509_EXTENSION_get_object(X509_get_ext(raw, index)) else { return true }
+            if X509_get_ext_by_OBJ(raw, object, index) >= 0 { return true }
+        }
+        return false
     }
 
     /// Name constraints are only as good as the names that they are compared with: OpenSSL compares odd ones as text.

@@ -189,60 +189,14 @@ final class Handshake {
     ///   - text: The engine's words, which hold OpenSSL's reason.
     ///   - isLost: Whether the connection ended after the handshake, before a byte of an answer.
     func failure(engineText text: String, isLost: Bool) -> CurlewError? {
-        // What comes after the handshake is the exchange's failure, but for a verdict on the client's certificate.
-        guard let found = refusal ?? alertRefusal ?? (security == nil ? textRefusal(text) : isLost ? lossRefusal : nil)
-        else { return nil }
+        let diagnosis = HandshakeDiagnosis(
+            version: security?.tlsVersion, hasIdentity: rules.identity != nil,
+            wasAskedForCertificate: wasAskedForCertificate, receivedAlert: receivedAlert, sentAlert: sentAlert)
+        guard let found = refusal ?? diagnosis.refusal(engineText: text, isLost: isLost) else { return nil }
         var context = CurlewError.Context()
         context.serverTrust = trust
         if security == nil { context.stage = .connecting }
         let cause = evaluatorError is CurlewError ? nil : evaluatorError
         return CurlewError(found.code, "\(host): \(found.reason)", context: context, underlying: cause)
-    }
-
-    /// Alerts of RFC 8446 §6.2.
-    private var alertRefusal: TrustRefusal? {
-        guard let alert = receivedAlert else { return nil }
-        let words = SSL_alert_desc_string_long(alert).map { String(cString: $0) } ?? "\(alert)"
-        let hasIdentity = rules.identity != nil
-        let isAboutCertificate = (42...46).contains(alert) || [48, 49].contains(alert)
-        let isAboutOffer = security == nil && [40, 70, 71].contains(alert)
-        switch alert {
-        case 116: return Self.certificateRequired
-        case _ where wasAskedForCertificate && (isAboutCertificate || isAboutOffer && alert == 40):
-            return hasIdentity
-                ? TrustRefusal(.clientCertificateRefused, "the server has refused the client's certificate: \(words)")
-                : Self.certificateRequired
-        case _ where isAboutOffer:
-            return TrustRefusal(
-                .tlsMismatch, "the server takes none of the TLS versions and ciphers on offer: \(words)")
-        default: return nil
-        }
-    }
-
-    /// With TLS 1.3 the client's handshake is over before the server has looked at its certificate. The alert then races
-    /// with the request, and a reset by the server may swallow it.
-    private var lossRefusal: TrustRefusal? {
-        guard wasAskedForCertificate, security?.tlsVersion == .tls13 else { return nil }
-        return rules.identity == nil
-            ? TrustRefusal(
-                .clientCertificateRequired,
-                "the server asked for a client certificate, got none, and ended the connection without an answer")
-            : TrustRefusal(
-                .clientCertificateRefused,
-                "the server asked for a client certificate, and ended the connection without an answer")
-    }
-
-    private static let certificateRequired = TrustRefusal(
-        .clientCertificateRequired, "the server wants a client certificate, and there is none for it")
-
-    private func textRefusal(_ text: String) -> TrustRefusal? {
-        if text.contains("wrong version number") {
-            return TrustRefusal(.plainTextOnTLSPort, "the server does not speak TLS on this port")
-        }
-        let mismatches = [
-            "unsupported protocol", "no protocols available", "wrong cipher returned", "no ciphers available",
-        ]
-        guard sentAlert == 70 || mismatches.contains(where: text.contains) else { return nil }
-        return TrustRefusal(.tlsMismatch, "the server has chosen a TLS version or cipher that is not allowed")
     }
 }

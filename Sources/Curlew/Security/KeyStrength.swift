@@ -15,7 +15,12 @@ enum KeyStrength {
         case EVP_PKEY_RSA, EVP_PKEY_RSA_PSS:
             guard bits >= minimumRSABits else { return "its RSA key has only \(bits) bits" }
             return bits % 8 == 0 ? nil : "its RSA key of \(bits) bits does not fill whole bytes"
-        case EVP_PKEY_EC: return bits >= 256 ? nil : "its curve has only \(bits) bits"
+        case EVP_PKEY_EC:
+            var isExplicit: Int32 = 0
+            if EVP_PKEY_get_int_param(key, "decoded-from-explicit", &isExplicit) == 1, isExplicit == 1 {
+                return "its curve is none that has a name"
+            }
+            return bits >= 256 ? nil : "its curve has only \(bits) bits"
         case EVP_PKEY_DSA: return "its key is one of DSA"
         default:
             return EVP_PKEY_get_security_bits(key) >= 112 ? nil : "its key (\(describe(key))) is too weak"

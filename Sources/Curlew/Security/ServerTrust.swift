@@ -15,10 +15,4 @@ public struct ServerTrust: Sendable, Hashable {
     public let chain: [Certificate]
     /// What the policy says without an evaluator.
     public let verdict: Verdict
-
-    init(host: String, chain: [Certificate], verdict: Verdict) {
-        self.host = host
-        self.chain = chain
-        self.verdict = verdict
-    }
 }

@@ -4,20 +4,51 @@ internal import COpenSSL
 /// client could do without.
 enum StrictChecks {
     /// What is wrong with one certificate of a path; nil if nothing is.
-    static func problem(of certificate: CertificateHandle, isLeaf: Bool) -> String? {
+    /// - Parameters:
+    ///   - position: Where it stands; 0 is the server's.
+    ///   - count: How many there are; the last is the anchor.
+    static func problem(of certificate: CertificateHandle, position: Int, of count: Int) -> String? {
         let raw = certificate.raw
         if let problem = serialProblem(raw) { return problem }
         guard X509_NAME_entry_count(X509_get_issuer_name(raw)) > 0 else { return "its issuer has no name" }
         if isCritical(raw, NID_authority_key_identifier) || isCritical(raw, NID_subject_key_identifier) {
             return "its key identifiers are critical"
         }
-        guard isLeaf else { return nil }
+        if X509_get_ext_by_NID(raw, NID_policy_constraints, -1) >= 0, !isCritical(raw, NID_policy_constraints) {
+            return "its policy constraints are not critical"
+        }
+        if position == count - 1, X509_get_ext_by_NID(raw, NID_ext_key_usage, -1) >= 0 {
+            return "an anchor has no extended key usage"
+        }
+        return position == 0 ? leafProblem(certificate) : nil
+    }
+
+    private static func leafProblem(_ certificate: CertificateHandle) -> String? {
+        let raw = certificate.raw
         let usage = X509_get_extended_key_usage(raw)
         guard usage != UInt32.max, usage & UInt32(XKU_SSL_SERVER) != 0 else {
             return "it does not say that it is a server's"
         }
-        guard X509_get_ext_by_NID(raw, NID_subject_alt_name, -1) >= 0 else { return "it has no alternative names" }
-        return nil
+        if isCritical(raw, NID_ext_key_usage) { return "its extended key usage is critical" }
+        guard let names = AlternativeNames(certificate) else { return "it has no alternative names" }
+        let hasSubject = X509_NAME_entry_count(X509_get_subject_name(raw)) > 0
+        if isCritical(raw, NID_subject_alt_name) == hasSubject {
+            return "its alternative names have to be critical if it has no subject, and only then"
+        }
+        guard let common = commonName(raw) else { return nil }
+        let listed = names.descriptions.map { $0.split(separator: ":", maxSplits: 1).last.map(String.init) ?? "" }
+        return listed.contains(common) ? nil : "its common name is not among its alternative names"
+    }
+
+    private static func commonName(_ raw: OpaquePointer) -> String? {
+        guard let subject = X509_get_subject_name(raw) else { return nil }
+        let index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
+        guard index >= 0, let entry = X509_NAME_get_entry(subject, index), let data = X509_NAME_ENTRY_get_data(entry)
+        else {
+            return nil
+        }
+        let bytes = UnsafeBufferPointer(start: ASN1_STRING_get0_data(data), count: Int(ASN1_STRING_length(data)))
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// A positive number of 20 bytes at most (RFC 5280 §4.1.2.2).

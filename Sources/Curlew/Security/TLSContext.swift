@@ -5,6 +5,9 @@ enum TLSContext {
     /// Most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
     static let certificateBytesLimit = 100 << 10
 
+    /// Whether libcurl has made the context for a server, and not for the proxy before it.
+    static func isServers(_ context: OpaquePointer) -> Bool { curlew_context_allows_beast(context) == 1 }
+
     /// Whether all of it is in force; if not, the connection must not be made.
     static func configure(_ context: OpaquePointer, for handshake: Handshake) -> Bool {
         ERR_clear_error()
@@ -19,9 +22,6 @@ enum TLSContext {
         guard handshake.rules.policy.stapling != .off else { return true }
         return curlew_context_ask_for_status(context, HandshakeCallbacks.stapled, object) == 1
     }
-
-    /// Whether libcurl made the context with the mark that those of proxies have.
-    static func isMarked(_ context: OpaquePointer) -> Bool { curlew_context_is_marked(context) != 0 }
 
     /// Finds out whether OpenSSL takes what the rules ask.
     static func check(_ rules: TrustRules) throws {

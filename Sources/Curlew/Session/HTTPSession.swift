@@ -55,7 +55,6 @@ public struct HTTPSession: Sendable {
     where
         Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response
     {
-        try configuration.security.checkBase(try baseURL.map { try URI($0) })
         let actor = try SessionActor(configuration: configuration, eventLoops: eventLoops)
         try self.init(
             baseURL: baseURL, transport: actor, defaultFields: defaultFields, limits: configuration.limits, links)
@@ -73,6 +72,7 @@ public struct HTTPSession: Sendable {
         Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response
     {
         self.baseURL = try baseURL.map { try URI($0).asBase() }
+        try (transport as? SessionActor)?.configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
         self.transport = transport
         self.limits = limits

@@ -20,8 +20,6 @@ extension EasyHandle {
         try set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
         try set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
         try set(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        // Nothing to versions from 1.2 on, but it tells the proxy's context from the server's (``EasyHandle/beginHandshake``).
-        try set(CURLOPT_PROXY_SSL_OPTIONS, EngineTLSOption.allowsBEAST)
         // The folder of the system's authorities would be looked at beside ours.
         try set(CURLOPT_PROXY_CAPATH, anchors == nil ? Engine.authorityFolder : nil)
         if let anchors {
@@ -51,10 +49,4 @@ struct EngineAuthentication: Equatable, Sendable {
             case .negotiate: .negotiate
             }
     }
-}
-
-/// libcurl's bits for settings of TLS (`CURLSSLOPT_…`), written as casts too.
-enum EngineTLSOption {
-    /// `CURLSSLOPT_ALLOW_BEAST`.
-    static let allowsBEAST = 1 << 0
 }

@@ -202,8 +202,9 @@ final class EasyHandle {
     /// - Returns: Whether it may be made.
     func beginHandshake(_ context: OpaquePointer) -> Bool {
         guard let transfer else { return false }
-        // The proxy is not the policy's to judge: libcurl verifies it by what ``Proxy`` says.
-        if transfer.request.options.values.proxy?.scheme == .https, TLSContext.isMarked(context) { return true }
+        // A proxy's: libcurl verifies it, by options of its own. Were it the server's after all, libcurl would know no
+        // authority to verify it by, and the transfer would not use a connection without a handshake of ours.
+        guard TLSContext.isServers(context) else { return true }
         let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
         handshake = made
         guard TLSContext.configure(context, for: made) else {

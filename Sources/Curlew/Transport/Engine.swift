@@ -18,6 +18,7 @@ enum Engine {
 
     /// - Throws: ``CurlewError`` if the engine cannot be used.
     static func start() throws {
+        OpenSSLLibrary.start()
         guard startResult == CURLE_OK else {
             throw CurlewError(.engineFailed, "libcurl could not be started (\(startResult.rawValue))")
         }

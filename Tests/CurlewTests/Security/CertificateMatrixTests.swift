@@ -128,6 +128,19 @@ struct CertificateMatrixTests {
         #expect(try await code(leaf { _ in }, under: mute) == .unsuitableCertificate)
     }
 
+    @Test("the strict mode asks for what browsers let pass")
+    func strict() async throws {
+        let cases: [(Options, refused: Bool)] = [
+            (leaf { _ in }, false), (leaf { $0.commonName = "another.test" }, true),
+            (leaf { $0.extendedKeyUsage = ["critical", "serverAuth"] }, true), (leaf { $0.serialNumber = 0 }, true),
+        ]
+        for (index, (options, isRefused)) in cases.enumerated() {
+            #expect(try await code(options) == nil, "\(index)")
+            let expected: ErrorCode? = isRefused ? .unsuitableCertificate : nil
+            #expect(try await code(options, strict: true) == expected, "\(index)")
+        }
+    }
+
     @Test("constraints: the length of the path, names that are excluded or not permitted, odd ones")
     func constraints() async throws {
         let first = try HeldCertificate(.authority("First", pathLength: 0), issuer: root())
@@ -147,6 +160,8 @@ struct CertificateMatrixTests {
         #expect(
             try await code(named, under: issuer("excluded;IP:127.0.0.0/255.0.0.0")) == .unsuitableCertificate)
         #expect(try await code(named, under: issuer("permitted;DNS:.good.test")) == .unsuitableCertificate)
+        let narrow = self.leaf { $0.nameConstraints = ["permitted;DNS:localhost"] }
+        #expect(try await code(narrow) == .unsuitableCertificate)
         let odd = self.leaf { $0.alternativeNames = [.dns("bad name.good.test"), .ip("127.0.0.1")] }
         #expect(try await code(odd, under: issuer("permitted;DNS:good.test")) == .unsuitableCertificate)
     }

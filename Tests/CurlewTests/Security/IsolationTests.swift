@@ -101,6 +101,30 @@ struct PolicyIsolationTests {
         await server.shutdown()
     }
 
+    @Test("a policy is let go with its last connection, its tickets and its handshakes, good and refused")
+    func release() async throws {
+        let good = try TestChain.root.get().anchor
+        var policies = [good, try pinning(TestChain.otherRoot.get())]
+        // Nobody else has these values.
+        for index in policies.indices { policies[index].intermediateLimit = 9 }
+        func use() async throws -> [UInt64] {
+            let held = try policies.map { try CompiledPolicy.of($0) }
+            let stage = try await TrustStage(TestChain.sent())
+            for _ in 0..<3 {
+                #expect(try await stage.code(policies[0]) == nil)
+                #expect(try await stage.code(policies[1]) == .pinMismatch)
+            }
+            await stage.session.shutdown()
+            await stage.end()
+            return held.map(\.number)
+        }
+        let numbers = try await use()
+        // The loop may still be about to drop what it held.
+        for (policy, number) in zip(policies, numbers) {
+            while try CompiledPolicy.of(policy).number == number { await Task.yield() }
+        }
+    }
+
     @Test("equal policies are one object as long as it is held, and others never share its number")
     func registry() throws {
         let policy = try TestChain.root.get().anchor

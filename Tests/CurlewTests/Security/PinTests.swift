@@ -20,6 +20,24 @@ struct PinTests {
         #expect(try JSONDecoder().decode([PublicKeyPin].self, from: JSONEncoder().encode([pin])) == [pin])
     }
 
+    @Test("a pin is the one that `openssl pkey -pubin -outform der | openssl dgst -sha256` finds")
+    func knownPin() throws {
+        let certificate = try Certificate(
+            pem: """
+                -----BEGIN CERTIFICATE-----
+                MIIBfDCCASGgAwIBAgIUA4EOnR+LIYAkrs0CUfuUsaAdZb8wCgYIKoZIzj0EAwIw
+                EzERMA8GA1UEAwwIcGluLnRlc3QwHhcNMjYxMTIxMTcwMDQwWhcNMzYxMTE4MTcw
+                MDQwWjATMREwDwYDVQQDDAhwaW4udGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEH
+                A0IABCcf/soA0yCj/OQCUeDGsw66qfOwHt07hyse9Ps4HTZjepfe+q7WJ/Q8NYU9
+                QLIr1t4d5P4DSb1MrSBnpF8AGX+jUzBRMB0GA1UdDgQWBBRwuWRIVLvl/I3nyJpj
+                NgpEn134FzAfBgNVHSMEGDAWgBRwuWRIVLvl/I3nyJpjNgpEn134FzAPBgNVHRMB
+                Af8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQCYQNA1e8Y56uqnLzy68IbCB3JW
+                S1P51fSk3NEofmAHdwIhAMMdm+Pmn4EYMISlelLGiqngSODhGEsKKaV4BMNYi7ra
+                -----END CERTIFICATE-----
+                """)
+        #expect(try PublicKeyPin(of: certificate).description == "sha256/Eve+QFHqFDxsJyRv0DRwSYCvvqyp5v5ft/CHXMRNle8=")
+    }
+
     @Test("a key is pinned by its hash; a backup is as good, and the one that matched is told")
     func backups() async throws {
         let stage = try await TrustStage(TestChain.sent())

@@ -23,20 +23,8 @@ final class StaplingPeer: @unchecked Sendable {
         context = try #require(SSL_CTX_new(TLS_server_method()))
         self.response = response
         self.renegotiates = renegotiates
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = listener
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, length) == 0 && listen(descriptor, 16) == 0
-                    && getsockname(descriptor, pointer, &length) == 0
-            }
-        }
-        port = Int(UInt16(bigEndian: address.sin_port))
-        #expect(isBound && curlew_context_set_versions(context, TLS1_2_VERSION, highest) == 1)
+        (listener, port) = try LoopbackListener.open()
+        #expect(curlew_context_set_versions(context, TLS1_2_VERSION, highest) == 1)
         for (index, held) in chain.enumerated() {
             let certificate = try #require(
                 held.certificateDER.withUnsafeBufferPointer { buffer in

@@ -126,6 +126,27 @@ struct TLSSettingsTests {
         await stage.end()
     }
 
+    @Test(
+        "a handshake that is cut anywhere is a failure, and the session goes on",
+        arguments: [
+            ServerTLS.Version.tls12, .tls13,
+        ])
+    func cut(_ version: ServerTLS.Version) async throws {
+        let stage = try await TrustStage(TestChain.sent()) { $0.maximumVersion = version }
+        for limit in [0, 1, 4, 5, 9, 40, 80, 127, 128, 200, 400, 700] {
+            let relay = try CuttingRelay(to: stage.server.port, after: limit)
+            let error = try #require(try await stage.refusal(policy(), "https://127.0.0.1:\(relay.port)/"), "\(limit)")
+            #expect([.tlsHandshakeFailed, .connectionLost].contains(error.code), "\(limit): \(error)")
+            #expect(error.stage == .connecting)
+            relay.end()
+        }
+        let whole = try CuttingRelay(to: stage.server.port, after: .max)
+        #expect(try await stage.code(policy(), "https://127.0.0.1:\(whole.port)/") == nil)
+        await stage.session.shutdown()
+        whole.end()
+        await stage.end()
+    }
+
     @Test("a server that announces 10 MiB of certificates is cut off, and not read on")
     func hugeCertificate() async throws {
         // A ServerHello of TLS 1.2 (ECDHE-RSA-AES128-GCM-SHA256, renegotiation info), then a Certificate message's head.

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("What a failure of TLS was")
+struct HandshakeDiagnosisTests {
+    private func code(
+        _ diagnosis: HandshakeDiagnosis, _ text: String = "", isLost: Bool = false
+    ) -> ErrorCode? {
+        diagnosis.refusal(engineText: text, isLost: isLost)?.code
+    }
+
+    @Test("an alert tells what the server did not like, during the handshake")
+    func alerts() {
+        let cases: [(Int32, asked: Bool, identity: Bool, ErrorCode?)] = [
+            (40, false, false, .tlsMismatch), (70, false, false, .tlsMismatch), (71, true, true, .tlsMismatch),
+            (40, true, false, .clientCertificateRequired), (40, true, true, .clientCertificateRefused),
+            (116, true, false, .clientCertificateRequired), (48, true, true, .clientCertificateRefused),
+            (42, true, false, .clientCertificateRequired), (42, false, false, nil), (80, true, true, nil),
+        ]
+        for (alert, asked, identity, expected) in cases {
+            let diagnosis = HandshakeDiagnosis(
+                hasIdentity: identity, wasAskedForCertificate: asked, receivedAlert: alert)
+            #expect(code(diagnosis) == expected, "\(alert)")
+        }
+    }
+
+    @Test("after the handshake only the client's certificate is a matter of TLS")
+    func afterwards() {
+        var diagnosis = HandshakeDiagnosis(version: .tls13, wasAskedForCertificate: true)
+        #expect(code(diagnosis, "wrong version number") == nil)
+        #expect(code(diagnosis, isLost: true) == .clientCertificateRequired)
+        diagnosis.hasIdentity = true
+        #expect(code(diagnosis, isLost: true) == .clientCertificateRefused)
+        diagnosis.version = .tls12
+        #expect(code(diagnosis, isLost: true) == nil)
+        diagnosis.receivedAlert = 70
+        #expect(code(diagnosis) == nil)
+        #expect(code(HandshakeDiagnosis(version: .tls13), isLost: true) == nil)
+    }
+
+    @Test("OpenSSL's words tell plain text and a choice that is not allowed")
+    func words() {
+        #expect(code(HandshakeDiagnosis(), "error:0A00010B:SSL routines::wrong version number") == .plainTextOnTLSPort)
+        #expect(code(HandshakeDiagnosis(), "error:0A000102:SSL routines::unsupported protocol") == .tlsMismatch)
+        #expect(code(HandshakeDiagnosis(sentAlert: 70)) == .tlsMismatch)
+        #expect(code(HandshakeDiagnosis(), "unexpected eof while reading") == nil)
+    }
+}

@@ -1,0 +1,37 @@
+import CurlewTesting
+import Testing
+
+@testable import Curlew
+
+@Suite("Warnings about security policies")
+struct SecurityWarningTests {
+    @Test("what a policy may not have meant is told, and nothing of others")
+    func warnings() throws {
+        let pin = try TestChain.leaf.get().certificate
+        func count(_ mode: PinningMode, pins: Bool, allowsInvalid: Bool, validatesName: Bool = true) -> Int {
+            var policy = SecurityPolicy.pinned(mode, certificates: pins ? [pin] : [])
+            policy.allowsInvalidCertificates = allowsInvalid
+            policy.validatesDomainName = validatesName
+            return SecurityWarnings.warnings(for: policy).count
+        }
+        #expect(SecurityWarnings.warnings(for: .system).isEmpty)
+        #expect(count(.certificate, pins: true, allowsInvalid: true) == 0)
+        #expect(count(.publicKey, pins: true, allowsInvalid: false) == 0)
+        #expect(count(.publicKey, pins: true, allowsInvalid: true) == 1)
+        #expect(count(.publicKey, pins: false, allowsInvalid: false) == 1)
+        #expect(count(.none, pins: true, allowsInvalid: false) == 1)
+        #expect(count(.none, pins: false, allowsInvalid: true) == 1)
+        #expect(count(.none, pins: false, allowsInvalid: true, validatesName: false) == 1)
+    }
+
+    @Test("a session over another's connections keeps to https as well when these pin")
+    func sharedTransport() throws {
+        var configuration = SessionConfiguration()
+        configuration.security = .pinned(PinSet([try TestChain.leaf.get().pin]))
+        let actor = try SessionActor(configuration: configuration)
+        let error = #expect(throws: CurlewError.self) {
+            try HTTPSession(baseURL: "http://example.test/", transport: actor) { PassThrough<Request, Response>() }
+        }
+        #expect(error?.code == .invalidTLSSetting)
+    }
+}
