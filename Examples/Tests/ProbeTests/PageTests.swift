@@ -38,7 +38,7 @@ struct PageTests {
     @Test("each operation has a row")
     func operations() throws {
         let rows = try names(in: "Operations").filter { $0 != "op" }
-        #expect(rows.count == 4)
+        #expect(rows.count == 6)
         for name in rows { #expect(Operation.named(name) != nil) }
     }
 }

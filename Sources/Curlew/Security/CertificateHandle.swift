@@ -22,6 +22,7 @@ final class CertificateHandle: @unchecked Sendable {
         guard !der.isEmpty, der.count <= Certificate.sizeLimit.bytes else {
             throw CurlewError(.invalidTLSSetting, "a certificate has \(der.count) bytes")
         }
+        OpenSSLLibrary.start()
         let (raw, left) = der.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
             let raw = d2i_X509(nil, &start, buffer.count)
@@ -95,6 +96,7 @@ final class RevocationListHandle: @unchecked Sendable {
     let raw: OpaquePointer
 
     init(der: [UInt8]) throws {
+        OpenSSLLibrary.start()
         let raw = der.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
             return d2i_X509_CRL(nil, &start, buffer.count)

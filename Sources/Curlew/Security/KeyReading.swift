@@ -25,6 +25,7 @@ enum KeyReading {
         _ body: (OpaquePointer, UnsafeMutableRawPointer) -> OpaquePointer?
     ) throws -> KeyHandle {
         guard bytes.count <= sizeLimit else { throw CurlewError(.invalidTLSSetting, "a key has \(bytes.count) bytes") }
+        OpenSSLLibrary.start()
         ERR_clear_error()
         var secret = passphrase.map { Array($0.utf8) }
         let key = bytes.withUnsafeBytes { buffer -> OpaquePointer? in

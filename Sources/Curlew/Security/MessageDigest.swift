@@ -16,6 +16,7 @@ final class MessageDigest {
     /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` if this OpenSSL has no such function, as one for FIPS has no
     ///   MD5; with ``ErrorCode/resourcesExhausted`` without memory.
     init(_ algorithm: Algorithm) throws {
+        OpenSSLLibrary.start()
         guard let context = EVP_MD_CTX_new() else {
             throw CurlewError(.resourcesExhausted, "no memory for a hash")
         }

@@ -6,6 +6,7 @@ enum PKCS12Reading {
         guard bytes.count <= KeyReading.sizeLimit else {
             throw CurlewError(.invalidTLSSetting, "a PKCS #12 file has \(bytes.count) bytes")
         }
+        OpenSSLLibrary.start()
         ERR_clear_error()
         let bag = bytes.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress

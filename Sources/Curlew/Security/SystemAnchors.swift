@@ -23,6 +23,7 @@ enum SystemAnchors {
     static func preload() { _ = preloading }
 
     private static func load() -> TrustStore? {
+        OpenSSLLibrary.start()
         defer { ERR_clear_error() }
         guard let raw = X509_STORE_new() else { return nil }
         let store = TrustStore(owning: raw)
