@@ -25,6 +25,7 @@ enum TLSContext {
 
     /// Finds out whether OpenSSL takes what the rules ask.
     static func check(_ rules: TrustRules) throws {
+        OpenSSLLibrary.start()
         ERR_clear_error()
         guard let context = SSL_CTX_new(TLS_client_method()) else {
             throw CurlewError(.resourcesExhausted, "no memory for TLS")
