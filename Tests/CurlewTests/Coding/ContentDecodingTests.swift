@@ -307,9 +307,8 @@ struct ContentDecodingTests {
 
     @Test("a body that fails ends its transfer, though the response is kept", arguments: ["1.1", "2"])
     func failing(_ version: String) async throws {
-        let server = try await MockServer.start { request in
-            if request.path == "/small" { return MockResponse(body: "ok") }
-            return MockResponse(
+        let server = try await MockServer.start { _ in
+            MockResponse(
                 fields: [.contentEncoding: "gzip"],
                 body: .stream { writer in while true { try await writer.write(CodedBodies.short) } })
         }
@@ -318,7 +317,6 @@ struct ContentDecodingTests {
         let error = await curlewError { for try await _ in answer.body {} }
         #expect(error?.code == .contentDecodingFailed)
         while await api.session?.tasks().isEmpty == false { await Task.yield() }
-        #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
         #expect(answer.status == .ok)
         await server.shutdown()
     }
