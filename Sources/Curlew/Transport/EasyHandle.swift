@@ -18,6 +18,9 @@ final class EasyHandle {
     /// tell it as the reason of a later failure, or take that for a timeout.
     var isSpent = false
 
+    /// The size of its read buffer, once one was set.
+    private(set) var readBufferSize: Int?
+
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
     private var carriedMethod = ""
@@ -177,6 +180,14 @@ final class EasyHandle {
         guard isShown != carriesDebug else { return }
         try set(CURLOPT_VERBOSE, isShown ? 1 : 0)
         carriesDebug = isShown
+    }
+
+    /// libcurl 7.88 keeps the buffer of a transfer that ended early, and refuses the option as long as there is one. So it
+    /// is set once, and the multi handle takes care that a handle serves one size alone.
+    func setReadBufferSize(_ size: Int) throws {
+        guard size != readBufferSize else { return }
+        try set(CURLOPT_BUFFERSIZE, size)
+        readBufferSize = size
     }
 
     /// Puts the transfer's policy into a TLS connection that libcurl is about to make.
