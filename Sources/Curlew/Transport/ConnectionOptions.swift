@@ -129,7 +129,7 @@ final class ConnectionOptions: @unchecked Sendable {
     /// Sets every option on a handle that carried other ones.
     func apply(to easy: EasyHandle) throws {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
-        try easy.set(CURLOPT_BUFFERSIZE, values.clampedReadBufferSize)
+        try easy.setReadBufferSize(values.clampedReadBufferSize)
         try easy.set(CURLOPT_MAXAGE_CONN, max(1, (values.idleLifetime + 999) / 1000))
         try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)
         try easy.set(CURLOPT_INTERFACE, values.route.localInterface)

@@ -21,6 +21,9 @@ final class EasyHandle {
     /// one that found no address keeps its read buffer, whose size then cannot be set any more.
     var isSpent = false
 
+    /// The size of its read buffer, once one was set.
+    private(set) var readBufferSize: Int?
+
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
     private var carriedMethod = ""
@@ -196,6 +199,14 @@ final class EasyHandle {
         guard isShown != carriesDebug else { return }
         try set(CURLOPT_VERBOSE, isShown ? 1 : 0)
         carriesDebug = isShown
+    }
+
+    /// libcurl 7.88 keeps the buffer of a transfer that ended early, and refuses the option as long as there is one. So it
+    /// is set once, and the multi handle takes care that a handle serves one size alone.
+    func setReadBufferSize(_ size: Int) throws {
+        guard size != readBufferSize else { return }
+        try set(CURLOPT_BUFFERSIZE, size)
+        readBufferSize = size
     }
 
     /// Puts the transfer's policy into a TLS connection that libcurl is about to make.

@@ -61,7 +61,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
     func begin(_ transfer: Transfer) throws {
         let multi = try engine()
-        let easy = try spareHandles.popLast() ?? EasyHandle(multi: self)
+        let easy = try spareHandle(for: transfer) ?? EasyHandle(multi: self)
         easy.transfer = transfer
         do {
             try transfer.configure(easy)
@@ -75,6 +75,13 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         }
         transfer.position = active.count
         active.append(transfer)
+    }
+
+    /// A handle that has served before, if it reads into a buffer of the right size.
+    private func spareHandle(for transfer: Transfer) -> EasyHandle? {
+        guard let last = spareHandles.popLast() else { return nil }
+        let size = transfer.request.options.values.clampedReadBufferSize
+        return last.readBufferSize ?? size == size ? last : nil
     }
 
     /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.

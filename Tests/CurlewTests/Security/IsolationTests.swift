@@ -51,12 +51,13 @@ struct PolicyIsolationTests {
     func streams() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let policies = [try TestChain.root.get().anchor, try pinning(TestChain.otherRoot.get()), .system]
-        try await withThrowingTaskGroup(of: (Int, ErrorCode?).self) { group in
-            for index in 0..<60 {
-                group.addTask { (index % 3, try await stage.code(policies[index % 3])) }
+        try await withThrowingTaskGroup(of: (Int, CurlewError?).self) { group in
+            for index in 0..<240 {
+                group.addTask { (index % 3, try await stage.refusal(policies[index % 3])) }
             }
-            for try await (index, code) in group {
-                #expect(code == [nil, ErrorCode.pinMismatch, .unknownIssuer][index])
+            for try await (index, error) in group {
+                #expect(
+                    error?.code == [nil, ErrorCode.pinMismatch, .unknownIssuer][index], "\(String(describing: error))")
             }
         }
         await stage.end()
