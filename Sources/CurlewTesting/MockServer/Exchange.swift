@@ -27,6 +27,8 @@ struct Exchange: Sendable {
             awaitsContinue: self.head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
         )
         async let received: Void = reader.receive()
+        // Such a request is whole with its head, and recorded before its client can have an answer.
+        if self.isWithoutBody { try await reader.ended() }
         let response = await self.response(reading: reader, objection: gate.objection)
         try Task.checkCancellation()
         // A fault in the request's body ends the exchange when its effect is over, a stall's too.
@@ -117,6 +119,13 @@ struct Exchange: Sendable {
             tls: self.connection.tls,
             body: body
         )
+    }
+
+    /// Whether no body follows the head. In HTTP/2 the head does not say so, and methods that seldom have one are believed.
+    private var isWithoutBody: Bool {
+        if let length = self.head.headers.first(name: "content-length") { return length == "0" }
+        if self.version == .http2 { return [.GET, .HEAD, .DELETE, .OPTIONS].contains(self.head.method) }
+        return !self.head.headers.contains(name: "transfer-encoding")
     }
 
     private var method: HTTPRequest.Method {

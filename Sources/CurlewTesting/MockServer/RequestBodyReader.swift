@@ -57,6 +57,9 @@ final class RequestBodyReader: Sendable {
         }.get()
     }
 
+    /// Returns when the body has come to its end.
+    func ended() async throws { try await self.state.take(\.end).get() }
+
     /// Reads what is left for nobody.
     func readToEnd() async throws {
         while try await self.next() != nil {}
