@@ -20,7 +20,11 @@ final class FieldList: @unchecked Sendable {
     /// Trailers have a parser of their own there, which wants a colon and a space.
     func append(_ field: HTTPField, isTrailer: Bool = false) throws {
         scratch.removeAll(keepingCapacity: true)
-        scratch.append(contentsOf: field.name.rawName.utf8.lazy.map(CChar.init(bitPattern:)))
+        var name = field.name.rawName
+        name.withUTF8 { name in
+            scratch.reserveCapacity(name.count + 64)
+            name.withMemoryRebound(to: CChar.self) { scratch.append(contentsOf: $0) }
+        }
         field.withUnsafeBytesOfValue { value in
             if value.isEmpty, !isTrailer {
                 scratch.append(CChar(bitPattern: UInt8(ascii: ";")))

@@ -128,7 +128,9 @@ struct RequestCheck {
 
     /// swift-http-types keeps most of it out already; what it lets through are the control characters.
     private static func check(_ field: HTTPField) throws {
-        guard !field.name.rawName.isEmpty, field.name.rawName.utf8.allSatisfy(\.isTokenByte) else {
+        var name = field.name.rawName
+        // Contiguous bytes are looked at several times faster than a view of a string.
+        guard !name.isEmpty, name.withUTF8({ $0.allSatisfy(\.isTokenByte) }) else {
             throw CurlewError(.invalidRequest, "a field name is not a token")
         }
         guard field.withUnsafeBytesOfValue({ $0.allSatisfy(\.isFieldValueByte) }) else {
