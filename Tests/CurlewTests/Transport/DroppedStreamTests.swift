@@ -1,5 +1,6 @@
 import CurlewTesting
 import CurlewTestingTraits
+import HTTPTypes
 import Testing
 
 @testable import Curlew
@@ -48,6 +49,20 @@ struct DroppedStreamTests {
         try await read(1, of: server.url("/endless"), session)
         // What the server writes goes nowhere from now on; libcurl from 8.15 on says so and keeps the connection.
         if Engine.keepsResetsBack { try await server.waitForConnections(open: 0) }
+        // Not repeatable, so it must not meet what is left of the connection.
+        let response = try await session.send(.post, server.url("/small"), body: .bytes([1]))
+        #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
+        #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
+        await server.shutdown()
+    }
+
+    @Test("among many that are dropped at once holds up no request", arguments: [false, true])
+    func many(_ usesTLS: Bool) async throws {
+        let (server, session) = try await stage(usesTLS)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { try await read(20, of: server.url("/endless"), session) } }
+            try await group.waitForAll()
+        }
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
         await server.shutdown()
     }
