@@ -20,7 +20,11 @@ final class Connection: LoopTimer, SocketHandler {
     private var interest: UInt32 = 0
     private var fruitlessOutputs = 0
     private let inode: UInt64
-    private unowned let multi: MultiHandle
+    unowned let multi: MultiHandle
+    /// Whether a stream's reset is not sent yet. While nobody uses the connection, its timer then waits to end it.
+    var owesReset = false
+    /// Whether it was shut down by us; no request may go over it.
+    var isGivenUp = false
 
     init(descriptor: Int32, isTracked: Bool, multi: MultiHandle) {
         self.descriptor = descriptor
@@ -65,12 +69,15 @@ final class Connection: LoopTimer, SocketHandler {
         multi.core.timers.set(self, to: multi.core.now.advanced(by: 10_000_000))
     }
 
-    override func fire() { watch(interest) }
+    override func fire() {
+        if owesReset { endForReset() } else { watch(interest) }
+    }
 
     /// Sets what the engine wants to know: a mask of ``Readiness``.
     func watch(_ interest: UInt32) {
         self.interest = interest
         fruitlessOutputs = 0
+        owesReset = false
         multi.core.timers.remove(self)
         multi.core.poller.watch(descriptor, for: interest, handler: self)
     }

@@ -55,6 +55,8 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// How many transfers are under way.
     var activeCount: Int { active.count }
 
+    func hasTransfer(where isMeant: (Transfer) -> Bool) -> Bool { active.contains(where: isMeant) }
+
     /// How many connections are open, idle ones included.
     var connectionCount: Int { connections.values.count { $0.isTracked } }
 

@@ -41,6 +41,7 @@ extension Transfer {
     func settle(_ result: Result<HTTPFields, CurlewError>) {
         guard outcome == nil else { return }
         leaveEngine()
+        if case .failure = result { multi.noteDropped(on: connection) }
         multi.core.timers.remove(self)
         if case .channel(let channel) = source { channel.close() }
         // The channel knows the transfer, to wake it.

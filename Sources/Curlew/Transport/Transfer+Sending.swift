@@ -32,7 +32,8 @@ extension Transfer {
             return false
         }
         let isStray = candidates.contains {
-            $0.isUsed && $0.user == nil && !$0.isMultiplexed && ($0.hasStrayInput || hasBufferedTLSInput)
+            $0.isGivenUp
+                || $0.isUsed && $0.user == nil && !$0.isMultiplexed && ($0.hasStrayInput || hasBufferedTLSInput)
         }
         if isStray {
             refusal = .strayInput

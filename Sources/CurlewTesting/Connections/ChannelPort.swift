@@ -13,11 +13,13 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
 
     let channel: any Channel
     let state: Watched<State>
+    private let turns: LoopTurns
 
     /// Adds the port's handler to the end of the pipeline. Call it on the channel's event loop.
     init(installingOn channel: any Channel) throws {
         self.channel = channel
         self.state = Watched(State())
+        self.turns = LoopTurns.of(channel.eventLoop)
         try channel.pipeline.syncOperations.addHandler(PortHandler<Inbound, Outbound>(state: self.state))
     }
 
@@ -37,6 +39,7 @@ final class ChannelPort<Inbound: Sendable, Outbound: Sendable>: Sendable {
 
     /// Sends a part; suspends while more than ``PortLimits/bytesInFlight`` wait for the peer.
     func write(_ part: Outbound, size: Int = 0, flush: Bool = true) async throws {
+        try await self.turns.pass()
         try await self.state.take { state -> Result<Void, any Error>? in
             if state.isClosed { return .failure(ChannelError.ioOnClosedChannel) }
             guard state.bytesInFlight < PortLimits.bytesInFlight else { return nil }

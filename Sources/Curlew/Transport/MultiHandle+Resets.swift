@@ -1,0 +1,36 @@
+internal import Glibc
+
+extension Engine {
+    /// libcurl 7.88.0 to 8.14 write the RST_STREAM of a stream that ends early into a buffer, and do not send it before
+    /// something else is sent on its connection: <https://github.com/curl/curl/issues/17611>.
+    static let keepsResetsBack = versionNumber >= 0x075800 && versionNumber < 0x080F00
+}
+
+extension MultiHandle {
+    /// For so long a connection waits for another request, whose HEADERS would take the reset along.
+    static let resetPatience: Int64 = 1_000_000_000
+
+    /// Notes that a transfer ended early, so that its peer is told soon that nobody listens any more.
+    func noteDropped(on connection: Connection?) {
+        guard Engine.keepsResetsBack, let connection, connection.isMultiplexed, mayEnd(connection) else { return }
+        connection.owesReset = true
+        core.timers.set(connection, to: core.now.advanced(by: Self.resetPatience))
+    }
+
+    /// Whether nobody uses the connection, as far as that is known: one that a port number did not name uniquely may be
+    /// that of any transfer.
+    func mayEnd(_ connection: Connection) -> Bool {
+        guard knows(connection), connection.user == nil else { return false }
+        return !hasTransfer { $0.connection === connection || ($0.connection == nil && $0.stage != .connecting) }
+    }
+}
+
+extension Connection {
+    /// Ends the connection, which the peer learns at once. libcurl finds it dead when it looks for one to reuse.
+    func endForReset() {
+        owesReset = false
+        guard multi.mayEnd(self) else { return }
+        isGivenUp = true
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+}
