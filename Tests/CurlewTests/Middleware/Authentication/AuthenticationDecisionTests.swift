@@ -95,7 +95,7 @@ struct AuthenticationDecisionTests {
         let (asked, report) = AsyncStream.makeStream(of: Void.self)
         let session = try session { _ in
             report.yield()
-            try await Task.sleep(for: .seconds(100))
+            try await untilCancelled()
             return .refuse
         }
         let task = Task { try await session.get(server.url()) }

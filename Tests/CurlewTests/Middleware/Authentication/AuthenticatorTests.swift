@@ -156,7 +156,7 @@ struct AuthenticatorTests {
             guard await first.isFirst() else { return "token" }
             report.yield()
             do {
-                try await Task.sleep(for: .seconds(100))
+                try await untilCancelled()
             } catch {
                 reportEnd.yield(true)
                 throw error

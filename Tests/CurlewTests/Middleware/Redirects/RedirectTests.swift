@@ -97,7 +97,7 @@ struct RedirectTests {
                 ? .pattern(count: 8 << 20)
                 : .stream { writer in
                     try await writer.write("it is")
-                    try await Task.sleep(for: .seconds(3600))
+                    try await untilCancelled()
                 }
             return response
         }
@@ -159,7 +159,7 @@ struct RedirectTests {
     func cancellation() async throws {
         let server = try await MockServer.start { request in
             if request.path == "/" { return redirect(302, to: "/stall") }
-            try await Task.sleep(for: .seconds(3600))
+            try await untilCancelled()
             return MockResponse()
         }
         let session = try makeSession { Redirects() }

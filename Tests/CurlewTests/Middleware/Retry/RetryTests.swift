@@ -191,7 +191,7 @@ struct RetryTests {
             ? .pattern(count: 8 << 20)
             : .stream { writer in
                 try await writer.write("not")
-                try await Task.sleep(for: .seconds(3600))
+                try await untilCancelled()
             }
         server.enqueue(response)
         let session = try makeSession { quickRetry() }

@@ -271,15 +271,14 @@ struct EventSourceTests {
     @Test("cancelling ends it: while it connects, while it is open, and while it waits")
     func cancellation() async throws {
         let (started, start) = AsyncStream.makeStream(of: Void.self)
-        let stopped = TestClock()
         let server = try await MockServer.start { request in
             start.yield()
-            if request.path == "/stalled" { try await stopped.sleep(for: .seconds(1)) }
+            if request.path == "/stalled" { try await untilCancelled() }
             return MockResponse(
                 fields: [.contentType: "text/event-stream"],
                 body: .stream { writer in
                     try await writer.write("data: a\n\n")
-                    if request.path == "/open" { try await stopped.sleep(for: .seconds(1)) }
+                    if request.path == "/open" { try await untilCancelled() }
                 })
         }
         let session = try makeSession(baseURL: server.url())
