@@ -10,7 +10,7 @@ SERIALIZATION_OUTPUT ?= $(BENCHMARKS)/bench-serialization.json
 
 SWIFT ?= swift
 # The server that is measured against, the tool that makes its certificate, and what counts instructions.
-BENCH_PACKAGES = nginx-light openssl python3 valgrind
+BENCH_PACKAGES = nginx-light openssl python3 curl valgrind
 
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product

@@ -1,8 +1,10 @@
 """One run of one client."""
 
 import json
+import resource
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 from driver.stage import Stage
@@ -41,13 +43,41 @@ def command(stage: Stage, client: str, workload: Workload, requests: int) -> lis
         words += ["--warm-up", str(workload.warm_up)]
     if url.startswith("https:"):
         words += ["--anchors", str(stage.anchors)]
-    if workload.kind == "upload":
-        words += ["--file", str(stage.upload)]
+    if workload.kind in stage.files:
+        words += ["--file", str(stage.files[workload.kind])]
     return words
 
 
 def run(stage: Stage, client: str, workload: Workload, requests: int) -> Run:
     """Runs a client once."""
+    try:
+        return run_tool(stage, workload) if client == "curl" else run_program(stage, client, workload, requests)
+    finally:
+        stage.downloaded.unlink(missing_ok=True)
+
+
+def run_tool(stage: Stage, workload: Workload) -> Run:
+    """Fetches one file with curl. It prints no figures, so that they are of the whole process, as the system counts them."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    words = ["curl", "--silent", "--show-error", "--fail", "--output", str(stage.downloaded), stage.urls[workload.target]]
+    try:
+        ended = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIME_LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        complain("curl", workload, f"has not ended after {TIME_LIMIT_SECONDS} s")
+        return Run(1, 1)
+    wall_seconds = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if ended.returncode != 0:
+        complain("curl", workload, ended.stderr.strip()[:500])
+        return Run(1, 1)
+    cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Run(1, 0, wall_seconds, cpu_seconds, 0, stage.downloaded.stat().st_size)
+
+
+def run_program(stage: Stage, client: str, workload: Workload, requests: int) -> Run:
+    """Runs one of our own programs, which prints its figures."""
     try:
         ended = subprocess.run(
             command(stage, client, workload, requests), stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -23,7 +23,10 @@ OF_ALL: dict[str, Figure] = {"peak RSS MB": lambda run: run.peak_rss_bytes / 1e6
 
 def medians(workload: Workload, runs: list[Run]) -> dict[str, float]:
     """The median of every metric. Errors alone are the most of any run: a median would hide a bad one."""
-    figures = (OF_BYTES if workload.is_large else OF_REQUESTS) | OF_ALL
     complete = [run for run in runs if run.is_complete]
+    figures = OF_BYTES if workload.is_large else OF_REQUESTS
+    # Of a tool the memory is not known.
+    if all(run.peak_rss_bytes for run in complete):
+        figures = figures | OF_ALL
     found = {name: statistics.median(map(figure, complete)) for name, figure in figures.items() if complete}
     return found | {"errors": max(run.errors for run in runs)}

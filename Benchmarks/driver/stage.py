@@ -53,5 +53,11 @@ class Stage(contextlib.ExitStack):
         return self.folder / "authority.pem"
 
     @property
-    def upload(self) -> Path:
-        return self.folder / "root" / "large"
+    def downloaded(self) -> Path:
+        """Where a client writes what it fetches."""
+        return self.folder / "downloaded"
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The file that a workload reads or writes."""
+        return {"upload": self.folder / "root" / "large", "download": self.downloaded}

@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 
-CLIENTS = ("raw", "curlew", "ahc", "urlsession")
+CLIENTS = ("raw", "curlew", "ahc", "urlsession", "curl")
 
 # URLSession makes a tenth of the requests of the others a second; a tenth of the requests is as good a sample of it.
 SHARES = {"urlsession": 0.1}
 
 # swift-corelibs-foundation has no way to name the certificates to trust.
 WITHOUT_TLS_ANCHORS = ("raw", "curlew", "ahc")
+
+# The command line tool writes what it fetches into files, and does nothing else of what is measured here.
+PROGRAMS = ("raw", "curlew", "ahc", "urlsession")
+INTO_FILES = ("curl", "curlew", "ahc")
 
 # The slow server answers after so long: long enough for 10,000 requests to be waiting at once.
 SLOW_SERVER_MILLISECONDS = 5000
@@ -27,7 +31,7 @@ class Workload:
     # Connections to the host; as many as requests in flight unless said otherwise.
     connections: int | None = None
     warm_up: int | None = None
-    clients: tuple[str, ...] = CLIENTS
+    clients: tuple[str, ...] = PROGRAMS
     # The workload that the ratios are taken against, where it is not this one.
     compared_with: str | None = None
     # Large bodies are counted in bytes, all else in requests.
@@ -56,6 +60,8 @@ WORKLOADS = (
     Workload("json-1k", "json", "json-1k", 50_000, 64),
     Workload("json-100k", "json", "json-100k", 4_000, 16),
     Workload("stream-down", "stream", "large", 1, 1, is_large=True, shrinks=False),
+    Workload(
+        "download", "download", "large", 1, 1, clients=INTO_FILES, is_large=True, shrinks=False),
     Workload("upload", "upload", "sink", 1, 1, is_large=True, shrinks=False),
     Workload("slow-server-10000", "get", "slow", 10_000, 10_000, warm_up=0, shrinks=False),
 )

@@ -43,6 +43,15 @@ struct AsyncHTTPClientClient: BenchmarkClient {
         return count
     }
 
+    func download() async throws -> Int {
+        guard let filePath else { throw BenchmarkError.missingOption("--file") }
+        let request = try HTTPClient.Request(url: url)
+        let sink = try FileDownloadDelegate(path: filePath)
+        let progress = try await client.execute(request: request, delegate: sink).get()
+        guard progress.head.status == .ok else { throw BenchmarkError.status(Int(progress.head.status.code)) }
+        return progress.receivedBytes
+    }
+
     func upload() async throws -> Int {
         guard let filePath else { throw BenchmarkError.missingOption("--file") }
         let size = try LocalFile(filePath).size()

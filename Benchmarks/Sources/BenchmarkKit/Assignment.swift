@@ -15,7 +15,7 @@ public struct Assignment: Sendable {
     public var warmUp: Int
     /// A PEM file of the certificates to trust.
     public var anchorsPath: String?
-    /// The file to upload.
+    /// The file to upload, or to download into.
     public var filePath: String?
 
     /// What to write for a command line that cannot be used.

@@ -51,6 +51,7 @@ extension BenchmarkClient {
         case .get, .getOnLoop, .getStandard: { try await get() }
         case .json: { try await decodeJSON() }
         case .stream: { try await stream() }
+        case .download: { try await download() }
         case .upload: { try await upload() }
         }
     }

@@ -15,6 +15,9 @@ public protocol BenchmarkClient: Sendable {
     /// Fetches a body in chunks and drops them.
     /// - Returns: Its size.
     func stream() async throws -> Int
+    /// Fetches a body into the file at ``Assignment/filePath``, which is not there before.
+    /// - Returns: Its size.
+    func download() async throws -> Int
     /// Sends the file at ``Assignment/filePath``.
     /// - Returns: Its size.
     func upload() async throws -> Int
@@ -28,6 +31,8 @@ public protocol BenchmarkClient: Sendable {
 
 extension BenchmarkClient {
     public var loop: (any TaskExecutor)? { nil }
+
+    public func download() async throws -> Int { throw BenchmarkError.notSupported }
 }
 
 /// Why a request counts as an error although the client delivered a response.

@@ -10,9 +10,11 @@ public enum Workload: String, Sendable, CaseIterable {
     case json
     /// Fetches a large body chunk by chunk, without keeping it.
     case stream
+    /// Fetches a large body into a file.
+    case download
     /// Sends a file.
     case upload
 
     /// Whether one request is long enough that starting up does not matter.
-    var isLarge: Bool { self == .stream || self == .upload }
+    var isLarge: Bool { self == .stream || self == .download || self == .upload }
 }

@@ -35,6 +35,11 @@ struct CurlewClient: BenchmarkClient {
         return count
     }
 
+    func download() async throws -> Int {
+        guard let filePath else { throw BenchmarkError.missingOption("--file") }
+        return Int(try await session.download(url, to: .file(filePath)).size)
+    }
+
     func upload() async throws -> Int {
         guard let filePath else { throw BenchmarkError.missingOption("--file") }
         let response = try await accepted(session.put(url, body: .file(filePath)))
