@@ -23,6 +23,7 @@ let package = Package(
     ],
     dependencies: [
         .package(name: "curlew", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -64,9 +65,23 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "curlew",
+        .target(
+            name: "CurlewTool",
             dependencies: [
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(name: "curlew", dependencies: ["CurlewTool"], swiftSettings: settings),
+        .testTarget(
+            name: "CurlewToolTests",
+            dependencies: [
+                "CurlewTool",
+                "curlew",
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -1,7 +1,19 @@
+import ArgumentParser
 import Curlew
 
 /// `curlew trust HOST[:PORT]`: who a server says it is, whether the default policy believes it, and the pins of its keys.
-enum Trust {
+struct Trust: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show a server's certificates, whether they are trusted, and the pins to copy.")
+
+    @Argument(help: "The server, as HOST or HOST:PORT.")
+    var place: String
+
+    func run() async throws {
+        let status = try await Self.inspect(place)
+        if status != 0 { throw ExitCode(status) }
+    }
+
     /// Prints the chain, the verdict and the pins.
     /// - Returns: The exit status: 0 for a server that is trusted, else that of the error.
     static func inspect(_ place: String) async throws -> Int32 {

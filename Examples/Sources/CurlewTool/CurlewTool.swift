@@ -1,0 +1,32 @@
+public import ArgumentParser
+import Curlew
+import Glibc
+
+/// The command line tool.
+public struct CurlewTool: AsyncParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "curlew",
+        abstract: "An HTTP client, and a tour of what its library does.",
+        subcommands: [Get.self, Download.self, Upload.self, Trust.self],
+        defaultSubcommand: Get.self)
+
+    public init() {}
+
+    /// Reads the command line, does what it says, and ends the process: with 64 for a command line that cannot be read, else
+    /// with ``ExitStatus`` of the error.
+    public static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let error as CurlewError {
+            Terminal.write("curlew: \(error)\n", to: STDERR_FILENO)
+            Glibc.exit(ExitStatus.status(for: error.code))
+        } catch {
+            exit(withError: error)
+        }
+    }
+}
