@@ -2,8 +2,10 @@ import Glibc
 
 /// Text straight to a descriptor: bars and tables appear in the order in which they were written.
 enum Terminal {
-    static func write(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
+    static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 else { return }
@@ -19,4 +21,15 @@ extension Terminal {
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
+}
+
+/// Without what would move the cursor or turn the text around: names come from servers.
+func printable(_ name: String) -> String {
+    String(
+        name.unicodeScalars.map { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+            default: Character(scalar)
+            }
+        })
 }

@@ -66,8 +66,3 @@ actor TransferBoard {
         Terminal.write(text, to: descriptor)
     }
 }
-
-/// Without what would move the cursor: names come from servers.
-private func printable(_ name: String) -> String {
-    String(name.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
-}

@@ -1,0 +1,142 @@
+import ArgumentParser
+import Curlew
+import Glibc
+
+/// `curlew download URL…`: files, a bar each, that can be gone on with after whatever happened.
+struct Download: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Download files.",
+        discussion: """
+            What has come lies beside its destination until it is whole. A download that is interrupted, fails or is killed
+            leaves a file of the name that ends in `.resume` behind, with which `--resume` goes on.
+            """)
+
+    @Argument(help: "What to download.")
+    var urls: [String]
+
+    @Option(name: .shortAndLong, help: "A file for one URL; else a folder: one that exists, or whose name ends in a slash.")
+    var output = "."
+
+    @Flag(help: "Go on with what an earlier run left behind, if it did.")
+    var resume = false
+
+    @Option(help: "How many connections fetch parts of a file at a time, 1 to 16.")
+    var segments = 1
+
+    @Option(help: "Bytes a second for all files together, such as 500k or 2M.", transform: Self.amount)
+    var limit: Int64?
+
+    @Option(name: .customLong("sha256"), help: "What the file must hash to; for one URL.")
+    var hash: String?
+
+    @Option(help: "How often a file is gone on with by itself.")
+    var resumes = 5
+
+    @Option(help: "How many files are downloaded at a time.")
+    var parallel = 4
+
+    @Option(help: "What to do with a file that is there already: fail, replace, unique.")
+    var existing = Existing.fail
+
+    @Flag(help: "Make the folders that are missing.")
+    var parents = false
+
+    enum Existing: String, ExpressibleByArgument {
+        case fail, replace, unique
+
+        var policy: ExistingFile {
+            switch self {
+            case .fail: .fail
+            case .replace: .replace
+            case .unique: .unique
+            }
+        }
+    }
+
+    static func amount(_ text: String) throws -> Int64 {
+        guard let count = Units.count(of: text) else { throw ValidationError("\"\(text)\" is no amount of bytes") }
+        return count
+    }
+
+    func validate() throws {
+        guard !urls.isEmpty else { throw ValidationError("There is nothing to download.") }
+        guard (1...16).contains(segments) else { throw ValidationError("There are 1 to 16 segments.") }
+        guard resumes >= 0, parallel > 0 else { throw ValidationError("There are no negative numbers of files.") }
+        guard urls.count == 1 || (hash == nil && isFolder) else {
+            throw ValidationError("For several URLs there is no --sha256, and --output is a folder.")
+        }
+        if let hash, hash.count != 64 || ContentDigest(hex: hash) == nil {
+            throw ValidationError("A SHA-256 has 64 hexadecimal digits.")
+        }
+    }
+
+    func run() async throws {
+        var configuration = SessionConfiguration()
+        if let limit { configuration.rateLimit = RateLimit(receiving: ByteCount(bytes: Int(limit))) }
+        let session = try HTTPSession.standard(configuration: configuration)
+        let board = TransferBoard(names: urls.map(URLLabel.short))
+        let jobs = try urls.enumerated().map { try DownloadJob($0.offset, of: $0.element, for: self, session, board) }
+        let interruption = Interruption { for job in jobs { await job.stop() } }
+        let outcomes = await withTaskGroup(of: (Int, DownloadJob.Outcome).self) { group in
+            var waiting = jobs[...]
+            var outcomes: [Int: DownloadJob.Outcome] = [:]
+            for job in waiting.prefix(parallel) { group.addTask { (job.number, await job.run()) } }
+            waiting = waiting.dropFirst(parallel)
+            for await (number, outcome) in group {
+                outcomes[number] = outcome
+                if let job = waiting.popFirst() { group.addTask { (job.number, await job.run()) } }
+            }
+            return jobs.compactMap { outcomes[$0.number] }
+        }
+        await interruption.end()
+        await session.shutdown(deadline: .seconds(1))
+        try conclude(outcomes, wasInterrupted: await interruption.hasHappened)
+    }
+
+    private func conclude(_ outcomes: [DownloadJob.Outcome], wasInterrupted: Bool) throws {
+        for case .whole(let file) in outcomes { Terminal.write("\(printable(file.path))\n", to: STDOUT_FILENO) }
+        if outcomes.contains(where: { $0.error?.resumeToken != nil }) {
+            Terminal.write("to go on: \(continuation)\n", to: STDERR_FILENO)
+        }
+        if wasInterrupted { throw ExitCode(130) }
+        if let error = outcomes.lazy.compactMap(\.error).first { throw ExitCode(ExitStatus.status(for: error.code)) }
+    }
+
+    /// The command that goes on with this one.
+    private var continuation: String {
+        let words = CommandLine.arguments.dropFirst().filter { $0 != "--resume" }
+        let rest = words.first == "download" ? words.dropFirst() : words[...]
+        return (["curlew", "download", "--resume"] + rest).map(ShellWord.quoted).joined(separator: " ")
+    }
+
+    // MARK: Where files go
+
+    /// Whether ``output`` is a folder.
+    var isFolder: Bool {
+        var status = stat()
+        return output.hasSuffix("/") || (stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
+    }
+
+    var destination: Destination {
+        var destination: Destination = isFolder ? .folder(output) : .file(output)
+        destination.existing = existing.policy
+        destination.createsFolders = parents
+        return destination
+    }
+
+    /// Where the token of a download is kept: beside the file, by whose name or URL it is found again.
+    func tokenPath(of url: String) -> String {
+        guard isFolder else { return "\(output).resume" }
+        let hash = url.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        return "\(output.hasSuffix("/") ? output : "\(output)/")curlew-\(String(hash, radix: 16)).resume"
+    }
+
+    func options(for url: String) -> DownloadOptions {
+        var options = DownloadOptions()
+        options.segments = segments
+        options.resumes = resumes
+        options.tokenFile = tokenPath(of: url)
+        options.integrity.digest = hash.flatMap { ContentDigest(hex: $0) }
+        return options
+    }
+}

@@ -1,0 +1,92 @@
+import Curlew
+
+/// One of the files of `curlew download`.
+struct DownloadJob: Sendable {
+    /// What became of it.
+    enum Outcome: Sendable {
+        case whole(DownloadedFile)
+        case failed(CurlewError)
+
+        var error: CurlewError? {
+            if case .failed(let error) = self { error } else { nil }
+        }
+    }
+
+    let number: Int
+    private let url: String
+    private let command: Download
+    private let session: HTTPSession
+    private let board: TransferBoard
+    private let current = CurrentTask()
+
+    init(_ number: Int, of url: String, for command: Download, _ session: HTTPSession, _ board: TransferBoard) throws {
+        self.number = number
+        self.url = url
+        self.command = command
+        self.session = session
+        self.board = board
+        _ = try session.resolve(url)
+    }
+
+    func run() async -> Outcome {
+        do {
+            let task = try await makeTask()
+            guard await current.set(task) else { throw CurlewError(.cancelled, "interrupted") }
+            task.resume()
+            for await progress in task.progress where !progress.isFinished {
+                await board.advance(number, to: progress.received.wire, of: progress.received.total)
+            }
+            let file = try await task.file()
+            await board.advance(number, to: file.size, of: file.size)
+            await board.rename(number, to: file.path.split(separator: "/").last.map(String.init) ?? file.path)
+            await board.end(number, .done)
+            return .whole(file)
+        } catch {
+            let error = error as? CurlewError ?? CurlewError(.fileFailed, "\(error)")
+            await board.end(number, .failed("\(error.code): \(error.message)"))
+            return .failed(error)
+        }
+    }
+
+    /// Ends it, and keeps what has come.
+    func stop() async { await current.stop() }
+
+    private func makeTask() async throws -> DownloadTask {
+        let options = command.options(for: url)
+        if let token = try await leftBehind() {
+            return try session.downloadTask(resuming: token, to: command.destination, download: options)
+        }
+        return try session.downloadTask(url, to: command.destination, download: options)
+    }
+
+    /// What an earlier run has left. Who does not want to go on with it begins anew, and needs it no more.
+    private func leftBehind() async throws -> ResumeToken? {
+        do {
+            let token = try await ResumeToken(contentsOf: command.tokenPath(of: url))
+            guard command.resume else {
+                await token.discard()
+                return nil
+            }
+            return token.uri == (try session.resolve(url)) ? token : nil
+        } catch let error as CurlewError where [.resumeTokenFileFailed, .invalidResumeToken].contains(error.code) {
+            return nil
+        }
+    }
+}
+
+/// The task of a job, to be stopped from elsewhere.
+private actor CurrentTask {
+    private var task: DownloadTask?
+    private var isStopped = false
+
+    /// False if it is not to begin.
+    func set(_ task: DownloadTask) -> Bool {
+        self.task = task
+        return !isStopped
+    }
+
+    func stop() async {
+        isStopped = true
+        await task?.cancel()
+    }
+}

@@ -1,0 +1,9 @@
+/// A word as a shell has to be given it.
+enum ShellWord {
+    static func quoted(_ word: String) -> String {
+        let isPlain = !word.isEmpty && word.utf8.allSatisfy { plain.contains($0) }
+        return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    }
+
+    private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-".utf8)
+}
