@@ -21,7 +21,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-crash test-large test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -40,6 +40,12 @@ test: setup ## Runs the tests; FILTER=… chooses
 
 test-examples: setup ## Builds the examples and runs their tests
 	$(TEST) --package-path Examples
+
+test-crash: setup ## Kills downloads at random moments, and goes on with them
+	CURLEW_TEST_CRASH=1 $(TEST) --package-path Examples --filter CrashTests
+
+test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
+	CURLEW_TEST_LARGE=1 $(TEST) --package-path Examples --filter LargeFileTests
 
 # What it finds is shown last, so that a log that is cut off still says it.
 test-thread: setup ## Runs the tests under ThreadSanitizer

@@ -14,7 +14,8 @@ struct Download: AsyncParsableCommand {
     @Argument(help: "What to download.")
     var urls: [String]
 
-    @Option(name: .shortAndLong, help: "A file for one URL; else a folder: one that exists, or whose name ends in a slash.")
+    @Option(
+        name: .shortAndLong, help: "A file for one URL; else a folder: one that exists, or whose name ends in a slash.")
     var output = "."
 
     @Flag(help: "Go on with what an earlier run left behind, if it did.")

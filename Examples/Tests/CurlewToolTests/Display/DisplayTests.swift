@@ -4,9 +4,11 @@ import Testing
 
 @Suite("What the tool shows")
 struct DisplayTests {
-    @Test("amounts of bytes are read as people write them", arguments: [
-        ("4096", 4096), ("500k", 512_000), ("2M", 2_097_152), ("1.5GiB", 1_610_612_736), ("1B", 1), ("3KB", 3072),
-    ] as [(String, Int64)])
+    @Test(
+        "amounts of bytes are read as people write them",
+        arguments: [
+            ("4096", 4096), ("500k", 512_000), ("2M", 2_097_152), ("1.5GiB", 1_610_612_736), ("1B", 1), ("3KB", 3072),
+        ] as [(String, Int64)])
     func amounts(text: String, count: Int64) {
         #expect(Units.count(of: text) == count)
     }
@@ -16,9 +18,12 @@ struct DisplayTests {
         #expect(Units.count(of: text) == nil)
     }
 
-    @Test("times are shown as on a clock", arguments: [
-        (0.0, "0:00"), (6.2, "0:07"), (754, "12:34"), (10_921, "3:02:01"), (.infinity, "–"), (.nan, "–"), (1e12, "–"),
-    ] as [(Double, String)])
+    @Test(
+        "times are shown as on a clock",
+        arguments: [
+            (0.0, "0:00"), (6.2, "0:07"), (754, "12:34"), (10_921, "3:02:01"), (.infinity, "–"), (.nan, "–"),
+            (1e12, "–"),
+        ] as [(Double, String)])
     func times(seconds: Double, text: String) {
         #expect(Units.clock(seconds: seconds) == text)
     }

@@ -1,0 +1,142 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Glibc
+import HTTPTypes
+import Testing
+
+@Suite("curlew download and upload", .timeLimit(.minutes(2)))
+struct DownloadCommandTests {
+    private let bytes = BytePattern.bytes(count: 300_000)
+
+    private func site() async throws -> MockServer {
+        let content = RangedContent(bytes, entityTag: "\"one\"")
+        return try await MockServer.start { request in
+            request.path.hasPrefix("/bird") ? content.response(to: request) : .notFound
+        }
+    }
+
+    private func isWhole(_ path: String) -> Bool { FileManager.default.contents(atPath: path) == Data(bytes) }
+
+    @Test("files go to a folder under their own names; their paths are printed, and how it went is told line by line")
+    func folder() async throws {
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let tool = try ToolProcess(
+            ["download", server.url("/bird.wav"), server.url("/bird.txt"), "-o", folder.path], in: folder.path)
+        let end = await tool.end()
+        #expect(end.status == 0, "\(end.complaints)")
+        #expect(folder.names == ["bird.txt", "bird.wav"])
+        #expect(isWhole(folder.path("bird.wav")) && isWhole(folder.path("bird.txt")))
+        #expect(
+            end.output.split(separator: "\n").map(String.init) == [folder.path("bird.wav"), folder.path("bird.txt")])
+        #expect(end.complaints.contains("bird.wav: 100 % 293.0 KiB of 293.0 KiB"))
+        #expect(!end.complaints.contains("\u{1B}"))
+        await server.shutdown()
+    }
+
+    @Test("one that fails is told, keeps nobody else from being downloaded, and gives the exit status")
+    func failing() async throws {
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let tool = try ToolProcess(["download", server.url("/none"), server.url("/bird"), "-o", folder.path])
+        let end = await tool.end()
+        #expect(end.status == 22)
+        #expect(folder.names == ["bird"])
+        #expect(end.complaints.contains("unacceptable-status"))
+        await server.shutdown()
+    }
+
+    @Test("a hash that is another leaves no file behind")
+    func hash() async throws {
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let wrong = String(repeating: "0", count: 64)
+        let tool = try ToolProcess(["download", server.url("/bird"), "-o", folder.path("bird"), "--sha256", wrong])
+        let end = await tool.end()
+        #expect(end.status != 0 && end.complaints.contains("digest-mismatch"))
+        #expect(folder.names.isEmpty)
+        await server.shutdown()
+    }
+
+    @Test(
+        "Ctrl-C leaves a token behind and tells how to go on; so it is gone on with, from where it was",
+        arguments: [SIGINT, SIGTERM])
+    func interrupted(signal: Int32) async throws {
+        let server = try await site()
+        try server.inject(Fault(.inResponseBody(after: 200_000), .stall))
+        let folder = try TemporaryFolder()
+        let words = ["download", server.url("/bird"), "-o", folder.path("bird")]
+        let tool = try ToolProcess(words)
+        // The lines tell that it has begun, and the part file how far it is.
+        while !folder.contains(200_000) { await Task.yield() }
+        tool.send(signal)
+        let end = await tool.end()
+        #expect(end.status == 130)
+        #expect(end.complaints.contains("to go on: curlew download --resume \(server.url("/bird")) -o "))
+        #expect(folder.names.contains("bird.resume") && !folder.names.contains("bird"))
+        let again = await (try ToolProcess(["download", "--resume"] + words.dropFirst())).end()
+        #expect(again.status == 0, "\(again.complaints)")
+        #expect(folder.names == ["bird"] && isWhole(folder.path("bird")))
+        let ranges = await server.requests.map { $0.fields[.range] ?? "" }
+        #expect(ranges == ["", "bytes=200000-"])
+        await server.shutdown()
+    }
+
+    @Test("without --resume a download begins anew, and what was left behind goes")
+    func anew() async throws {
+        let server = try await site()
+        try server.inject(Fault(.inResponseBody(after: 200_000), .stall))
+        let folder = try TemporaryFolder()
+        let words = ["download", server.url("/bird"), "-o", folder.path("bird")]
+        let tool = try ToolProcess(words)
+        while !folder.contains(200_000) { await Task.yield() }
+        tool.send(SIGINT)
+        _ = await tool.end()
+        #expect(await (try ToolProcess(words)).end().status == 0)
+        #expect(folder.names == ["bird"] && isWhole(folder.path("bird")))
+        #expect(await server.requests.allSatisfy { $0.fields[.range] == nil })
+        await server.shutdown()
+    }
+
+    @Test(
+        "a command line that makes no sense is refused",
+        arguments: [
+            ["download"], ["download", "http://a/", "http://b/", "-o", "file"],
+            ["download", "http://a/", "--segments", "17"],
+            ["download", "http://a/", "--limit", "fast"], ["download", "http://a/", "--sha256", "12"],
+            ["upload", "file"],
+        ])
+    func usage(words: [String]) async throws {
+        let end = await (try ToolProcess(words)).end()
+        #expect(end.status == 64)
+        #expect(end.complaints.contains("Usage: curlew \(words[0])"))
+    }
+
+    @Test("a file is uploaded whole, as it is and as a form; the answer is printed")
+    func upload() async throws {
+        let server = try await MockServer.start { request in
+            let body = try await request.body.collect()
+            return MockResponse(body: .string("\(request.method) \(body.count) \(request.fields[.contentType] ?? "")"))
+        }
+        let folder = try TemporaryFolder()
+        try Data(bytes).write(to: URL(fileURLWithPath: folder.path("bird.wav")))
+        let plain = await (try ToolProcess(["upload", folder.path("bird.wav"), server.url("/birds")])).end()
+        #expect(plain.status == 0 && plain.output == "PUT 300000 audio/wav\n", "\(plain.complaints)")
+        let form = await (try ToolProcess(["upload", folder.path("bird.wav"), server.url(), "--form", "sound"])).end()
+        #expect(form.status == 0 && form.output.hasPrefix("POST 300") && form.output.contains("multipart/form-data"))
+        let missing = await (try ToolProcess(["upload", folder.path("none"), server.url("/birds")])).end()
+        #expect(missing.status != 0 && missing.complaints.contains("body-failed"))
+        await server.shutdown()
+    }
+}
+
+extension TemporaryFolder {
+    /// Whether a part file holds so many bytes.
+    fileprivate func contains(_ count: Int) -> Bool {
+        names.contains { name in
+            let size = try? FileManager.default.attributesOfItem(atPath: path(name))[.size] as? Int
+            return name.hasSuffix(".part") && size ?? 0 >= count
+        }
+    }
+}
