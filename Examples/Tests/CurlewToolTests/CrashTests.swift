@@ -28,12 +28,12 @@ struct CrashTests {
         while killed < Self.kills || finished == 0 {
             // Beyond the size, a run comes to its end.
             let moment = killed < Self.kills ? numbers.next(upTo: Self.size + 8 << 20) : Int.max
-            let spin = numbers.next(upTo: 200_000)
+            let yields = numbers.next(upTo: 100)
             let tool = try ToolProcess(words)
             let end = await withTaskGroup(of: ToolProcess.End?.self) { group in
                 group.addTask {
                     await site.meter.reaches(moment)
-                    for _ in 0..<spin where Task.isCancelled { break }
+                    for _ in 0..<yields { await Task.yield() }
                     if !Task.isCancelled { tool.send(SIGKILL) }
                     return nil
                 }
