@@ -47,6 +47,8 @@ public struct CurlewError: Error, Sendable {
         var failure: ResponseFailure?
         var attempts = 1
         var history: [Hop] = []
+        /// What a download can go on with.
+        var resumeToken: ResumeToken?
     }
 
     private let storage: Storage
@@ -89,6 +91,8 @@ public struct CurlewError: Error, Sendable {
     public var attempts: Int { storage.context.attempts }
     /// The redirects that had been followed, first to last; see ``Redirects``.
     public var history: [Hop] { storage.context.history }
+    /// What a download that failed or was cancelled can go on with; nil if it can only begin anew.
+    public var resumeToken: ResumeToken? { storage.context.resumeToken }
     /// The error beneath this one.
     public var underlying: (any Error)? { storage.underlying }
 
@@ -103,6 +107,7 @@ public struct CurlewError: Error, Sendable {
         merged.response = merged.response ?? context.response
         merged.engineCode = merged.engineCode ?? context.engineCode
         merged.failure = merged.failure ?? context.failure
+        merged.resumeToken = merged.resumeToken ?? context.resumeToken
         merged.attempts = max(merged.attempts, context.attempts)
         merged.history = context.history + merged.history
         if merged.stage == .preparing { merged.stage = context.stage }

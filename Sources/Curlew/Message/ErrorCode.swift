@@ -133,6 +133,16 @@ extension ErrorCode {
     public static let responseAlreadyTaken = Self("response-already-taken")
 }
 
+/// Codes of downloads that go on.
+extension ErrorCode {
+    /// The token is none that a download can go on with.
+    public static let invalidResumeToken = Self("invalid-resume-token")
+    /// The file that a ``ResumeToken`` is kept in cannot be read or written.
+    public static let resumeTokenFileFailed = Self("resume-token-file-failed")
+    /// The server's answers to requests for ranges did not fit, however often the download began anew.
+    public static let rangesFailed = Self("ranges-failed")
+}
+
 /// Codes of exchanges that were ended on our side.
 extension ErrorCode {
     /// The task was cancelled, or nobody was left to read its response.

@@ -55,6 +55,10 @@ public struct RequestOptions: Sendable {
     var engineCredential: (use: AuthenticationUse, origin: String)?
     /// Whether to end once the connection is there.
     var isHandshakeOnly = false
+    /// What the task of each attempt is for.
+    var kind = TaskKind.data
+    /// What stops and restarts the tasks of all attempts together.
+    var hold: TransferHold?
 
     public init() {}
 }

@@ -37,6 +37,18 @@ final class MessageDigest {
         }
     }
 
+    /// The hash of what has been fed, in lower-case hexadecimal; more may be fed afterwards.
+    func hashSoFar() throws -> String {
+        guard let copy = EVP_MD_CTX_new() else { throw CurlewError(.resourcesExhausted, "no memory for a hash") }
+        defer { EVP_MD_CTX_free(copy) }
+        var length: UInt32 = 0
+        var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestFinal_ex(copy, &hash, &length) == 1 else {
+            throw CurlewError(.engineFailed, "the hash failed")
+        }
+        return hash.prefix(Int(length)).hexadecimal
+    }
+
     /// The hash in lower-case hexadecimal.
     func finish() throws -> String {
         var length: UInt32 = 0

@@ -49,8 +49,9 @@ public actor SessionActor {
                 return last
             }
             let task = TaskActor(
-                id: TaskIdentifier(number: number), kind: .data, request: request, prepared: prepared,
+                id: TaskIdentifier(number: number), kind: request.options.kind, request: request, prepared: prepared,
                 shard: shard(for: request.uri), session: self)
+            request.options.hold?.add(task)
             request.options.onTask?(task)
             return task
         } catch let error as CurlewError {

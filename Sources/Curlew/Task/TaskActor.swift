@@ -127,6 +127,8 @@ public actor TaskActor: LoopActor {
                 onLoop { task in
                     task.wait(with: continuation)
                     if resuming { task.handle(.resume) }
+                    // Whoever holds later tells the task itself.
+                    if resuming, task.request.options.hold?.isHeld == true { task.handle(.suspend) }
                 }
             }
         } onCancel: {
