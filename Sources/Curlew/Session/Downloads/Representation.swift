@@ -15,8 +15,8 @@ struct Representation: Sendable {
     init(_ response: Response) {
         let fields = response.fields
         total = response.body.length
-        let units = fields[values: .acceptRanges].flatMap { $0.lowercased().split(separator: ",") }
-            .map { $0.filter { $0 != " " && $0 != "\t" } }
+        let units: [String] = fields[values: .acceptRanges].joined(separator: ",").lowercased()
+            .split(separator: ",").map { unit in unit.filter { $0 != " " && $0 != "\t" } }
         announcesRanges = units.contains("bytes")
         refusesRanges = units.contains("none")
         // Ranges are of the coded bytes, and those are not in the file.

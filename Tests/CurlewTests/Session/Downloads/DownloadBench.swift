@@ -15,8 +15,7 @@ struct DownloadBench {
     ///   - count: The bytes of the file.
     ///   - answer: What answers instead of the file where it is not nil: the number of the request, from 0, and the request.
     init(
-        _ count: Int = 300_000, session: HTTPSession? = nil,
-        adjust: (inout RangedContent) -> Void = { _ in },
+        _ count: Int = 300_000, session: HTTPSession? = nil, adjust: (inout RangedContent) -> Void,
         answer: @escaping @Sendable (Int, InboundRequest) -> MockResponse? = { _, _ in nil }
     ) async throws {
         var first = RangedContent(Self.bytes(count), entityTag: "\"one\"")
@@ -33,6 +32,13 @@ struct DownloadBench {
         }
         folder = try ScratchFolder()
         self.session = try session ?? makeSession()
+    }
+
+    init(
+        _ count: Int = 300_000, session: HTTPSession? = nil,
+        answer: @escaping @Sendable (Int, InboundRequest) -> MockResponse? = { _, _ in nil }
+    ) async throws {
+        try await self.init(count, session: session, adjust: { _ in }, answer: answer)
     }
 
     /// Bytes that differ at every place from those of another seed.
@@ -102,22 +108,25 @@ struct DownloadBench {
 
 extension DownloadOptions {
     /// Options of which no wait is longer than it must be.
-    static func quick(resumes: Int = 0, _ adjust: (inout DownloadOptions) -> Void = { _ in }) -> DownloadOptions {
+    static func quick(
+        resumes: Int = 0, _ adjust: (inout DownloadOptions) throws -> Void = { _ in }
+    ) rethrows -> DownloadOptions {
         var options = DownloadOptions()
         options.resumes = resumes
         options.backoff = Backoff(base: .zero)
-        adjust(&options)
+        try adjust(&options)
         return options
     }
 
     /// Options for segments of a file that is small.
     static func segmented(
-        _ count: Int, of size: Int = 64 << 10, resumes: Int = 0, _ adjust: (inout DownloadOptions) -> Void = { _ in }
-    ) -> DownloadOptions {
-        quick(resumes: resumes) { options in
+        _ count: Int, of size: Int = 64 << 10, resumes: Int = 0,
+        _ adjust: (inout DownloadOptions) throws -> Void = { _ in }
+    ) rethrows -> DownloadOptions {
+        try quick(resumes: resumes) { options in
             options.segments = count
             options.smallestSegment = ByteCount(size)
-            adjust(&options)
+            try adjust(&options)
         }
     }
 }

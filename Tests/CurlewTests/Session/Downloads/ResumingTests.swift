@@ -49,7 +49,7 @@ struct ResumingTests {
         let file = try await bench.session.download(resuming: token, to: .folder(bench.folder.path))
         #expect(file.path == bench.path)
         try bench.expectWhole()
-        let next = try await bench.session.downloadTask(resuming: token, to: .file(bench.folder.file("b"))).request
+        let next = try bench.session.downloadTask(resuming: token, to: .file(bench.folder.file("b"))).request
         #expect(next.uri == token.uri)
         await bench.end()
     }

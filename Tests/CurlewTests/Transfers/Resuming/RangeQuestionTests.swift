@@ -11,7 +11,7 @@ struct RangeQuestionTests {
     }
 
     private func judge(
-        _ question: RangeQuestion, _ status: Int = 206, _ range: String?, _ more: HTTPFields = [:]
+        _ question: RangeQuestion, status: Int = 206, _ range: String?, _ more: HTTPFields = [:]
     ) -> RangeQuestion.Verdict {
         var fields: HTTPFields = [.eTag: "\"a\""]
         fields[.contentRange] = range
@@ -70,13 +70,13 @@ struct RangeQuestionTests {
     @Test("the whole, a refusal, and a range that there is not")
     func others() throws {
         let question = try question(1000..<Int64.max, total: nil)
-        #expect(judge(question, 200, nil) == .whole)
-        #expect(judge(question, 503, nil) == .refused)
-        #expect(judge(question, 304, nil) == .refused)
-        #expect(judge(question, 416, "bytes */1000") == .complete)
-        #expect(judge(question, 416, "bytes */1000", [.eTag: "\"b\""]) == .misfit(.unsatisfied))
-        #expect(judge(question, 416, "bytes */999") == .misfit(.unsatisfied))
-        #expect(judge(question, 416, nil) == .misfit(.unsatisfied))
-        #expect(judge(try self.question(500..<1000), 416, "bytes */500") == .misfit(.unsatisfied))
+        #expect(judge(question, status: 200, nil) == .whole)
+        #expect(judge(question, status: 503, nil) == .refused)
+        #expect(judge(question, status: 304, nil) == .refused)
+        #expect(judge(question, status: 416, "bytes */1000") == .complete)
+        #expect(judge(question, status: 416, "bytes */1000", [.eTag: "\"b\""]) == .misfit(.unsatisfied))
+        #expect(judge(question, status: 416, "bytes */999") == .misfit(.unsatisfied))
+        #expect(judge(question, status: 416, nil) == .misfit(.unsatisfied))
+        #expect(judge(try self.question(500..<1000), status: 416, "bytes */500") == .misfit(.unsatisfied))
     }
 }
