@@ -20,7 +20,8 @@ public actor SessionActor {
         connectionDefaults = try ConnectionOptions(configuration)
         broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
-        shards = try loops.map { try SessionShard(loop: $0, configuration: configuration) }
+        let broadcaster = broadcaster
+        shards = try loops.map { try SessionShard(loop: $0, configuration: configuration, broadcaster: broadcaster) }
         LivingSessions.add(self)
     }
 
