@@ -8,6 +8,7 @@ final class MessageDigest {
 
         static let md5 = Algorithm(name: "MD5")
         static let sha256 = Algorithm(name: "SHA2-256")
+        static let sha512 = Algorithm(name: "SHA2-512")
         static let sha512Truncated = Algorithm(name: "SHA2-512/256")
     }
 
@@ -50,13 +51,16 @@ final class MessageDigest {
     }
 
     /// The hash in lower-case hexadecimal.
-    func finish() throws -> String {
+    func finish() throws -> String { try finishedBytes().hexadecimal }
+
+    /// The hash.
+    func finishedBytes() throws -> [UInt8] {
         var length: UInt32 = 0
         var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         guard EVP_DigestFinal_ex(context, &hash, &length) == 1 else {
             throw CurlewError(.engineFailed, "the hash failed")
         }
-        return hash.prefix(Int(length)).hexadecimal
+        return Array(hash.prefix(Int(length)))
     }
 
     /// The hash of a text's UTF-8.

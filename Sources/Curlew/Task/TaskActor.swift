@@ -21,7 +21,7 @@ public actor TaskActor: LoopActor {
     nonisolated let loop: EventLoop
     private let prepared: PreparedRequest
     private let channel: BodyChannel
-    private let shard: SessionShard
+    nonisolated let shard: SessionShard
     /// Until the end, so that a session lives as long as its tasks run.
     @exclusivity(unchecked) private var session: SessionActor?
 
