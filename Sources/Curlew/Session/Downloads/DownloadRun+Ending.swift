@@ -12,6 +12,7 @@ extension DownloadRun {
         let digest = try await verify(part, total)
         let path = try await destination.commit(part, to: place)
         if let tokenFile = options.tokenFile { await TokenFile.remove(tokenFile) }
+        origin.task?.publishFile(.moved, path, nil)
         return DownloadedFile(path: path, size: total, digest: digest, of: origin)
     }
 
@@ -37,8 +38,9 @@ extension DownloadRun {
             // What could not be opened this time may be opened another time.
             return failure.adding(CurlewError.Context(resumeToken: failure.code == .partFileInUse ? token : nil))
         }
-        if failure.file != nil {
+        if let file = failure.file {
             await part.release()
+            origin?.task?.publishFile(.moveFailed, file, failure)
             return failure
         }
         if !Self.hopeless.contains(failure.code), let token = await lastToken() {

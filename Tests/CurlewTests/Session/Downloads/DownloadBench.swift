@@ -16,7 +16,7 @@ struct DownloadBench {
     ///   - answer: What answers instead of the file where it is not nil: the number of the request, from 0, and the request.
     init(
         _ count: Int = 300_000, session: HTTPSession? = nil, adjust: (inout RangedContent) -> Void,
-        answer: @escaping @Sendable (Int, InboundRequest) -> MockResponse? = { _, _ in nil }
+        answer: @escaping @Sendable (Int, InboundRequest) async -> MockResponse? = { _, _ in nil }
     ) async throws {
         var first = RangedContent(Self.bytes(count), entityTag: "\"one\"")
         adjust(&first)
@@ -28,7 +28,8 @@ struct DownloadBench {
                 defer { number += 1 }
                 return number
             }
-            return answer(current, request) ?? content.withLock { $0 }.response(to: request)
+            if let answer = await answer(current, request) { return answer }
+            return content.withLock { $0 }.response(to: request)
         }
         folder = try ScratchFolder()
         self.session = try session ?? makeSession()
@@ -36,7 +37,7 @@ struct DownloadBench {
 
     init(
         _ count: Int = 300_000, session: HTTPSession? = nil,
-        answer: @escaping @Sendable (Int, InboundRequest) -> MockResponse? = { _, _ in nil }
+        answer: @escaping @Sendable (Int, InboundRequest) async -> MockResponse? = { _, _ in nil }
     ) async throws {
         try await self.init(count, session: session, adjust: { _ in }, answer: answer)
     }

@@ -88,40 +88,34 @@ struct SegmentedDownloadTests {
         await bench.end()
     }
 
-    @Test("one that fails for good cancels the others, and the token has several ranges")
-    func fatal() async throws {
-        let size = Self.size
-        let bench = try await DownloadBench(4 * size) { _, request in
-            guard request.fields[.range] == "bytes=\(2 * size)-\(3 * size - 1)" else { return nil }
-            var response = MockResponse(status: .forbidden, body: "not this one")
-            response.headDelay = .milliseconds(50)
-            return response
-        }
-        let error = await curlewError { _ = try await bench.download(.segmented(4, resumes: 3)) }
-        #expect(error?.code == .unacceptableStatus && error?.bodyPrefix == Array("not this one".utf8))
-        let token = try #require(error?.resumeToken)
-        #expect(token.receivedCount <= Int64(3 * size) && !bench.folder.names.contains("file.bin"))
-        await bench.end()
-    }
-
-    @Test("a token of several ranges goes on with each gap, over one connection or several", arguments: [1, 4])
+    @Test(
+        "one that fails for good cancels the others, and each gap of the token is gone on with, over one or several",
+        arguments: [1, 4])
     func severalRanges(_ segments: Int) async throws {
         let size = Self.size
-        let isOpen = Guarded(false)
+        let (opened, gate) = AsyncStream.makeStream(of: Void.self)
+        let isForbidden = Guarded(true)
         let bench = try await DownloadBench(4 * size) { _, request in
-            guard !isOpen.withLock({ $0 }), request.fields[.range] == "bytes=\(size)-\(2 * size - 1)" else {
+            guard isForbidden.withLock({ $0 }), request.fields[.range] == "bytes=\(size)-\(2 * size - 1)" else {
                 return nil
             }
-            return MockResponse(status: .forbidden)
+            for await _ in opened {}
+            return MockResponse(status: .forbidden, body: "not this one")
         }
         try bench.server.inject(Fault(.inResponseBody(after: 1000), .stall), at: .exchange(0))
-        var options = DownloadOptions.segmented(4)
-        options.resumes = 0
-        let error = await curlewError { _ = try await bench.download(options) }
+        let task = try bench.task(.segmented(4, resumes: 3))
+        task.resume()
+        await task.received(Int64(2 * size + 1000))
+        gate.finish()
+        let error = await curlewError { _ = try await task.file() }
+        #expect(error?.code == .unacceptableStatus && error?.bodyPrefix == Array("not this one".utf8))
         let token = try #require(error?.resumeToken)
-        isOpen.withLock { $0 = true }
+        #expect(token.received.map(\.range).count >= 2 && token.receivedCount == Int64(2 * size + 1000))
+        #expect(!bench.folder.names.contains("file.bin"))
+        isForbidden.withLock { $0 = false }
         bench.server.removeFaults()
-        _ = try await bench.session.download(resuming: token, download: .segmented(segments))
+        let file = try await bench.session.download(resuming: token, download: .segmented(segments))
+        #expect(file.size == Int64(4 * size))
         try bench.expectWhole()
         await bench.end()
     }
