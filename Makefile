@@ -21,7 +21,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-thread test-address test-crash lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -46,6 +46,10 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 	@rm -rf .build-thread/reports && mkdir -p .build-thread/reports
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" $(TEST) --sanitize=thread --scratch-path .build-thread \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
+
+test-crash: setup ## Kills a downloading process at twenty moments; CRASH_SEED=… repeats them
+	$(SWIFT) build --product crash-campaign $(SWIFTFLAGS)
+	timeout 175 $$($(SWIFT) build --show-bin-path $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.

@@ -4,6 +4,8 @@ import Glibc
 extension ScratchFolder {
     func remove(_ name: String) throws { try check(unlink(file(name))) }
 
+    func rename(_ name: String, to newName: String) throws { try check(Glibc.rename(file(name), file(newName))) }
+
     func link(_ name: String, to target: String) throws { try check(symlink(file(target), file(name))) }
 
     func makeFolder(_ name: String) throws { try check(mkdir(file(name), 0o777)) }
