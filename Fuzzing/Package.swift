@@ -19,6 +19,7 @@ let names = [
     "FuzzChallenges",
     "FuzzChunkedCoding",
     "FuzzContentCodings",
+    "FuzzContentDisposition",
     "FuzzContentRange",
     "FuzzEvents",
     "FuzzHeads",

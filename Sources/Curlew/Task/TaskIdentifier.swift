@@ -15,7 +15,7 @@ public struct TaskKind: RawRepresentable, Sendable, Hashable, CustomStringConver
 
     /// The response goes to the caller.
     public static let data = TaskKind(rawValue: "data")
-    /// It is an attempt of a ``DownloadTask``.
+    /// The response's body goes into a file: an attempt of a ``DownloadTask``, or a task that has become a download.
     public static let download = TaskKind(rawValue: "download")
 
     public var description: String { rawValue }
