@@ -41,9 +41,6 @@ test: setup ## Runs the tests; FILTER=… chooses
 test-examples: setup ## Builds the examples and runs their tests
 	$(TEST) --package-path Examples
 
-test-crash: setup ## Kills downloads at random moments, and goes on with them
-	CURLEW_TEST_CRASH=1 $(TEST) --package-path Examples --filter CrashTests
-
 test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
 	CURLEW_TEST_LARGE=1 $(TEST) --package-path Examples --filter LargeFileTests
 
@@ -52,6 +49,10 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 	@rm -rf .build-thread/reports && mkdir -p .build-thread/reports
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" $(TEST) --sanitize=thread --scratch-path .build-thread \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
+
+test-crash: setup ## Kills a downloading process at twenty moments; CRASH_SEED=… repeats them
+	$(SWIFT) build --product crash-campaign $(SWIFTFLAGS)
+	timeout 175 $$($(SWIFT) build --show-bin-path $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.

@@ -121,6 +121,17 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Not a test target: it has to be a process that can be killed. `make test-crash` runs it.
+        .executableTarget(
+            name: "crash-campaign",
+            dependencies: [
+                "Curlew",
+                "CurlewTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/CrashCampaign",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "CurlewXMLTests",
             dependencies: [

@@ -1,4 +1,5 @@
-// What Swift's Glibc module leaves out: epoll, eventfd, the name of a thread and the size of a block of memory.
+// What Swift's Glibc module leaves out: epoll, eventfd, the name of a thread, the size of a block of memory, and renaming
+// that replaces nothing.
 #ifndef CURLEW_CLINUX_SHIM_H
 #define CURLEW_CLINUX_SHIM_H
 
@@ -28,5 +29,16 @@ static inline size_t curlew_block_size(void *block) { return malloc_usable_size(
 
 // A GNU extension that the headers hide without _GNU_SOURCE, which would change what Glibc's module has seen.
 int pthread_setname_np(pthread_t thread, const char *name);
+
+// Another one.
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned int flags);
+
+enum {
+    // RENAME_NOREPLACE, which the headers hide likewise.
+    curlew_rename_no_replace = 1,
+    // O_PATH, the same: opens a folder that may be entered and not be read. As a number, since <fcntl.h> here would take
+    // Swift's `stat` over from Glibc's module.
+    curlew_open_path = 010000000,
+};
 
 #endif

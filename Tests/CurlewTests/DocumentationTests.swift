@@ -90,6 +90,11 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ConnectionSnippets.swift")
     }
 
+    @Test("the article on transfers shows code that compiles")
+    func transfers() throws {
+        try expectBlocks(of: "DocC/Curlew.docc/Transfers.md", in: "Tests/CurlewTests/Support/TransferSnippets.swift")
+    }
+
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
         try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")

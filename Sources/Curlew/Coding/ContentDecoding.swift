@@ -42,7 +42,8 @@ public struct ContentDecoding: Middleware {
 
     private static let announcement = HTTPField(name: .acceptEncoding, value: "gzip, deflate, br, zstd")
 
-    private func decoded(_ response: Response, to method: HTTPRequest.Method) throws -> Response {
+    /// The response with its body decoded, if it can be.
+    func decoded(_ response: Response, to method: HTTPRequest.Method) throws -> Response {
         let isBodiless = method == .head || [204, 206, 304].contains(response.status.code)
         guard !isBodiless, response.body.length != 0, let codings = ContentCodingList(response.fields),
             !codings.decoders.isEmpty

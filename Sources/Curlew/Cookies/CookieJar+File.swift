@@ -19,11 +19,10 @@ extension CookieJar {
     public func save(to path: String, includesSessionCookies: Bool = true) async throws {
         let bytes = CookieFile.bytes(of: cookies.filter { includesSessionCookies || $0.expirySeconds != nil })
         do {
-            let file = try await FileWriter(path: path)
+            let file = try await PartFile.create(beside: path, permissions: 0o600)
             do {
-                try await file.write(bytes)
-                try await file.synchronize()
-                try await file.commit()
+                try await file.write(bytes, at: 0)
+                _ = try await file.commit(to: path, existing: .replace, synchronizes: true)
             } catch {
                 await file.discard()
                 throw error

@@ -47,6 +47,10 @@ public struct CurlewError: Error, Sendable {
         var failure: ResponseFailure?
         var attempts = 1
         var history: [Hop] = []
+        /// What a download can go on with.
+        var resumeToken: ResumeToken?
+        /// Where the bytes lie that did not get to their destination.
+        var file: String?
     }
 
     private let storage: Storage
@@ -89,6 +93,11 @@ public struct CurlewError: Error, Sendable {
     public var attempts: Int { storage.context.attempts }
     /// The redirects that had been followed, first to last; see ``Redirects``.
     public var history: [Hop] { storage.context.history }
+    /// What a download that failed or was cancelled can go on with; nil if it can only begin anew.
+    public var resumeToken: ResumeToken? { storage.context.resumeToken }
+    /// Where a body lies that was written whole and could not be given its name: the path of a file that is left to the
+    /// caller. nil if there is none.
+    public var file: String? { storage.context.file }
     /// The error beneath this one.
     public var underlying: (any Error)? { storage.underlying }
 
@@ -103,6 +112,8 @@ public struct CurlewError: Error, Sendable {
         merged.response = merged.response ?? context.response
         merged.engineCode = merged.engineCode ?? context.engineCode
         merged.failure = merged.failure ?? context.failure
+        merged.resumeToken = merged.resumeToken ?? context.resumeToken
+        merged.file = merged.file ?? context.file
         merged.attempts = max(merged.attempts, context.attempts)
         merged.history = context.history + merged.history
         if merged.stage == .preparing { merged.stage = context.stage }

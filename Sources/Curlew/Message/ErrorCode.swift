@@ -133,6 +133,34 @@ extension ErrorCode {
     public static let responseAlreadyTaken = Self("response-already-taken")
 }
 
+/// Codes of downloads that go on.
+extension ErrorCode {
+    /// The token is none that a download can go on with.
+    public static let invalidResumeToken = Self("invalid-resume-token")
+    /// The file that a ``ResumeToken`` is kept in cannot be read or written.
+    public static let resumeTokenFileFailed = Self("resume-token-file-failed")
+    /// The server's answers to requests for ranges did not fit, however often the download began anew.
+    public static let rangesFailed = Self("ranges-failed")
+}
+
+/// Codes of files that a response is written into.
+extension ErrorCode {
+    /// There can be no file at the ``Destination``: its path is empty or holds NUL, or something is there that is no file.
+    public static let invalidDestination = Self("invalid-destination")
+    /// There is a file at the ``Destination`` already, and it is not to be replaced.
+    public static let fileExists = Self("file-exists")
+    /// The disk, or the share of it that the user has, is full.
+    public static let diskFull = Self("disk-full")
+    /// A file cannot be written, read or moved, for a reason other than a full disk.
+    public static let fileFailed = Self("file-failed")
+    /// Another process, or another download of this one, writes the part file.
+    public static let partFileInUse = Self("part-file-in-use")
+    /// The body is not as long as the caller expected.
+    public static let lengthMismatch = Self("length-mismatch")
+    /// The body's digest is not the one that was expected, or there is none where one is required.
+    public static let digestMismatch = Self("digest-mismatch")
+}
+
 /// Codes of exchanges that were ended on our side.
 extension ErrorCode {
     /// The task was cancelled, or nobody was left to read its response.

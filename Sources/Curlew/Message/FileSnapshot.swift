@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Which file it is and how it stands, to tell later whether it is still the same.
-struct FileSnapshot: Sendable, Hashable {
+struct FileSnapshot: Sendable, Hashable, Codable {
     private let device: UInt64
     private let node: UInt64
     private let modifiedSeconds: Int

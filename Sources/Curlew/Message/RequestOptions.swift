@@ -71,6 +71,17 @@ public struct RequestOptions: Sendable {
         get { rare?.values.onTask }
         set { change { $0.onTask = newValue } }
     }
+    /// Called on the caller's side when the head of the response has come: it may let the response through, cancel the task,
+    /// or have the body written into a file; see ``ResponseDisposition``.
+    ///
+    /// An ``HTTPSession`` asks once a call, when its chain is through: redirects have been followed, failures tried again and
+    /// codings undone by then. ``SessionActor/send(_:)`` and ``TaskActor/response()`` of a task of one's own ask for each
+    /// response. The task is that which carried the response; nil where none did, as with a stub. What the closure throws ends
+    /// the task and is the caller's error.
+    public var onResponse: (@Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition)? {
+        get { rare?.values.onResponse }
+        set { change { $0.onResponse = newValue } }
+    }
 
     /// What ``Authentication`` leaves to libcurl, and the only origin that it is for, should a link send the request on.
     var engineCredential: (use: AuthenticationUse, origin: String)? {
@@ -79,6 +90,16 @@ public struct RequestOptions: Sendable {
     }
     /// Whether to end once the connection is there.
     var isHandshakeOnly = false
+    /// What the task of each attempt is for.
+    var kind: TaskKind {
+        get { rare?.values.kind ?? .data }
+        set { change { $0.kind = newValue } }
+    }
+    /// What stops and restarts the tasks of all attempts together.
+    var hold: TransferHold? {
+        get { rare?.values.hold }
+        set { change { $0.hold = newValue } }
+    }
     /// What few requests have, in one object: options are copied with the request at every link.
     private(set) var rare: RareOptions?
 
@@ -101,7 +122,10 @@ final class RareOptions: Sendable {
         var tag: String?
         var secretFields: Set<HTTPField.Name> = []
         var onTask: (@Sendable (TaskActor) -> Void)?
+        var onResponse: (@Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition)?
         var engineCredential: (use: AuthenticationUse, origin: String)?
+        var kind = TaskKind.data
+        var hold: TransferHold?
 
         /// Whether one of them is about where and how to connect.
         var concernConnecting: Bool { security != nil || route != nil || addressPolicy != nil || proxy != nil }

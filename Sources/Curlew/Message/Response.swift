@@ -28,6 +28,8 @@ public struct Response: Sendable {
     var collectLimit = ResponseLimits().collectedBody
     /// What was decoded, if it was.
     var encoded: EncodedContent?
+    /// What is to become of it, or has.
+    var landing = ResponseLanding.open
 
     /// Makes a response that no task carried: for a link that answers by itself, and for tests.
     public init(

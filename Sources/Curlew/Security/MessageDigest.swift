@@ -8,6 +8,7 @@ final class MessageDigest {
 
         static let md5 = Algorithm(name: "MD5")
         static let sha256 = Algorithm(name: "SHA2-256")
+        static let sha512 = Algorithm(name: "SHA2-512")
         static let sha512Truncated = Algorithm(name: "SHA2-512/256")
     }
 
@@ -37,14 +38,29 @@ final class MessageDigest {
         }
     }
 
+    /// The hash of what has been fed, in lower-case hexadecimal; more may be fed afterwards.
+    func hashSoFar() throws -> String {
+        guard let copy = EVP_MD_CTX_new() else { throw CurlewError(.resourcesExhausted, "no memory for a hash") }
+        defer { EVP_MD_CTX_free(copy) }
+        var length: UInt32 = 0
+        var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestFinal_ex(copy, &hash, &length) == 1 else {
+            throw CurlewError(.engineFailed, "the hash failed")
+        }
+        return hash.prefix(Int(length)).hexadecimal
+    }
+
     /// The hash in lower-case hexadecimal.
-    func finish() throws -> String {
+    func finish() throws -> String { try finishedBytes().hexadecimal }
+
+    /// The hash.
+    func finishedBytes() throws -> [UInt8] {
         var length: UInt32 = 0
         var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         guard EVP_DigestFinal_ex(context, &hash, &length) == 1 else {
             throw CurlewError(.engineFailed, "the hash failed")
         }
-        return hash.prefix(Int(length)).hexadecimal
+        return Array(hash.prefix(Int(length)))
     }
 
     /// The hash of a text's UTF-8.

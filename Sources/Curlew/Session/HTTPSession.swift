@@ -94,6 +94,9 @@ public struct HTTPSession: Sendable {
     public func send(_ request: Request) async throws -> Response {
         var request = request
         if !defaultFields.isEmpty { addDefaultFields(to: &request) }
+        // Asked here and not at the transport: about what the chain brings, once.
+        let decide = request.options.onResponse
+        if decide != nil { request.options.onResponse = nil }
         var response: Response
         if let chain {
             response = try await chain(request) { try await transport.send($0) }
@@ -101,6 +104,7 @@ public struct HTTPSession: Sendable {
             response = try await transport.send(request)
         }
         response.collectLimit = limits.collectedBody
+        if let decide { return try await response.disposed(by: decide) }
         return response
     }
 

@@ -20,7 +20,8 @@ public actor SessionActor {
         defaults = try RequestDefaults(configuration)
         broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
-        shards = try loops.map { try SessionShard(loop: $0, configuration: configuration) }
+        let broadcaster = broadcaster
+        shards = try loops.map { try SessionShard(loop: $0, configuration: configuration, broadcaster: broadcaster) }
         LivingSessions.add(self)
     }
 
@@ -49,8 +50,9 @@ public actor SessionActor {
                 return last
             }
             let task = TaskActor(
-                id: TaskIdentifier(number: number), kind: .data, request: request, prepared: prepared,
+                id: TaskIdentifier(number: number), kind: request.options.kind, request: request, prepared: prepared,
                 shard: shard(for: request.uri), session: self)
+            request.options.hold?.add(task)
             request.options.onTask?(task)
             return task
         } catch let error as CurlewError {

@@ -3,6 +3,8 @@ actor SessionShard: LoopActor {
     nonisolated let loop: EventLoop
     nonisolated let progressInterval: Duration
     nonisolated let multi: MultiHandle
+    /// What the session tells; it outlives the session in its tasks.
+    nonisolated let broadcaster: EventBroadcaster
     private let limit: Int
     @exclusivity(unchecked) private var live: [TaskIdentifier: TaskActor] = [:]
     private var inFlight = 0
@@ -15,8 +17,9 @@ actor SessionShard: LoopActor {
     private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
     private let queueTimer = QueueTimer()
 
-    init(loop: EventLoop, configuration: SessionConfiguration) throws {
+    init(loop: EventLoop, configuration: SessionConfiguration, broadcaster: EventBroadcaster) throws {
         self.loop = loop
+        self.broadcaster = broadcaster
         progressInterval = configuration.progressInterval
         limit = max(1, configuration.tasksInFlight)
         multi = try MultiHandle(core: loop.core, limits: configuration.connections)

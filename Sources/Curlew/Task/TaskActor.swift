@@ -1,4 +1,5 @@
 public import HTTPTypes
+internal import Synchronization
 
 /// One exchange: made by a session, run on its event loop, ended exactly once.
 ///
@@ -13,15 +14,15 @@ public import HTTPTypes
 public actor TaskActor: LoopActor {
     /// The number of the task.
     public nonisolated let id: TaskIdentifier
-    /// What the task is for.
-    public nonisolated let kind: TaskKind
+    private nonisolated let firstKind: TaskKind
+    private nonisolated let hasBecomeDownload = Atomic(false)
     /// The request as it was given.
     public nonisolated let request: Request
 
     nonisolated let loop: EventLoop
     private let prepared: PreparedRequest
     private let channel: BodyChannel
-    private let shard: SessionShard
+    nonisolated let shard: SessionShard
     /// Until the end, so that a session lives as long as its tasks run.
     @exclusivity(unchecked) private var session: SessionActor?
 
@@ -54,7 +55,7 @@ public actor TaskActor: LoopActor {
         session: SessionActor
     ) {
         self.id = id
-        self.kind = kind
+        firstKind = kind
         self.request = request
         self.prepared = prepared
         self.shard = shard
@@ -64,6 +65,11 @@ public actor TaskActor: LoopActor {
     }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// What the task is for. It becomes ``TaskKind/download`` where ``RequestOptions/onResponse`` wants that.
+    public nonisolated var kind: TaskKind { hasBecomeDownload.load(ordering: .acquiring) ? .download : firstKind }
+
+    nonisolated func becomeDownload() { hasBecomeDownload.store(true, ordering: .releasing) }
 
     /// The caller's word for the task (``RequestOptions/tag``).
     public nonisolated var tag: String? { request.options.tag }
@@ -120,6 +126,13 @@ public actor TaskActor: LoopActor {
     nonisolated func run() async throws -> Response { try await awaitResponse(resuming: true) }
 
     private nonisolated func awaitResponse(resuming: Bool) async throws -> Response {
+        let response = try await headArrival(resuming: resuming)
+        // Mostly there is nothing to decide, and nothing to wait for.
+        guard case .undecided = response.landing else { return response }
+        return try await response.decided()
+    }
+
+    private nonisolated func headArrival(resuming: Bool) async throws -> Response {
         defer { channel.rendezvous() }
         return try await withTaskCancellationHandler {
             // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
@@ -127,6 +140,8 @@ public actor TaskActor: LoopActor {
                 onLoop { task in
                     task.wait(with: continuation)
                     if resuming { task.handle(.resume) }
+                    // Whoever holds later tells the task itself.
+                    if resuming, task.request.options.hold?.isHeld == true { task.handle(.suspend) }
                 }
             }
         } onCancel: {
@@ -296,6 +311,7 @@ extension TaskActor: TransferObserver {
         var response = Response(
             head: head, body: body, version: version, uri: request.uri, interim: interim, task: self)
         response.security = security
+        if let decide = request.options.onResponse { response.landing = .undecided(DispositionGate(decide)) }
         return response
     }
 

@@ -15,6 +15,8 @@ public struct TaskKind: RawRepresentable, Sendable, Hashable, CustomStringConver
 
     /// The response goes to the caller.
     public static let data = TaskKind(rawValue: "data")
+    /// The response's body goes into a file: an attempt of a ``DownloadTask``, or a task that has become a download.
+    public static let download = TaskKind(rawValue: "download")
 
     public var description: String { rawValue }
 }

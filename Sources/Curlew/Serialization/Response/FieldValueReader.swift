@@ -1,4 +1,5 @@
-/// Reads the parts of a field's value: tokens, quoted strings, and what stands between (RFC 9110 §5.6).
+/// Reads the parts of a field's value: tokens, quoted strings, and what stands between (RFC 9110 §5.6). What is not UTF-8 is
+/// taken for ISO-8859-1.
 struct FieldValueReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -53,5 +54,5 @@ struct FieldValueReader {
 
     private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == .tab }
 
-    private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+    private func text(_ bytes: ArraySlice<UInt8>) -> String { String(guessing: bytes) }
 }

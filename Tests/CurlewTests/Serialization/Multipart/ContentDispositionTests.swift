@@ -1,3 +1,4 @@
+import HTTPTypes
 import Testing
 
 @testable import Curlew
@@ -18,10 +19,23 @@ struct ContentDispositionTests {
         "an extended file name comes before a plain one, if it can be read",
         arguments: [
             ("x; filename=a; filename*=UTF-8''%C3%A9%20a", "é a"), ("x; filename*=utf-8'en'a", "a"),
-            ("x; filename*=UTF-8''", ""), ("x; filename=a; filename*=ISO-8859-1''%E9", "a"),
+            ("x; filename*=UTF-8''", ""), ("x; filename=a; filename*=ISO-8859-1'en'%E9", "é"),
+            ("x; filename=a; filename*=UTF-16''%E9", "a"),
             ("x; filename=a; filename*=UTF-8''%E9", "a"), ("x; filename=a; filename*=UTF-8''%e", "a"),
             ("x; filename=a; filename*=UTF-8''%0D%0Ab", "a"), ("x; filename=a; filename*=UTF-8''%zz", "a"),
-            ("x; filename*=plain", nil), ("x; filename=\"a b\"", "a b"),
+            ("x; filename*=plain", nil), ("x; filename=\"a b\"", "a b"), ("x; filename=a b.txt ; y=1", "a b.txt"),
+            ("x; filename*=\"UTF-8''a%20b\"", "a b"), ("filename=a", "a"), ("FileName = a", nil),
+            ("filename*=UTF-8''%41; filename=b", "A"), ("x; filename=\"open", "open"), ("x;filename=;filename=b", "b"),
         ] as [(String, String?)])
     func fileName(_ text: String, _ name: String?) { #expect(ContentDisposition(text).fileName == name) }
+
+    @Test("raw bytes are UTF-8 where they can be, else ISO-8859-1")
+    func rawBytes() {
+        let start = Array("x; filename=\"".utf8)
+        #expect(ContentDisposition(start + [0xC3, 0xA9, 0x22]).fileName == "é")
+        #expect(ContentDisposition(start + [0xE9, 0x2E, 0x61, 0x22]).fileName == "é.a")
+        let field = HTTPField(name: .contentDisposition, lenientValue: start + [0xE9])
+        #expect(ContentDisposition(of: HTTPFields([field]))?.fileName == "é")
+        #expect(ContentDisposition(of: HTTPFields())?.fileName == nil)
+    }
 }

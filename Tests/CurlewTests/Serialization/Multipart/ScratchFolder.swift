@@ -32,6 +32,8 @@ final class ScratchFolder: Sendable {
 
     func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: file(name)))) }
 
+    func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: file(name)) }
+
     /// What lies in the folder.
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }

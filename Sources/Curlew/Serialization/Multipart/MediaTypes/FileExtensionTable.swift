@@ -50,7 +50,7 @@ enum FileExtensionTable {
         return table.distance(from: table.startIndex, to: index) + 1
     }
 
-    private static func type(_ packed: Substring.UTF8View) -> String? {
+    static func type(_ packed: Substring.UTF8View) -> String? {
         guard let prefix = prefixes.first(where: { $0.letter == packed.first }) else { return nil }
         return prefix.text + String(decoding: packed.dropFirst(), as: UTF8.self)
     }

@@ -26,5 +26,5 @@ public struct MultipartPart: Sendable {
         try body.multipart(mediaType, limits: limits)
     }
 
-    private var disposition: ContentDisposition? { fields[.contentDisposition].map { ContentDisposition($0) } }
+    private var disposition: ContentDisposition? { ContentDisposition(of: fields) }
 }

@@ -12,17 +12,18 @@ extension RequestBody {
     ///   ``ErrorCode/bodyNotReplayable`` if it was read before; ``ErrorCode/cancelled``.
     public func spooled(to path: String) async throws -> RequestBody {
         if isNone { return self }
-        let file = try await FileWriter(path: path)
+        let file = try await Self.writing { try await PartFile.create(beside: path, permissions: 0o600) }
         do {
             var count: Int64 = 0
             var chunks = try await stream().makeAsyncIterator()
             while let chunk = try await chunks.next(isolation: #isolation) {
                 try Task.checkCancellation()
-                try await file.write(chunk)
+                let offset = count
+                try await Self.writing { try await file.write(chunk, at: offset) }
                 count += Int64(chunk.count)
             }
             try Task.checkCancellation()
-            try await file.commit()
+            _ = try await Self.writing { try await file.commit(to: path, existing: .replace, synchronizes: false) }
             return .file(path, length: count)
         } catch {
             await file.discard()
@@ -31,6 +32,15 @@ extension RequestBody {
             case is CancellationError: throw CurlewError(.cancelled, "the task was cancelled while it wrote the body")
             default: throw CurlewError(.bodyFailed, "the request's body failed", underlying: error)
             }
+        }
+    }
+
+    /// What goes wrong with the file is the body's failure; it lies beneath.
+    private static func writing<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await work()
+        } catch {
+            throw CurlewError(.bodyFailed, "the body cannot be written into a file", underlying: error)
         }
     }
 }

@@ -1,0 +1,38 @@
+internal import FuzzingKit
+internal import HTTPTypes
+
+@testable internal import Curlew
+
+/// Names for files: whatever a server says, the name is one in a folder, is seen, and harms no system.
+@main
+struct FuzzContentDisposition: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        var choices = Choices(input)
+        let path = String(decoding: choices.bytes(choices.number(below: 64)), as: UTF8.self)
+        let disposition = choices.rest
+        guard let uri = try? URI("http://a.test/\(path)") else { return }
+        var fields = HTTPFields()
+        if choices.flag() { fields.append(HTTPField(name: .contentDisposition, lenientValue: disposition)) }
+        check(SuggestedFileName.name(fields: fields, uri: uri))
+        if let name = SuggestedFileName.sanitized(String(guessing: disposition)) { check(name) }
+        let parts = FileName(String(guessing: disposition))
+        requireEqual(parts.stem + parts.fileExtension, String(guessing: disposition), "a name is not its parts")
+    }
+
+    private static func check(_ name: String) {
+        let scalars = Array(name.unicodeScalars)
+        require(!scalars.isEmpty, "the name is empty")
+        require(!scalars.contains("/") && !scalars.contains("\\"), "the name has a separator: \(name)")
+        require(scalars.first != "." && scalars.first != " ", "the name is hidden: \(name)")
+        require(scalars.last != "." && scalars.last != " ", "the name ends in what is dropped elsewhere: \(name)")
+        require(name.utf8.count <= 255, "the name has \(name.utf8.count) bytes")
+        for scalar in scalars {
+            require(scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value), "the name has a control character")
+            require(!(0x202A...0x202E).contains(scalar.value), "the name turns the direction of writing")
+            require(!(0x2066...0x2069).contains(scalar.value), "the name turns the direction of writing")
+        }
+        let stem = name.prefix { $0 != "." }.lowercased()
+        require(!["con", "prn", "aux", "nul", "com1", "lpt9"].contains(stem), "the name is a device's: \(name)")
+        requireEqual(SuggestedFileName.sanitized(name), name, "the name changes when it is made harmless again")
+    }
+}

@@ -1,0 +1,164 @@
+/// A download into a file: several requests, if it takes as many, and one file in the end.
+///
+/// A task starts suspended, as F7 has it. ``resume()`` and ``suspend()`` may be called at any moment, from any thread, any
+/// number of times; they stop and restart the bytes of whatever attempt is under way, or begins. Nobody has to hold a task
+/// that runs.
+///
+/// The bytes go to a part file beside the destination, and that gets its name when all of them are there and are what
+/// ``DownloadOptions/integrity`` wants. Until then there is nothing at the destination. The attempts are among the session's
+/// tasks (``SessionActor/tasks(_:)``) as those of kind ``TaskKind/download``.
+///
+/// ```swift
+/// let task = try api.downloadTask("disc.iso", to: .folder("/tmp"))
+/// task.resume()
+/// for await progress in task.progress { print(progress.received.fraction ?? 0) }
+/// let file = try await task.file()
+/// ```
+public final class DownloadTask: Sendable {
+    /// The request of the whole. Its attempts add the fields for their ranges.
+    public let request: Request
+    /// How it is downloaded.
+    public let options: DownloadOptions
+
+    private enum Phase {
+        case waiting
+        case running(Task<Void, Never>)
+        case ended(Result<DownloadedFile, CurlewError>)
+    }
+
+    private struct State {
+        var phase = Phase.waiting
+        var waiters: [CheckedContinuation<Result<DownloadedFile, CurlewError>, Never>] = []
+    }
+
+    private let token: ResumeToken?
+    private let hold: TransferHold
+    private let source = DownloadProgressSource()
+    private let makeRun: @Sendable (DownloadProgressSource) -> DownloadRun
+    private let phases = Guarded(State())
+
+    init(
+        session: HTTPSession, request: Request, destination: Destination, options: DownloadOptions,
+        token: ResumeToken?
+    ) {
+        let hold = TransferHold()
+        var request = request
+        request.options.hold = hold
+        self.hold = hold
+        self.request = request
+        self.options = options
+        self.token = token
+        makeRun = { [request] progress in
+            DownloadRun(
+                session: session, request: request, destination: destination, options: options, token: token,
+                progress: progress)
+        }
+    }
+
+    // MARK: Steering
+
+    /// Starts the download, or lets its bytes flow again.
+    public func resume() {
+        phases.withLock { state in
+            hold.resume()
+            guard case .waiting = state.phase else { return }
+            let run = makeRun(source)
+            state.phase = .running(
+                Task {
+                    do throws(CurlewError) {
+                        self.end(.success(try await run.run()))
+                    } catch {
+                        self.end(.failure(error))
+                    }
+                })
+        }
+    }
+
+    /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before going on
+    /// (``DownloadOptions/backoff``) goes on, and the request after it waits.
+    public func suspend() { phases.withLock { _ in hold.suspend() } }
+
+    /// Ends the download with ``ErrorCode/cancelled``, unless it has ended, and waits until it has.
+    /// - Returns: What it can go on with; nil if nothing can be kept, and if it had come to its end.
+    @discardableResult
+    public func cancel() async -> ResumeToken? {
+        beginCancelling()
+        if case .failure(let error) = await outcome() { return error.resumeToken }
+        return nil
+    }
+
+    private func beginCancelling() {
+        let hasNotBegun = phases.withLock { state in
+            if case .running(let work) = state.phase { work.cancel() }
+            if case .waiting = state.phase { return true }
+            return false
+        }
+        guard hasNotBegun else { return }
+        let context = CurlewError.Context(method: request.method, uri: request.uri, resumeToken: token)
+        let error = CurlewError(.cancelled, "the download was cancelled before it began", context: context)
+        // Unless it begins at this moment.
+        if !end(.failure(error), ifWaiting: true) { beginCancelling() }
+    }
+
+    // MARK: Looking
+
+    /// Where the download is in its life.
+    public var state: TaskState {
+        phases.withLock { state in
+            switch state.phase {
+            case .waiting: .suspended
+            case .running: hold.isHeld ? .suspended : .running
+            case .ended(.success): .completed
+            case .ended(.failure(let error)): error.code == .cancelled ? .cancelled : .failed
+            }
+        }
+    }
+
+    /// How far the download has got, all attempts together: the newest value whenever it is asked for, and one last element
+    /// when it has ended, however it did.
+    public var progress: DownloadProgress { DownloadProgress(source: source) }
+
+    /// How far the download has got at this moment.
+    public var currentProgress: TaskProgress { source.latest }
+
+    /// Waits for the file. It does not start the download. Cancelling the waiting task cancels the download.
+    /// - Throws: ``CurlewError``; ``CurlewError/resumeToken`` is what the download can go on with. Of a status other than 2xx
+    ///   nothing gets to the disk: it is ``ErrorCode/unacceptableStatus``, and ``CurlewError/bodyPrefix`` has what the server
+    ///   said to it.
+    public func file() async throws -> DownloadedFile {
+        try await withTaskCancellationHandler {
+            await outcome()
+        } onCancel: {
+            beginCancelling()
+        }.get()
+    }
+
+    private func outcome() async -> Result<DownloadedFile, CurlewError> {
+        await withCheckedContinuation { waiter in
+            let ended: Result<DownloadedFile, CurlewError>? = phases.withLock { state in
+                if case .ended(let result) = state.phase { return result }
+                state.waiters.append(waiter)
+                return nil
+            }
+            if let ended { waiter.resume(returning: ended) }
+        }
+    }
+
+    /// Ends the download once.
+    /// - Returns: False if it was to end only before it begins, and has begun.
+    @discardableResult
+    private func end(_ result: Result<DownloadedFile, CurlewError>, ifWaiting: Bool = false) -> Bool {
+        typealias Waiters = [CheckedContinuation<Result<DownloadedFile, CurlewError>, Never>]
+        let waiters: Waiters? = phases.withLock { state in
+            if case .running = state.phase, ifWaiting { return nil }
+            if case .ended = state.phase { return [] }
+            state.phase = .ended(result)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        guard let waiters else { return false }
+        source.finish()
+        for waiter in waiters { waiter.resume(returning: result) }
+        return true
+    }
+}

@@ -1,0 +1,95 @@
+public import HTTPTypes
+
+extension HTTPSession {
+    /// Makes a task that downloads into a file. It starts suspended.
+    /// - Parameters:
+    ///   - reference: The URL, absolute or relative to the session's base.
+    ///   - destination: Where the file goes.
+    ///   - fields: Fields of its requests. `Range`, `If-Range` and `Accept-Encoding` are the download's own to set: it asks
+    ///     for the bytes as they are (`identity`), for ranges of coded bytes cannot be put together. Should a server send a
+    ///     content coding all the same, it is undone, unless ``RequestOptions/decodesContent`` is false, and the download
+    ///     cannot be continued.
+    ///   - download: How it is downloaded.
+    ///   - options: Options of its requests. ``RequestOptions/totalTimeout`` is a deadline over all of it.
+    /// - Throws: ``CurlewError`` for a URL that cannot be read, and for fields that are not the caller's to set.
+    public func downloadTask(
+        _ reference: String, to destination: Destination, fields: HTTPFields = HTTPFields(),
+        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+    ) throws -> DownloadTask {
+        let request = Request(.get, try resolve(reference), fields: fields, options: options)
+        return try downloadTask(request, to: destination, download, token: nil)
+    }
+
+    /// Makes a task that goes on with a download. It starts suspended.
+    ///
+    /// Ranges are asked for on the condition that the server still has the same file (If-Range), and what comes is looked at
+    /// before it is written. If the file is another one by now, if the server sends the whole or something that does not
+    /// fit, or if the part file is not as it was left, the download begins anew.
+    /// - Parameters:
+    ///   - token: What was kept of the download.
+    ///   - destination: Where the file goes; nil, the default, is where it was to go before, without replacing anything.
+    ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``. Those of the first time are not in the token.
+    ///   - download: How it is downloaded.
+    ///   - options: Options of its requests.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken`` if neither says where the file goes; for fields that are
+    ///   not the caller's to set.
+    public func downloadTask(
+        resuming token: ResumeToken, to destination: Destination? = nil, fields: HTTPFields = HTTPFields(),
+        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+    ) throws -> DownloadTask {
+        guard let place = destination ?? token.destination.map({ Destination.file($0) }) else {
+            throw ResumeToken.invalid("it does not say where the file goes")
+        }
+        let request = Request(.get, token.uri, fields: fields, options: options)
+        return try downloadTask(request, to: place, download, token: token)
+    }
+
+    /// Downloads into a file. Cancelling the calling task cancels the download.
+    ///
+    /// ```swift
+    /// let file = try await api.download("disc.iso", to: .folder("/tmp"))
+    /// print(file.path, file.size)
+    /// ```
+    /// The parameters are those of ``downloadTask(_:to:fields:download:options:)``.
+    /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
+    public func download(
+        _ reference: String, to destination: Destination, fields: HTTPFields = HTTPFields(),
+        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+    ) async throws -> DownloadedFile {
+        let task = try downloadTask(reference, to: destination, fields: fields, download: download, options: options)
+        task.resume()
+        return try await task.file()
+    }
+
+    /// Goes on with a download. Cancelling the calling task cancels the download.
+    ///
+    /// ```swift
+    /// do {
+    ///     _ = try await api.download("disc.iso", to: .folder("/tmp"))
+    /// } catch let error as CurlewError {
+    ///     guard let token = error.resumeToken else { throw error }
+    ///     _ = try await api.download(resuming: token)
+    /// }
+    /// ```
+    /// The parameters are those of ``downloadTask(resuming:to:fields:download:options:)``.
+    /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
+    public func download(
+        resuming token: ResumeToken, to destination: Destination? = nil, fields: HTTPFields = HTTPFields(),
+        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+    ) async throws -> DownloadedFile {
+        let task = try downloadTask(
+            resuming: token, to: destination, fields: fields, download: download, options: options)
+        task.resume()
+        return try await task.file()
+    }
+
+    private func downloadTask(
+        _ request: Request, to destination: Destination, _ download: DownloadOptions, token: ResumeToken?
+    ) throws -> DownloadTask {
+        for name in [HTTPField.Name.range, .ifRange] where request.fields.contains(name) {
+            throw CurlewError(.invalidRequest, "a download makes its own \(name.rawName)")
+        }
+        return DownloadTask(
+            session: self, request: request, destination: destination, options: download, token: token)
+    }
+}

@@ -1,0 +1,37 @@
+/// Stops and restarts the tasks of one call together: those under way, and those that later attempts bring.
+final class TransferHold: Sendable {
+    private struct WeakTask {
+        weak var task: TaskActor?
+    }
+
+    private struct State {
+        var isHeld = false
+        var tasks: [WeakTask] = []
+    }
+
+    private let state = Guarded(State())
+
+    /// Whether the bytes are to be stopped. A task looks here when it starts.
+    var isHeld: Bool { state.withLock { $0.isHeld } }
+
+    /// Takes in a task that has not started.
+    func add(_ task: TaskActor) {
+        state.withLock { state in
+            state.tasks.removeAll { $0.task == nil }
+            state.tasks.append(WeakTask(task: task))
+        }
+    }
+
+    func suspend() { change(to: true) { $0.suspend() } }
+
+    func resume() { change(to: false) { $0.resume() } }
+
+    /// The tasks are told under the lock, so that the last call is the one that they hear last.
+    private func change(to isHeld: Bool, _ tell: (TaskActor) -> Void) {
+        state.withLock { state in
+            guard state.isHeld != isHeld else { return }
+            state.isHeld = isHeld
+            state.tasks.compactMap(\.task).forEach(tell)
+        }
+    }
+}

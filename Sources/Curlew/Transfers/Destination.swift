@@ -1,0 +1,66 @@
+public import HTTPTypes
+
+/// Where a download goes, and what becomes of what is there.
+///
+/// The bytes go into a file beside it, `.NAME.RANDOM.part`, which gets its name when it is whole. The permissions are 0666
+/// without the bits of the process's umask.
+///
+/// ```swift
+/// var destination = Destination.folder("/srv/inbox")
+/// destination.existing = .unique
+/// let file = try await response.save(to: destination)
+/// ```
+public struct Destination: Sendable {
+    private enum Place {
+        case file(String)
+        case folder(String)
+        case chosen(@Sendable (_ response: HTTPResponse, _ suggestedName: String) async throws -> String)
+    }
+
+    private let place: Place
+    /// What becomes of a file that is there. ``ExistingFile/fail`` by default. It is looked for before a byte is written and,
+    /// in one step with the naming, again at the end.
+    public var existing = ExistingFile.fail
+    /// Whether missing folders are made, with 0777 without the bits of the umask. They stay if the download fails. False by
+    /// default.
+    public var createsFolders = false
+    /// Whether the file and its name are on the disk (`fsync`) before the download is reported to be whole. False by default.
+    public var synchronizes = false
+
+    /// This very file. A relative path begins at the process's working folder.
+    public static func file(_ path: String) -> Destination { Destination(place: .file(path)) }
+
+    /// A file in this folder, with the name that ``Response/suggestedFileName`` has.
+    public static func folder(_ path: String) -> Destination { Destination(place: .folder(path)) }
+
+    /// The file that a closure names when the head of the response has come. It gets the head and the name that
+    /// ``Response/suggestedFileName`` has, and returns a path. What it throws ends the download.
+    public static func chosen(
+        _ choose: @escaping @Sendable (_ response: HTTPResponse, _ suggestedName: String) async throws -> String
+    ) -> Destination {
+        Destination(place: .chosen(choose))
+    }
+
+    private init(place: Place) { self.place = place }
+
+    /// The path that a response's body is to have.
+    func path(for response: Response) async throws -> String {
+        switch place {
+        case .file(let path): return path
+        case .folder(let folder):
+            guard !folder.isEmpty else { throw CurlewError(.invalidDestination, "the path of the folder is empty") }
+            return (folder.utf8.last == .slash ? folder : folder + "/") + response.suggestedFileName
+        case .chosen(let choose): return try await choose(response.head, response.suggestedFileName)
+        }
+    }
+
+    /// Makes the file that is to become the one at a path.
+    func makePart(for path: String) async throws -> PartFile {
+        try await PartFile.create(beside: path, existing: existing, createsFolders: createsFolders)
+    }
+
+    /// Gives a file that is whole its path, or one like it.
+    func commit(_ part: PartFile, to path: String) async throws -> String {
+        try await part.commit(to: path, existing: existing, synchronizes: synchronizes)
+    }
+}

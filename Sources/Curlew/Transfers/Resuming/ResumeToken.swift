@@ -1,0 +1,128 @@
+/// What a download that was cancelled or failed needs to go on, in this process or a later one.
+///
+/// It is found in ``CurlewError/resumeToken``, comes from ``DownloadTask/cancel()``, or is read from the file that
+/// ``DownloadOptions/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or let go of
+/// the bytes that have come with ``discard()``.
+///
+/// It holds no field, no user information and no byte of the file; but it holds the URL with its query, so a URL that is
+/// signed is a secret in it too. The fields that the request needs, such as Authorization, are given again.
+///
+/// As JSON:
+///
+/// ```json
+/// {
+///   "version": 1,
+///   "url": "https://example.com/a.iso", "finalURL": "https://mirror.example.com/a.iso",
+///   "validator": {"entityTag": "\"5f-1\""},
+///   "total": 8388608,
+///   "destination": "/home/me/a.iso",
+///   "part": {
+///     "path": "/home/me/.a.iso.1x.part",
+///     "device": 66307, "node": 1311, "size": 4096, "modifiedSeconds": 1730000000, "modifiedNanoseconds": 5
+///   },
+///   "received": [{"start": 0, "end": 4096, "sha256": "…64 digits…"}]
+/// }
+/// ```
+///
+/// `finalURL`, `total`, `destination` and `sha256` may be absent; `end` is the first byte that is not there; in place of
+/// `entityTag` there may be `lastModified`. Reading refuses what cannot be one: unknown versions, negative numbers, ranges
+/// out of order or beyond the whole, more than 1,024 of them, paths that are relative, hold NUL or are longer than 4,095
+/// bytes, a part whose name is none that Curlew gives (`.….part`), so that a token that was tampered with cannot make other
+/// files be written to or removed.
+public struct ResumeToken: Sendable, Hashable {
+    /// The newest form that is known.
+    static let version = 1
+    /// How many ranges a token holds at most.
+    static let rangeLimit = 1024
+
+    /// Bytes of the file that have come.
+    struct Received: Sendable, Hashable {
+        var range: Range<Int64>
+        /// Their SHA-256, in hexadecimal. Without it only a part file that nobody has touched is gone on with.
+        var sha256: String?
+    }
+
+    /// What was asked for, without user information.
+    public let uri: URI
+    /// What answered in the end, if redirects led elsewhere. The request begins again at ``uri``.
+    public let finalURI: URI?
+    /// What tells whether the server still has the same file.
+    public let validator: RepresentationValidator
+    /// The length of the whole file, if the server has said it.
+    public let total: Int64?
+    /// Where the bytes lie that have come.
+    public let partPath: String
+    /// Where the file goes; nil if that was never found out.
+    public let destination: String?
+    let identity: FileSnapshot
+    let received: [Received]
+
+    /// How many bytes have come.
+    public var receivedCount: Int64 { ByteRanges(received.map(\.range)).count }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
+    init(
+        uri: URI, finalURI: URI?, validator: RepresentationValidator, total: Int64?, partPath: String,
+        destination: String?, identity: FileSnapshot, received: [Received]
+    ) throws {
+        self.uri = uri
+        self.finalURI = finalURI
+        self.validator = validator
+        self.total = total
+        self.partPath = partPath
+        self.destination = destination
+        self.identity = identity
+        self.received = received
+        try check()
+    }
+
+    /// Removes the bytes that have come. The token is of no use afterwards.
+    ///
+    /// Only a file with the name of a part is removed, and none that a download is at.
+    public func discard() async {
+        guard let part = try? await PartFile.reopen(partPath) else { return }
+        await part.discard()
+    }
+}
+
+extension ResumeToken {
+    private func check() throws {
+        guard uri.userInformation == nil, finalURI?.userInformation == nil else {
+            throw Self.invalid("its URL has user information")
+        }
+        guard total ?? 0 >= 0, identity.size >= 0 else { throw Self.invalid("a number of it is negative") }
+        guard received.count <= Self.rangeLimit else { throw Self.invalid("it has too many ranges") }
+        var position: Int64 = 0
+        for piece in received {
+            guard piece.range.lowerBound >= position, !piece.range.isEmpty, piece.range.upperBound <= total ?? .max - 1
+            else { throw Self.invalid("its ranges overlap or reach beyond the whole") }
+            guard piece.sha256?.isHash ?? true else { throw Self.invalid("a hash of it is none") }
+            position = piece.range.upperBound
+        }
+        guard position <= identity.size else { throw Self.invalid("its ranges reach beyond its part") }
+        try checkPaths()
+    }
+
+    private func checkPaths() throws {
+        for path in [partPath, destination].compactMap({ $0 }) {
+            guard path.utf8.first == .slash, path.utf8.count < 4096, !path.utf8.contains(0) else {
+                throw Self.invalid("a path of it cannot be used")
+            }
+        }
+        let name = partPath.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard name.hasPrefix("."), name.hasSuffix(".part"), name.utf8.count > 6, partPath != destination else {
+            throw Self.invalid("its part has a name that no part has")
+        }
+    }
+
+    static func invalid(_ reason: String) -> CurlewError {
+        CurlewError(.invalidResumeToken, "the token cannot be used: \(reason)")
+    }
+}
+
+extension String {
+    /// Whether it is a SHA-256 in lower-case hexadecimal.
+    fileprivate var isHash: Bool {
+        utf8.count == 64 && utf8.allSatisfy { $0.isDigit || (0x61...0x66).contains($0) }
+    }
+}

@@ -1,0 +1,41 @@
+/// How the missing bytes of a file are divided among several connections.
+struct SegmentPlan: Sendable, Hashable {
+    /// The most segments at a time.
+    static let countLimit = 16
+    /// The least that a segment has: less is not worth a request.
+    static let smallestSegment: ByteCount = .mebibytes(8)
+
+    /// The segments in the order of the file.
+    let segments: [Range<Int64>]
+
+    /// Divides the gaps into parts of about the same size.
+    /// - Parameters:
+    ///   - gaps: The bytes that are missing, in their order. One that goes to `Int64.max` is not divided.
+    ///   - count: How many segments are wanted, and fetched at a time; from 1 to ``countLimit``.
+    ///   - smallest: The least that a segment has, unless its gap has less.
+    init(dividing gaps: [Range<Int64>], into count: Int, smallest: ByteCount) {
+        let count = Int64(min(max(count, 1), Self.countLimit))
+        let size = Int64(max(smallest.bytes, 1))
+        let isEndless = gaps.last?.upperBound == .max
+        guard count > 1, !isEndless else {
+            segments = gaps
+            return
+        }
+        let missing = gaps.reduce(Int64(0)) { $0 + ($1.upperBound - $1.lowerBound) }
+        let share = max((missing + count - 1) / count, size)
+        segments = gaps.flatMap { Self.divide($0, share: share, smallest: size) }
+    }
+
+    private static func divide(_ gap: Range<Int64>, share: Int64, smallest: Int64) -> [Range<Int64>] {
+        var parts: [Range<Int64>] = []
+        var position = gap.lowerBound
+        while position < gap.upperBound {
+            let left = gap.upperBound - position
+            // What would remain joins the last part if it is too small for one of its own.
+            let length = left - min(left, share) < smallest ? left : share
+            parts.append(position..<(position + length))
+            position += length
+        }
+        return parts
+    }
+}

@@ -1,0 +1,91 @@
+internal import Dispatch
+internal import Glibc
+
+/// The small file that a token is kept in, read and written off the callers' threads.
+enum TokenFile {
+    private static let queue = DispatchQueue(label: "curlew.token")
+
+    static func read(_ path: String, upTo limit: ByteCount) async throws -> [UInt8] {
+        try await perform {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+            guard descriptor >= 0 else { throw failure("opened", errno) }
+            defer { close(descriptor) }
+            var bytes: [UInt8] = []
+            while bytes.count <= limit.bytes {
+                var status: Int32 = 0
+                let piece = [UInt8](unsafeUninitializedCapacity: 64 << 10) { space, filled in
+                    let count = Glibc.read(descriptor, space.baseAddress, 64 << 10)
+                    status = count < 0 ? errno : 0
+                    filled = max(0, count)
+                }
+                if status == EINTR { continue }
+                guard status == 0 else { throw failure("read", status) }
+                if piece.isEmpty { return bytes }
+                bytes += piece
+            }
+            throw CurlewError(.resumeTokenFileFailed, "the token's file is larger than \(limit.bytes) bytes")
+        }
+    }
+
+    /// A reader finds the old content or the new one, never a part. A process that is killed leaves at worst a file with a
+    /// name of its own beside it.
+    static func write(_ bytes: [UInt8], to path: String, synchronizes: Bool) async throws {
+        try await perform {
+            let temporaryPath = "\(path).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
+            let descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw failure("written", errno) }
+            do {
+                defer { close(descriptor) }
+                try write(bytes, to: descriptor)
+                if synchronizes, fsync(descriptor) != 0 { throw failure("synchronized", errno) }
+            } catch {
+                unlink(temporaryPath)
+                throw error
+            }
+            guard rename(temporaryPath, path) == 0 else {
+                let status = errno
+                unlink(temporaryPath)
+                throw failure("written", status)
+            }
+            if synchronizes { try synchronizeFolder(of: path) }
+        }
+    }
+
+    /// Removes the file, if it is there.
+    static func remove(_ path: String) async {
+        try? await perform { _ = unlink(path) }
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress! + offset, $0.count - offset)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure("written", count < 0 ? errno : EIO) }
+            offset += count
+        }
+    }
+
+    /// A new name is on the disk when its folder is.
+    private static func synchronizeFolder(of path: String) throws {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("synchronized", errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("synchronized", errno) }
+    }
+
+    private static func failure(_ what: String, _ status: Int32) -> CurlewError {
+        CurlewError(.resumeTokenFileFailed, "the token's file cannot be \(what): \(describe(status))")
+    }
+
+    private static func perform<Value: Sendable>(
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result(catching: work)) }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CurlewTesting
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+
+/// Twenty kills, as many downloads as it takes for them, and a look at the folder after each.
+final class Campaign {
+    let seed: UInt64
+    private var random: Numbers
+    private let content: RangedContent
+    private static let kills = 20
+    private static let size = 40 << 20
+    /// All of it, with a good margin under three minutes.
+    private let deadline = ContinuousClock.now.advanced(by: .seconds(150))
+
+    init(seed: UInt64) {
+        self.seed = seed
+        random = Numbers(state: seed)
+        var bytes = [UInt8](repeating: 0, count: Self.size)
+        var numbers = Numbers(state: ~seed)
+        bytes.withUnsafeMutableBytes { space in
+            for index in stride(from: 0, to: space.count, by: 8) {
+                space.storeBytes(of: numbers.next(), toByteOffset: index, as: UInt64.self)
+            }
+        }
+        var content = RangedContent(bytes, entityTag: "\"\(seed)\"")
+        content.throttle = .init(bytes: 256 << 10, every: .milliseconds(4))
+        self.content = content
+    }
+
+    func run() async throws {
+        print("seed \(seed)")
+        let content = content
+        let server = try await MockServer.start { content.response(to: $0) }
+        var killed = 0
+        var downloads = 0
+        while killed < Self.kills {
+            killed += try await download(
+                server.url("/file"), segments: [1, 4][downloads % 2], upTo: Self.kills - killed)
+            downloads += 1
+        }
+        let ranges = await rangeCount(server)
+        print("\(killed) kills, \(downloads) downloads, \(server.requestCount) requests, \(ranges) of them for ranges")
+        guard ranges > 0 else { throw Finding("no download was ever gone on with") }
+        await server.shutdown()
+    }
+
+    /// One download, begun again after each kill until it is whole.
+    /// - Returns: How often it was killed.
+    private func download(_ url: String, segments: Int, upTo limit: Int) async throws -> Int {
+        let folder = "/tmp/curlew-crash-\(UInt64.random(in: 0...UInt64.max))"
+        guard mkdir(folder, 0o700) == 0 else { throw Finding("no folder: errno \(errno)") }
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var killed = 0
+        while true {
+            guard ContinuousClock.now < deadline else { throw Finding("it took too long") }
+            let moment = killed < limit ? Duration.milliseconds(1 + Int(random.next() % 700)) : .seconds(60)
+            let child = try ChildProcess(["child", url, folder, String(segments)])
+            let end = try await child.end(within: moment)
+            try checkFolder(folder)
+            print("  \(segments) segments: \(end) within \(moment), \(held(in: folder)) bytes in the token")
+            switch end {
+            case .exit(0):
+                guard access("\(folder)/file", F_OK) == 0 else { throw Finding("a whole download has no file") }
+                guard access("\(folder)/token", F_OK) != 0 else { throw Finding("a whole download left its token") }
+                return killed
+            case .signal(SIGKILL) where killed < limit: killed += 1
+            default: throw Finding("the process ended with \(end)")
+            }
+        }
+    }
+
+    /// Whatever the moment: at the destination there is the whole file, or none.
+    private func checkFolder(_ folder: String) throws {
+        guard access("\(folder)/file", F_OK) == 0 else { return }
+        guard try Array(Data(contentsOf: URL(filePath: "\(folder)/file"))) == content.bytes else {
+            throw Finding("a wrong file is at the destination")
+        }
+    }
+
+    private struct Held: Decodable {
+        struct Piece: Decodable {
+            let start: Int
+            let end: Int
+        }
+        let received: [Piece]
+    }
+
+    private func held(in folder: String) -> Int {
+        guard let data = try? Data(contentsOf: URL(filePath: "\(folder)/token")) else { return 0 }
+        let pieces = (try? JSONDecoder().decode(Held.self, from: data))?.received ?? []
+        return pieces.reduce(0) { $0 + $1.end - $1.start }
+    }
+
+    private func rangeCount(_ server: MockServer) async -> Int {
+        var count = 0
+        for _ in 0..<server.requestCount where await server.takeRequest()?.fields[.range] != nil { count += 1 }
+        return count
+    }
+}
+
+/// Numbers that are the same for the same seed (SplitMix64).
+struct Numbers {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

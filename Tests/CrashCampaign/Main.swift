@@ -1,0 +1,31 @@
+import Glibc
+
+/// Kills a downloading process again and again, and looks whether the next one makes a whole file of what is left.
+///
+///     crash-campaign [SEED]
+///
+/// Called with `child` it is the process that is killed.
+@main
+struct CrashCampaign {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        if arguments.count == 5, arguments[1] == "child" {
+            return try await Download(url: arguments[2], folder: arguments[3], segments: Int(arguments[4]) ?? 1).run()
+        }
+        let seed = arguments.count > 1 ? UInt64(arguments[1]) : nil
+        let campaign = Campaign(seed: seed ?? UInt64.random(in: 0...UInt64(UInt32.max)))
+        do {
+            try await campaign.run()
+        } catch {
+            print("failed with seed \(campaign.seed): \(error)")
+            exit(1)
+        }
+    }
+}
+
+/// What the campaign found wrong.
+struct Finding: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,160 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Downloads into files", .noLeaks, .timeLimit(.minutes(1)))
+struct DownloadTests {
+    @Test("a file arrives whole, alone, and with what is known of it", arguments: [0, 1, 300_000, 3_000_000])
+    func whole(_ count: Int) async throws {
+        let bench = try await DownloadBench(count)
+        let file = try await bench.download()
+        #expect(file.path == bench.path && file.size == Int64(count))
+        #expect(file.response.status == .ok && file.response.headerFields[.eTag] == "\"one\"")
+        #expect(file.uri.path == "/file.bin" && file.history.isEmpty && file.digest == nil)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("a body whose length nobody says arrives whole")
+    func chunked() async throws {
+        let bench = try await DownloadBench { _, _ in
+            var response = MockResponse(body: .bytes(DownloadBench.bytes(300_000)))
+            response.framing = .chunked
+            return response
+        }
+        #expect(try await bench.download().size == 300_000)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("the bytes are asked for as they are, by tasks of kind download")
+    func request() async throws {
+        let bench = try await DownloadBench(100) { _, _ in
+            var response = MockResponse(body: .bytes(DownloadBench.bytes(100)))
+            response.headDelay = .milliseconds(20)
+            return response
+        }
+        let kind = Guarded<TaskKind?>(nil)
+        var options = RequestOptions()
+        options.onTask = { task in kind.withLock { $0 = task.kind } }
+        _ = try await bench.download(requestOptions: options)
+        #expect(kind.withLock { $0 } == .download)
+        let request = await bench.server.takeRequest()
+        #expect(request?.fields[.acceptEncoding] == "identity" && request?.fields[.range] == nil)
+        await bench.end()
+    }
+
+    @Test("a status that is no success leaves nothing on the disk, and the error has what the server says to it")
+    func refused() async throws {
+        for status in [301, 304, 400, 404, 500, 503] {
+            let bench = try await DownloadBench { _, _ in
+                MockResponse(status: .init(code: status), body: status == 304 ? .none : "no such thing")
+            }
+            let error = await curlewError { _ = try await bench.download() }
+            #expect(error?.code == .unacceptableStatus && error?.response?.status.code == status)
+            #expect(status == 304 || error?.bodyPrefix == Array("no such thing".utf8))
+            #expect(error?.resumeToken == nil && bench.folder.names.isEmpty)
+            await bench.end()
+        }
+    }
+
+    @Test("a part that was not asked for, and an answer without content, are no file", arguments: [204, 205, 206])
+    func unasked(_ status: Int) async throws {
+        let bench = try await DownloadBench { _, _ in
+            MockResponse(
+                status: .init(code: status), fields: [.contentRange: "bytes 0-3/4"],
+                body: status == 206 ? "part" : .none)
+        }
+        let error = await curlewError { _ = try await bench.download() }
+        #expect(error?.code == (status == 206 ? .invalidResponse : .emptyBody))
+        #expect(bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("Range and If-Range are not the caller's to set", arguments: [HTTPField.Name.range, .ifRange])
+    func ownFields(_ name: HTTPField.Name) async throws {
+        let session = try makeSession()
+        let error = await curlewError {
+            _ = try await session.download("http://a.test/", to: .file("/tmp/none"), fields: [name: "bytes=0-1"])
+        }
+        #expect(error?.code == .invalidRequest)
+    }
+
+    @Test("a digest and a length that are right pass; wrong ones leave nothing behind and cannot be gone on with")
+    func integrity() async throws {
+        let bench = try await DownloadBench()
+        let sha256 = try MessageDigest(.sha256)
+        try sha256.update(bench.expected)
+        let digest = try #require(ContentDigest(hex: try sha256.finish()))
+        let right = DownloadOptions.quick {
+            $0.integrity.digest = digest
+            $0.integrity.length = 300_000
+        }
+        #expect(try await bench.download(right).digest == digest)
+        try bench.expectWhole()
+        let other = try await DownloadBench(adjust: { $0.bytes[77] ^= 1 })
+        let wrongDigest = DownloadOptions.quick(resumes: 3) { $0.integrity.digest = digest }
+        let error = await curlewError { _ = try await other.download(wrongDigest) }
+        #expect(error?.code == .digestMismatch && error?.resumeToken == nil && other.folder.names.isEmpty)
+        let wrongLength = DownloadOptions.quick(resumes: 3) { $0.integrity.length = 300_001 }
+        #expect(await curlewError { _ = try await other.download(wrongLength) }?.code == .lengthMismatch)
+        #expect(other.folder.names.isEmpty && other.server.requestCount == 2)
+        await bench.end()
+        await other.end()
+    }
+
+    @Test("a content coding that was not asked for is undone, and such a download cannot be continued")
+    func coded() async throws {
+        let plain = DownloadBench.bytes(300_000)
+        let bench = try await DownloadBench { _, _ in
+            let response = MockResponse(fields: [.eTag: "\"one\"", .acceptRanges: "bytes"], body: .bytes(plain))
+            return try? response.encoded(.gzip)
+        }
+        _ = try await bench.download()
+        try bench.expectWhole()
+        let broken = try await DownloadBench { _, _ in
+            let response = MockResponse(fields: [.eTag: "\"one\"", .acceptRanges: "bytes"], body: .bytes(plain))
+            return try? response.encoded(.gzip)
+        }
+        try broken.server.inject(Fault(.inResponseBody(after: 1000), .close))
+        let error = await curlewError { _ = try await broken.download() }
+        #expect(error != nil && error?.resumeToken == nil && broken.folder.names.isEmpty)
+        await bench.end()
+        await broken.end()
+    }
+
+    @Test("progress goes from nothing to the whole, and ends once")
+    func progress() async throws {
+        let bench = try await DownloadBench()
+        let task = try bench.task()
+        #expect(task.state == .suspended && !task.currentProgress.isFinished)
+        var values: [TaskProgress] = []
+        task.resume()
+        for await value in task.progress { values.append(value) }
+        _ = try await task.file()
+        #expect(values.last?.isFinished == true && values.dropLast().allSatisfy { !$0.isFinished })
+        #expect(values.last?.received.wire == 300_000 && values.last?.received.total == 300_000)
+        #expect(zip(values, values.dropFirst()).allSatisfy { $0.received.wire <= $1.received.wire })
+        var late: [TaskProgress] = []
+        for await value in task.progress { late.append(value) }
+        #expect(late == [task.currentProgress] && task.state == .completed)
+        await bench.end()
+    }
+
+    @Test("a file that is there stays, unless it is to be replaced")
+    func existing() async throws {
+        let bench = try await DownloadBench()
+        try bench.folder.write("file.bin", [1, 2, 3])
+        let error = await curlewError { _ = try await bench.download() }
+        #expect(error?.code == .fileExists)
+        #expect(try bench.folder.bytes("file.bin") == [1, 2, 3] && bench.folder.names == ["file.bin"])
+        var destination = Destination.file(bench.path)
+        destination.existing = .replace
+        _ = try await bench.session.download(bench.server.url("/file.bin"), to: destination)
+        try bench.expectWhole()
+        await bench.end()
+    }
+}

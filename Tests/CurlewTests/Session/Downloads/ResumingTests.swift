@@ -1,0 +1,242 @@
+import CurlewTesting
+import CurlewTestingTraits
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Downloads that go on from a token", .noLeaks, .timeLimit(.minutes(2)))
+struct ResumingTests {
+    @Test("what is missing is asked for on condition, and the file is whole", arguments: [1, 65_536, 299_999])
+    func goesOn(_ count: Int) async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: count)
+        #expect(token.total == 300_000 && token.destination == bench.path)
+        #expect(bench.folder.names.count == 1)
+        let file = try await bench.session.download(resuming: token)
+        try bench.expectWhole()
+        #expect(file.size == 300_000 && file.response.status == .partialContent)
+        _ = await bench.server.takeRequest()
+        let request = await bench.server.takeRequest()
+        #expect(request?.fields[.range] == "bytes=\(count)-" && request?.fields[.ifRange] == "\"one\"")
+        #expect(request?.fields[.acceptEncoding] == "identity")
+        await bench.end()
+    }
+
+    @Test("a token that was stored goes on in another session, with a date for a validator")
+    func stored() async throws {
+        let bench = try await DownloadBench(adjust: { content in
+            content.entityTag = nil
+            content.lastModified = "Sun, 06 Nov 1994 08:49:36 GMT"
+            content.date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        })
+        let token = try await bench.brokenOff(after: 100_000)
+        let stored = try JSONDecoder().decode(ResumeToken.self, from: JSONEncoder().encode(token))
+        let other = try makeSession()
+        _ = try await other.download(resuming: stored)
+        try bench.expectWhole()
+        _ = await bench.server.takeRequest()
+        #expect(await bench.server.takeRequest()?.fields[.ifRange] == "Sun, 06 Nov 1994 08:49:36 GMT")
+        await other.shutdown()
+        await bench.end()
+    }
+
+    @Test("the file may go elsewhere than it was to go")
+    func elsewhere() async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: 1000)
+        let file = try await bench.session.download(resuming: token, to: .folder(bench.folder.path))
+        #expect(file.path == bench.path)
+        try bench.expectWhole()
+        let next = try bench.session.downloadTask(resuming: token, to: .file(bench.folder.file("b"))).request
+        #expect(next.uri == token.uri)
+        await bench.end()
+    }
+
+    @Test("a server that has another file by now is asked for the whole of it", arguments: [0, 1, 2])
+    func changed(_ kind: Int) async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: 100_000)
+        bench.content.withLock { content in
+            content.entityTag = "\"two\""
+            content.bytes = DownloadBench.bytes([300_000, 50_000, 400_000][kind], seed: 1)
+        }
+        let file = try await bench.session.download(resuming: token)
+        #expect(file.response.status == .ok)
+        try bench.expectWhole()
+        #expect(await bench.ranges() == ["", "bytes=100000-"])
+        await bench.end()
+    }
+
+    @Test(
+        "an answer that does not fit is never written; the download begins anew",
+        arguments: [
+            ("bytes 99999-299999/300000", [:]), ("bytes 0-299999/300000", [:]), ("bytes 100000-299999/300001", [:]),
+            ("bytes 100000-299999/300000", [.eTag: "\"two\""]), ("bytes 100000-299999/300000", [.eTag: "W/\"one\""]),
+            ("bytes 100000-299999/300000", [.contentEncoding: "gzip"]), ("nonsense", [:]),
+            ("bytes 100000-299999/300000", [.contentType: "multipart/byteranges; boundary=x"]),
+            ("bytes 100000-299998/300000", [.contentLength: "200000"]),
+        ] as [(String, HTTPFields)])
+    func misfits(_ range: String, _ fields: HTTPFields) async throws {
+        let bench = try await DownloadBench { number, _ in
+            guard number == 1 else { return nil }
+            var response = MockResponse(
+                status: .partialContent, fields: [.contentRange: range, .eTag: "\"one\""],
+                body: .bytes([UInt8](repeating: 0, count: 200_000)))
+            for field in fields { response.fields[field.name] = field.value }
+            return response
+        }
+        let token = try await bench.brokenOff(after: 100_000)
+        _ = try await bench.session.download(resuming: token)
+        try bench.expectWhole()
+        #expect(await bench.ranges() == ["", "bytes=100000-", ""])
+        await bench.end()
+    }
+
+    @Test("a server that does not look at If-Range, and mixes files, is found out")
+    func ignoresCondition() async throws {
+        let bench = try await DownloadBench { number, request in
+            guard number == 1 else { return nil }
+            var second = RangedContent(DownloadBench.bytes(300_000, seed: 1), entityTag: "\"two\"")
+            second.fields[.vary] = "nothing"
+            var fields = request.fields
+            fields[.ifRange] = nil
+            return second.response(method: request.method, fields: fields)
+        }
+        let token = try await bench.brokenOff(after: 100_000)
+        _ = try await bench.session.download(resuming: token)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("a body longer than its Content-Range is not written, and begins anew without ranges")
+    func overlong() async throws {
+        let bench = try await DownloadBench { number, _ in
+            guard number == 1 else { return nil }
+            var response = MockResponse(
+                status: .partialContent,
+                fields: [.contentRange: "bytes 100000-299999/300000", .eTag: "\"one\""],
+                body: .bytes([UInt8](repeating: 0, count: 200_001)))
+            response.framing = .chunked
+            return response
+        }
+        let token = try await bench.brokenOff(after: 100_000)
+        _ = try await bench.session.download(resuming: token)
+        try bench.expectWhole()
+        #expect(await bench.ranges() == ["", "bytes=100000-", ""])
+        await bench.end()
+    }
+
+    @Test("a server that takes no ranges any more sends the whole, into the same part file")
+    func noRanges() async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: 100_000)
+        bench.content.withLock { $0.takesRanges = false }
+        #expect(try await bench.session.download(resuming: token).response.status == .ok)
+        try bench.expectWhole()
+        #expect(await bench.ranges() == ["", "bytes=100000-"])
+        await bench.end()
+    }
+
+    @Test("answers that never fit end the download, in the end", arguments: [0, 2])
+    func neverFits(_ resumes: Int) async throws {
+        let bench = try await DownloadBench { number, _ in
+            guard number > 0 else { return nil }
+            // What begins anew breaks off each time, and what goes on does not fit.
+            return MockResponse(
+                status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */5", .retryAfter: "0"], body: "none")
+        }
+        let token = try await bench.brokenOff(after: 100_000)
+        let error = await curlewError {
+            _ = try await bench.session.download(resuming: token, download: .quick(resumes: resumes))
+        }
+        #expect(error?.code == .unacceptableStatus && error?.response?.status == .rangeNotSatisfiable)
+        #expect(bench.server.requestCount == 3 && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("416 says that all is there, where the length was not known")
+    func complete() async throws {
+        let bench = try await DownloadBench { number, _ in
+            guard number == 0 else { return nil }
+            return MockResponse(
+                fields: [.eTag: "\"one\"", .acceptRanges: "bytes"],
+                body: .stream { writer in
+                    try await writer.write(DownloadBench.bytes(300_000))
+                    throw CancellationError()
+                })
+        }
+        let error = await curlewError { _ = try await bench.download() }
+        let token = try #require(error?.resumeToken)
+        #expect(token.total == nil && token.receivedCount == 300_000)
+        #expect(try await bench.session.download(resuming: token).response.status == .rangeNotSatisfiable)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("where all is there already, the last byte is asked for once more", arguments: [true, false])
+    func allThere(isSame: Bool) async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: 299_999)
+        let bytes = bench.expected
+        try bench.folder.write(String(try #require(bench.folder.names.first)), bytes)
+        let sha256 = try MessageDigest(.sha256)
+        try sha256.update(bytes)
+        let whole = try ResumeToken(
+            uri: token.uri, finalURI: nil, validator: token.validator, total: 300_000, partPath: token.partPath,
+            destination: token.destination, identity: FileSnapshot(path: token.partPath),
+            received: [ResumeToken.Received(range: 0..<300_000, sha256: sha256.finish())])
+        if !isSame {
+            bench.content.withLock { content in
+                content.entityTag = "\"two\""
+                content.bytes = DownloadBench.bytes(300_000, seed: 1)
+            }
+        }
+        #expect(try await bench.session.download(resuming: whole).size == 300_000)
+        try bench.expectWhole()
+        #expect(await bench.ranges() == ["", "bytes=299999-"])
+        await bench.end()
+    }
+
+    @Test("a digest over the whole is right though the file came in two parts, and a wrong one is found out")
+    func digest() async throws {
+        let bench = try await DownloadBench()
+        let sha256 = try MessageDigest(.sha256)
+        try sha256.update(bench.expected)
+        let digest = try #require(ContentDigest(hex: try sha256.finish()))
+        let token = try await bench.brokenOff(after: 100_000)
+        let options = DownloadOptions.quick { $0.integrity.digest = digest }
+        #expect(try await bench.session.download(resuming: token, download: options).digest == digest)
+        try bench.expectWhole()
+        let other = try await DownloadBench(adjust: { $0.bytes[5] ^= 1 })
+        let otherToken = try await other.brokenOff(after: 100_000)
+        let error = await curlewError { _ = try await other.session.download(resuming: otherToken, download: options) }
+        #expect(error?.code == .digestMismatch && error?.resumeToken == nil && other.folder.names.isEmpty)
+        await bench.end()
+        await other.end()
+    }
+
+    @Test("Repr-Digest of a part is that of the whole; its Content-Digest is its own")
+    func reprDigest() async throws {
+        let bench = try await DownloadBench()
+        let sha256 = try MessageDigest(.sha256)
+        try sha256.update(bench.expected)
+        let base64 = Data(try sha256.finishedBytes()).base64EncodedString()
+        let field = HTTPField.Name("Repr-Digest")!
+        let other = HTTPField.Name("Content-Digest")!
+        let zeros = Data([UInt8](repeating: 0, count: 32)).base64EncodedString()
+        let token = try await bench.brokenOff(after: 100_000)
+        bench.content.withLock { $0.fields = [field: "sha-256=:\(base64):", other: "sha-256=:\(zeros):"] }
+        #expect(try await bench.session.download(resuming: token).digest?.bytes.count == 32)
+        try bench.expectWhole()
+        bench.content.withLock { $0.fields = [field: "sha-256=:\(zeros):"] }
+        let second = try await DownloadBench()
+        let wrong = try await second.brokenOff(after: 100_000)
+        second.content.withLock { $0.fields = [field: "sha-256=:\(zeros):"] }
+        let error = await curlewError { _ = try await second.session.download(resuming: wrong) }
+        #expect(error?.code == .digestMismatch && second.folder.names.isEmpty)
+        await bench.end()
+        await second.end()
+    }
+}

@@ -1,0 +1,176 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Downloads over several connections", .noLeaks, .timeLimit(.minutes(2)))
+struct SegmentedDownloadTests {
+    private static let size = 64 << 10
+
+    @Test("each connection fetches its part, the first without a range")
+    func segments() async throws {
+        let bench = try await DownloadBench(4 * Self.size)
+        let sha256 = try MessageDigest(.sha256)
+        try sha256.update(bench.expected)
+        let digest = try #require(ContentDigest(hex: try sha256.finish()))
+        let file = try await bench.download(.segmented(4) { $0.integrity.digest = digest })
+        #expect(file.digest == digest && file.response.status == .ok)
+        try bench.expectWhole()
+        #expect(await bench.ranges().sorted() == ["", "bytes=131072-196607", "bytes=196608-", "bytes=65536-131071"])
+        await bench.end()
+    }
+
+    @Test("segments are of 8 MiB at least, and what asks for less does not get it")
+    func least() async throws {
+        var options = DownloadOptions()
+        options.segmentSize = .kibibytes(1)
+        options.segments = 4
+        #expect(options.segmentSize == .mebibytes(8))
+        let bench = try await DownloadBench(200_000)
+        _ = try await bench.download(options)
+        #expect(await bench.ranges() == [""])
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test(
+        "one connection does where the server is not fit for more: no ranges, no validator, no length, or refusals",
+        arguments: 0..<5)
+    func fallback(_ kind: Int) async throws {
+        let bench = try await DownloadBench(
+            4 * Self.size,
+            adjust: { content in
+                if kind == 0 { content.takesRanges = false }
+                if kind == 1 { content.entityTag = "W/\"one\"" }
+            }
+        ) { number, request in
+            switch kind {
+            case 2:
+                var response = MockResponse(
+                    fields: [.eTag: "\"one\"", .acceptRanges: "bytes"],
+                    body: .bytes(DownloadBench.bytes(4 * Self.size)))
+                response.framing = .chunked
+                return response
+            case 3 where request.fields[.range] != nil:
+                return MockResponse(fields: [.eTag: "\"one\""], body: .bytes(DownloadBench.bytes(4 * Self.size)))
+            case 4 where request.fields[.range] != nil:
+                return MockResponse(
+                    status: .partialContent,
+                    fields: [.eTag: "\"one\"", .contentType: "multipart/byteranges; boundary=a"], body: "--a--")
+            default: return nil
+            }
+        }
+        _ = try await bench.download(.segmented(4))
+        try bench.expectWhole()
+        if kind < 3 { #expect(await bench.ranges() == [""]) }
+        await bench.end()
+    }
+
+    @Test("cut off anywhere, each segment goes on by itself", arguments: 0..<8)
+    func cuts(_ seed: Int) async throws {
+        var random = SeededNumbers(seed: 200 + UInt64(seed))
+        let bench = try await DownloadBench(300_000 + random.next(upTo: 300_000))
+        let cuts = 1 + random.next(upTo: 8)
+        for exchange in 0..<cuts {
+            let fault = Fault(
+                .inResponseBody(after: random.next(upTo: 100_000)), [.close, .reset][random.next(upTo: 2)])
+            try bench.server.inject(fault, at: .exchange(exchange))
+        }
+        let sha256 = try MessageDigest(.sha256)
+        try sha256.update(bench.expected)
+        let options = try DownloadOptions.segmented(1 + random.next(upTo: 6), resumes: cuts) {
+            $0.integrity.digest = ContentDigest(hex: try sha256.finish())
+        }
+        _ = try await bench.download(options)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test(
+        "one that fails for good cancels the others, and each gap of the token is gone on with, over one or several",
+        arguments: [1, 4])
+    func severalRanges(_ segments: Int) async throws {
+        let size = Self.size
+        let (opened, gate) = AsyncStream.makeStream(of: Void.self)
+        let isForbidden = Guarded(true)
+        let bench = try await DownloadBench(4 * size) { _, request in
+            guard isForbidden.withLock({ $0 }), request.fields[.range] == "bytes=\(size)-\(2 * size - 1)" else {
+                return nil
+            }
+            for await _ in opened {}
+            return MockResponse(status: .forbidden, body: "not this one")
+        }
+        try bench.server.inject(Fault(.inResponseBody(after: 1000), .stall), at: .exchange(0))
+        let task = try bench.task(.segmented(4, resumes: 3))
+        task.resume()
+        await task.received(Int64(2 * size + 1000))
+        gate.finish()
+        let error = await curlewError { _ = try await task.file() }
+        #expect(error?.code == .unacceptableStatus && error?.bodyPrefix == Array("not this one".utf8))
+        let token = try #require(error?.resumeToken)
+        #expect(token.received.map(\.range).count >= 2 && token.receivedCount == Int64(2 * size + 1000))
+        #expect(!bench.folder.names.contains("file.bin"))
+        isForbidden.withLock { $0 = false }
+        bench.server.removeFaults()
+        let file = try await bench.session.download(resuming: token, download: .segmented(segments))
+        #expect(file.size == Int64(4 * size))
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("a file that changes while its parts are fetched is fetched anew")
+    func changes() async throws {
+        let size = Self.size
+        let content = Guarded<Guarded<RangedContent>?>(nil)
+        let bench = try await DownloadBench(4 * size) { number, _ in
+            if number == 2 {
+                content.withLock { $0 }?.withLock { content in
+                    content.entityTag = "\"two\""
+                    content.bytes = DownloadBench.bytes(4 * size, seed: 3)
+                }
+            }
+            return nil
+        }
+        content.withLock { $0 = bench.content }
+        _ = try await bench.download(.segmented(4))
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("a server that sends less than it was asked for is asked again for the rest")
+    func shorter() async throws {
+        let size = Self.size
+        let bench = try await DownloadBench(8 * size) { _, request in
+            guard let range = request.fields[.range], range.hasSuffix("-"),
+                let start = Int(range.dropFirst("bytes=".count).dropLast()), start + size < 8 * size
+            else { return nil }
+            return MockResponse(
+                status: .partialContent,
+                fields: [.eTag: "\"one\"", .contentRange: "bytes \(start)-\(start + size - 1)/\(8 * size)"],
+                body: .bytes(Array(DownloadBench.bytes(8 * size)[start..<start + size])))
+        }
+        let token = try await bench.brokenOff(after: 1000)
+        _ = try await bench.session.download(resuming: token)
+        try bench.expectWhole()
+        #expect(bench.server.requestCount == 9)
+        await bench.end()
+    }
+
+    @Test("cancelled, all connections end, and the token goes on")
+    func cancelled() async throws {
+        let bench = try await DownloadBench(4 * Self.size)
+        try bench.server.inject(Fault(.inResponseBody(after: 30_000), .stall), at: .every)
+        let task = try bench.task(.segmented(4))
+        task.resume()
+        await task.received(4 * 30_000)
+        #expect(await bench.session.session?.tasks(.download).count == 4)
+        let token = try #require(await task.cancel())
+        #expect(token.received.count == 4 && token.receivedCount == 4 * 30_000)
+        bench.server.removeFaults()
+        _ = try await bench.session.download(resuming: token, download: .segmented(4))
+        try bench.expectWhole()
+        await bench.end()
+    }
+}

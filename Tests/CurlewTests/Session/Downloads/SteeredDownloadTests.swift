@@ -1,0 +1,186 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Downloads that are suspended, resumed and cancelled", .noLeaks, .timeLimit(.minutes(1)))
+struct SteeredDownloadTests {
+    @Test("before it begins: nothing is sent, and a token that it was made of stays good")
+    func cancelBeforeStart() async throws {
+        let bench = try await DownloadBench()
+        let fresh = try bench.task()
+        #expect(await fresh.cancel() == nil)
+        fresh.resume()
+        #expect(fresh.state == .cancelled)
+        #expect(await curlewError { _ = try await fresh.file() }?.code == .cancelled)
+        let token = try await bench.brokenOff(after: 1000)
+        let task = try bench.session.downloadTask(resuming: token)
+        #expect(await task.cancel() == token)
+        #expect(task.currentProgress.isFinished && bench.server.requestCount == 1)
+        _ = try await bench.session.download(resuming: token)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("before the head: there is nothing to keep")
+    func cancelBeforeHead() async throws {
+        let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.atResponseStart, .stall))
+        let task = try bench.task()
+        task.resume()
+        try await bench.server.waitForFaults(1)
+        #expect(task.state == .running)
+        #expect(await task.cancel() == nil)
+        #expect(task.state == .cancelled && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("under way, by the task or by who waits for it: the token goes on", arguments: [true, false])
+    func cancelUnderWay(byTask: Bool) async throws {
+        let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall))
+        let task = try bench.task()
+        task.resume()
+        let waiter = Task { try await task.file() }
+        await task.received(100_000)
+        if byTask { await task.cancel() } else { waiter.cancel() }
+        let error = await curlewError { _ = try await waiter.value }
+        #expect(error?.code == .cancelled && task.state == .cancelled)
+        let token = try #require(error?.resumeToken)
+        #expect(token.receivedCount == 100_000)
+        #expect(await task.cancel() == token)
+        _ = try await bench.session.download(resuming: token)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("while it waits to go on, and after its end")
+    func cancelWaiting() async throws {
+        let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
+        let clock = TestClock()
+        let task = try bench.task(
+            .quick(resumes: 1) {
+                $0.clock = clock
+                $0.backoff = Backoff(base: .seconds(5), random: { 1 })
+            })
+        task.resume()
+        try await clock.waitForSleepers(1)
+        let token = try #require(await task.cancel())
+        #expect(token.receivedCount == 100_000)
+        let second = try bench.session.downloadTask(resuming: token)
+        second.resume()
+        _ = try await second.file()
+        #expect(await second.cancel() == nil && second.state == .completed)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("an attempt that is cancelled among the session's tasks ends the download")
+    func cancelAttempt() async throws {
+        let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall))
+        let task = try bench.task(.quick(resumes: 3))
+        task.resume()
+        await task.received(100_000)
+        let attempts = try #require(await bench.session.session?.tasks(.download))
+        #expect(attempts.count == 1)
+        attempts.first?.cancel()
+        let error = await curlewError { _ = try await task.file() }
+        #expect(error?.code == .cancelled && error?.resumeToken?.receivedCount == 100_000)
+        await error?.resumeToken?.discard()
+        #expect(bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("a session that is shut down leaves a token")
+    func invalidated() async throws {
+        let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall))
+        let task = try bench.task(.quick(resumes: 3))
+        task.resume()
+        await task.received(100_000)
+        await bench.session.session?.invalidate(cancelling: true)
+        let error = await curlewError { _ = try await task.file() }
+        #expect(error?.code == .sessionInvalidated && error?.resumeToken?.receivedCount == 100_000)
+        await bench.end()
+    }
+
+    @Test("suspended it lets no byte through, and its idle timeout does not run")
+    func suspended() async throws {
+        // Some seconds' worth, so that it does not end before it is suspended.
+        let bench = try await DownloadBench(
+            4_000_000, adjust: { $0.throttle = .init(bytes: 100_000, every: .milliseconds(50)) })
+        var options = RequestOptions()
+        options.idleTimeout = .milliseconds(300)
+        options.bodyBufferSize = .kibibytes(64)
+        let task = try bench.task(requestOptions: options)
+        task.resume()
+        await task.received(1)
+        task.suspend()
+        #expect(task.state == .suspended)
+        let attempt = try #require(await bench.session.session?.tasks(.download).first)
+        while await attempt.state != .suspended { await Task.yield() }
+        // Longer than the idle timeout: time itself is what is tested.
+        try await Task.sleep(for: .milliseconds(600))
+        #expect(task.state == .suspended && !task.currentProgress.isFinished)
+        #expect(task.currentProgress.received.wire < 4_000_000)
+        task.resume()
+        #expect(task.state == .running)
+        _ = try await task.file()
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("suspended while it waits to go on, the next attempt does not begin to run")
+    func suspendedWaiting() async throws {
+        let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
+        let clock = TestClock()
+        let task = try bench.task(
+            .quick(resumes: 1) {
+                $0.clock = clock
+                $0.backoff = Backoff(base: .seconds(5), random: { 1 })
+            })
+        task.resume()
+        try await clock.waitForSleepers(1)
+        task.suspend()
+        clock.advance(by: .seconds(5))
+        while await bench.session.session?.tasks(.download).isEmpty == true { await Task.yield() }
+        #expect(task.state == .suspended && bench.server.requestCount == 1)
+        task.resume()
+        _ = try await task.file()
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("suspended before the head, and cancelled while suspended")
+    func suspendedBeforeHead() async throws {
+        let bench = try await DownloadBench()
+        let early = try bench.task()
+        early.resume()
+        early.suspend()
+        early.resume()
+        early.suspend()
+        #expect(early.state == .suspended)
+        #expect(await early.cancel() == nil)
+        #expect(early.state == .cancelled && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("a task that nobody holds goes on")
+    func unheld() async throws {
+        let bench = try await DownloadBench()
+        let progress: DownloadProgress
+        do {
+            let task = try bench.task()
+            task.resume()
+            progress = task.progress
+        }
+        for await _ in progress {}
+        try bench.expectWhole()
+        await bench.end()
+    }
+}

@@ -1,0 +1,92 @@
+import CurlewTesting
+import CurlewTestingTraits
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Files that tokens are kept in", .noLeaks, .timeLimit(.minutes(1)))
+struct TokenFileTests {
+    private func options(_ bench: DownloadBench, segments: Int = 1, isSafe: Bool = false) -> DownloadOptions {
+        .segmented(segments) { options in
+            options.tokenFile = bench.folder.file("token")
+            options.checkpoint = .kibibytes(64)
+            options.synchronizesCheckpoints = isSafe
+        }
+    }
+
+    @Test("the token is there with the head, grows with the file, and goes when it is whole", arguments: [false, true])
+    func life(isSafe: Bool) async throws {
+        let bench = try await DownloadBench(1_000_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 0), .stall))
+        let options = options(bench, isSafe: isSafe)
+        let first = try bench.task(options)
+        first.resume()
+        let path = bench.folder.file("token")
+        while !bench.folder.names.contains("token") { await Task.yield() }
+        #expect(try await ResumeToken(contentsOf: path).receivedCount == 0)
+        #expect(await first.cancel() == nil)
+        #expect(bench.folder.names.isEmpty)
+        try bench.server.inject(Fault(.inResponseBody(after: 500_000), .stall))
+        let second = try bench.task(options)
+        second.resume()
+        await second.received(500_000)
+        let kept = try await ResumeToken(contentsOf: path)
+        #expect(kept.receivedCount >= 500_000 - 128 << 10 && kept.receivedCount <= 500_000)
+        let last = try #require(await second.cancel())
+        #expect(try await ResumeToken(contentsOf: path) == last && last.receivedCount == 500_000)
+        _ = try await bench.session.download(resuming: last, download: options)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    /// What a killed process leaves: its token's file, and a part file that has got further.
+    private func leftovers(of bench: DownloadBench, segments: Int) async throws -> ResumeToken {
+        let task = try bench.task(options(bench, segments: segments))
+        task.resume()
+        await task.received(Int64(segments) * 100_000)
+        let text = String(decoding: try bench.folder.bytes("token"), as: UTF8.self)
+        let name = try #require(bench.folder.names.first { $0.hasSuffix(".part") })
+        let copy = ".copy.1.part"
+        try bench.folder.write(copy, try bench.folder.bytes(name))
+        await task.cancel()?.discard()
+        let moved = text.replacing(name, with: copy)
+        return try JSONDecoder().decode(ResumeToken.self, from: Data(moved.utf8))
+    }
+
+    @Test("what a killed process has left is gone on with", arguments: [1, 3])
+    func killed(_ segments: Int) async throws {
+        let bench = try await DownloadBench(600_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall), at: .every)
+        let token = try await leftovers(of: bench, segments: segments)
+        #expect(token.receivedCount >= 64 << 10)
+        bench.server.removeFaults()
+        _ = try await bench.session.download(resuming: token, download: options(bench, segments: segments))
+        try bench.expectWhole()
+        #expect(!(await bench.ranges()).dropFirst(segments).contains(""))
+        await bench.end()
+    }
+
+    @Test("a token's file that cannot be written ends the download, before many bytes have come")
+    func unwritable() async throws {
+        let bench = try await DownloadBench()
+        var options = options(bench)
+        options.tokenFile = bench.folder.file("none/token")
+        let error = await curlewError { _ = try await bench.download(options) }
+        #expect(error?.code == .resumeTokenFileFailed && !bench.folder.names.contains("file.bin"))
+        await error?.resumeToken?.discard()
+        #expect(bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("a file that cannot be continued leaves no token behind, not even an old one")
+    func notContinuable() async throws {
+        let bench = try await DownloadBench(adjust: { $0.entityTag = nil })
+        try bench.folder.write("token", [1])
+        try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
+        _ = await curlewError { _ = try await bench.download(options(bench)) }
+        #expect(bench.folder.names.isEmpty)
+        await bench.end()
+    }
+}

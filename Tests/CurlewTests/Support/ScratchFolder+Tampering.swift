@@ -1,0 +1,24 @@
+import Curlew
+import Glibc
+
+extension ScratchFolder {
+    func remove(_ name: String) throws { try check(unlink(file(name))) }
+
+    func rename(_ name: String, to newName: String) throws { try check(Glibc.rename(file(name), file(newName))) }
+
+    func link(_ name: String, to target: String) throws { try check(symlink(file(target), file(name))) }
+
+    func makeFolder(_ name: String) throws { try check(mkdir(file(name), 0o777)) }
+
+    /// Puts other bytes into a file, which stays the same file.
+    func overwrite(_ name: String, _ bytes: [UInt8]) throws {
+        let descriptor = open(file(name), O_WRONLY | O_TRUNC | O_CLOEXEC)
+        try check(descriptor)
+        defer { close(descriptor) }
+        try check(Int32(Glibc.write(descriptor, bytes, bytes.count)))
+    }
+
+    private func check(_ result: Int32) throws {
+        if result < 0 { throw CurlewError(.bodyFailed, "errno \(errno)") }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Digests of content")
+struct ContentDigestTests {
+    static let empty256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    /// The same as in a field.
+    private let coded = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+
+    @Test("hexadecimal digits are read in either case, and only whole digests")
+    func hex() throws {
+        let digest = try #require(ContentDigest(hex: Self.empty256))
+        #expect(digest.algorithm == .sha256 && digest.description == Self.empty256)
+        #expect(ContentDigest(hex: Self.empty256.uppercased()) == digest)
+        #expect(ContentDigest(hex: String(repeating: "0f", count: 64))?.algorithm == .sha512)
+        for bad in ["", "00", Self.empty256.dropLast() + "g", Self.empty256 + "0", String(repeating: "é", count: 32)] {
+            #expect(ContentDigest(hex: String(bad)) == nil)
+        }
+        #expect(ContentDigest(.sha512, bytes: digest.bytes) == nil)
+        #expect(DigestAlgorithm("md5") == nil)
+    }
+
+    @Test("a digest goes through JSON as it is, and a damaged one does not")
+    func codable() throws {
+        let digest = try #require(ContentDigest(hex: Self.empty256))
+        let data = try JSONEncoder().encode(digest)
+        #expect(try JSONDecoder().decode(ContentDigest.self, from: data) == digest)
+        let text = String(decoding: data, as: UTF8.self)
+        for bad in [
+            text.replacingOccurrences(of: "sha-256", with: "sha-512"),
+            text.replacingOccurrences(of: "e3b0", with: "e3"),
+        ] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(ContentDigest.self, from: Data(bad.utf8)) }
+        }
+    }
+
+    @Test("fields are read as RFC 9530 writes them, and what cannot be read is passed over")
+    func fields() throws {
+        let digest = try #require(ContentDigest(hex: Self.empty256))
+        let strong = Data(repeating: 7, count: 64).base64EncodedString()
+        for good in [
+            "sha-256=:\(coded):", "  sha-256=:\(coded): ", "md5=:AAAA:, sha-256=:\(coded):;x=1",
+            "x=\"a,b\",sha-256=:\(coded):",
+            "sha-512=:AAAA:, sha-256=:\(coded):", "sha-256=:AAAA:, sha-256=:\(coded):",
+            "sha-256=:\(coded):, sha-256=nonsense",
+        ] { #expect(ContentDigest(field: good) == digest, "\(good)") }
+        #expect(ContentDigest(field: "sha-512=:\(strong):, sha-256=:\(coded):")?.algorithm == .sha512)
+        for bad in [
+            "", "sha-256", "sha-256=\(coded)", "sha-256=:\(coded)", "sha-256=:AAAA:", "sha-256=::",
+            "SHA-256=:\(coded):",
+            "sha-256=:\(coded): x", "sha-256=:*:", "=:\(coded):", "unixsum=30637",
+        ] { #expect(ContentDigest(field: bad) == nil, "\(bad)") }
+    }
+
+    @Test("of a part only Content-Digest speaks, of the whole both, the strongest first")
+    func choice() throws {
+        let strong = Data(repeating: 7, count: 64).base64EncodedString()
+        var fields = HTTPFields()
+        fields[ContentDigest.representationField] = "sha-512=:\(strong):"
+        fields[ContentDigest.contentField] = "sha-256=:\(coded):"
+        #expect(ContentDigest(of: fields, isPartial: false)?.algorithm == .sha512)
+        #expect(ContentDigest(of: fields, isPartial: true)?.description == Self.empty256)
+        fields[ContentDigest.contentField] = nil
+        #expect(ContentDigest(of: fields, isPartial: true) == nil)
+    }
+}

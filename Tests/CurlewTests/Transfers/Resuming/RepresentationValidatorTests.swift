@@ -1,0 +1,65 @@
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Validators of representations")
+struct RepresentationValidatorTests {
+    private static let earlier = "Sun, 06 Nov 1994 08:49:36 GMT"
+    private static let moment = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+    @Test("a strong entity tag is one", arguments: ["\"\"", "\"a\"", "\"5f-1!#~\""])
+    func strongTag(_ tag: String) {
+        #expect(RepresentationValidator([.eTag: tag])?.value == tag)
+    }
+
+    @Test(
+        "a weak entity tag, and what is none, is never used, though there be a date",
+        arguments: ["W/\"a\"", "w/\"a\"", "a", "\"a", "\"", "", "\"a\"b\"", "\"a b\"", "\"ä\"", "\"a\", \"b\""])
+    func weakTag(_ tag: String) {
+        #expect(RepresentationValidator([.eTag: tag, .lastModified: Self.earlier, .date: Self.moment]) == nil)
+    }
+
+    @Test("an entity tag of more than 1,024 bytes is not used")
+    func longTag() {
+        #expect(RepresentationValidator(entityTag: "\"\(String(repeating: "a", count: 1022))\"") != nil)
+        #expect(RepresentationValidator(entityTag: "\"\(String(repeating: "a", count: 1023))\"") == nil)
+    }
+
+    @Test("a date is strong a second before the response's own, and not at the same second, later, or without one")
+    func dates() {
+        #expect(RepresentationValidator([.lastModified: Self.earlier, .date: Self.moment])?.value == Self.earlier)
+        #expect(RepresentationValidator([.lastModified: Self.moment, .date: Self.moment]) == nil)
+        #expect(RepresentationValidator([.lastModified: Self.moment, .date: Self.earlier]) == nil)
+        #expect(RepresentationValidator([.lastModified: Self.earlier]) == nil)
+        #expect(RepresentationValidator([.lastModified: "yesterday", .date: Self.moment]) == nil)
+        #expect(RepresentationValidator([:]) == nil)
+    }
+
+    @Test("several entity tags that differ are none")
+    func severalTags() {
+        var fields: HTTPFields = [.eTag: "\"a\""]
+        fields.append(HTTPField(name: .eTag, value: "\"a\""))
+        #expect(RepresentationValidator(fields) != nil)
+        fields.append(HTTPField(name: .eTag, value: "\"b\""))
+        #expect(RepresentationValidator(fields) == nil)
+    }
+
+    @Test("a part fits with the same entity tag, and not without one")
+    func tagFits() throws {
+        let validator = try #require(RepresentationValidator(entityTag: "\"a\""))
+        #expect(validator.fits([.eTag: "\"a\""]))
+        #expect(!validator.fits([.eTag: "\"b\""]))
+        #expect(!validator.fits([.eTag: "W/\"a\""]))
+        #expect(!validator.fits([:]))
+    }
+
+    @Test("a part fits with the same date or without one, and not with an entity tag that was not there before")
+    func dateFits() throws {
+        let validator = try #require(RepresentationValidator(date: Self.earlier))
+        #expect(validator.fits([.lastModified: Self.earlier]))
+        #expect(validator.fits([:]))
+        #expect(!validator.fits([.lastModified: Self.moment]))
+        #expect(!validator.fits([.lastModified: Self.earlier, .eTag: "\"a\""]))
+    }
+}
