@@ -26,6 +26,9 @@ public struct RequestOptions: Sendable {
     public var readBufferSize: ByteCount?
     /// How much of a body may wait for its reader before the transfer pauses.
     public var bodyBufferSize: ByteCount?
+    /// How fast the bodies of this request and of its response may flow; see ``TaskActor/setRateLimit(_:)``. Each task of the
+    /// call, as after a redirect, has the limit for itself.
+    public var rateLimit: RateLimit?
     /// Sends `Expect: 100-continue` and waits so long at most for leave to send the body (RFC 9110 §10.1.1).
     /// nil, the default, sends the body at once.
     public var expectContinue: Duration?
@@ -53,6 +56,8 @@ public struct RequestOptions: Sendable {
 
     /// What ``Authentication`` leaves to libcurl, and the only origin that it is for, should a link send the request on.
     var engineCredential: (use: AuthenticationUse, origin: String)?
+    /// What the task is for; nil is ``TaskKind/data``.
+    var taskKind: TaskKind?
     /// Whether to end once the connection is there.
     var isHandshakeOnly = false
 

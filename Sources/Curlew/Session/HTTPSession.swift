@@ -94,6 +94,7 @@ public struct HTTPSession: Sendable {
     public func send(_ request: Request) async throws -> Response {
         var request = request
         if !defaultFields.isEmpty { addDefaultFields(to: &request) }
+        if case .file = request.body.source { try watchFile(of: &request) }
         var response: Response
         if let chain {
             response = try await chain(request) { try await transport.send($0) }
@@ -119,6 +120,15 @@ public struct HTTPSession: Sendable {
         options: RequestOptions = RequestOptions()
     ) async throws -> Response {
         try await send(Request(method, try resolve(reference), fields: fields, body: body, options: options))
+    }
+
+    /// Looks at the file once for the whole call, so that every sending of it is of the same file.
+    private func watchFile(of request: inout Request) throws {
+        do {
+            request.body = try request.body.watchingFile()
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        }
     }
 
     func addDefaultFields(to request: inout Request) {

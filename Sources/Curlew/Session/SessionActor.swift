@@ -5,9 +5,10 @@
 public actor SessionActor {
     /// How the session works.
     public nonisolated let configuration: SessionConfiguration
-    private nonisolated let shards: [SessionShard]
+    nonisolated let shards: [SessionShard]
     private nonisolated let connectionDefaults: ConnectionOptions
     nonisolated let broadcaster: EventBroadcaster
+    nonisolated let rate: SharedRate
     private static let lastIdentifier = Guarded<UInt64>(0)
 
     /// - Parameters:
@@ -20,7 +21,13 @@ public actor SessionActor {
         connectionDefaults = try ConnectionOptions(configuration)
         broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
-        shards = try loops.map { try SessionShard(loop: $0, configuration: configuration) }
+        rate = SharedRate(configuration.rateLimit)
+        let invalidation = Invalidation(loops: loops.count, broadcaster: broadcaster)
+        shards = try loops.map { [rate, broadcaster] loop in
+            try SessionShard(
+                loop: loop, configuration: configuration, rate: rate, broadcaster: broadcaster,
+                invalidation: invalidation)
+        }
         LivingSessions.add(self)
     }
 
@@ -49,7 +56,8 @@ public actor SessionActor {
                 return last
             }
             let task = TaskActor(
-                id: TaskIdentifier(number: number), kind: .data, request: request, prepared: prepared,
+                id: TaskIdentifier(number: number), kind: request.options.taskKind ?? .data, request: request,
+                prepared: prepared,
                 shard: shard(for: request.uri), session: self)
             request.options.onTask?(task)
             return task
@@ -87,10 +95,12 @@ public actor SessionActor {
 
     // MARK: Ends
 
-    /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on.
+    /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on. When the
+    /// last has ended, ``SessionEvent/Kind/invalidated`` is told, once.
+    ///
+    /// An invalidated session stays so (F18). To begin anew, make another from its ``configuration``.
     public nonisolated func invalidate(cancelling: Bool) async {
         for shard in shards { await shard.invalidate(cancelling: cancelling) }
-        broadcaster.publish(SessionEvent(kind: .invalidated, task: nil, error: nil, metrics: nil))
     }
 
     /// Takes no more tasks, waits for those under way, and closes every connection.

@@ -31,6 +31,11 @@ public actor TaskActor: LoopActor {
     /// Whether it was suspended when its turn came, and has not begun.
     private var isHeld = false
     private var startedAt = Instant(nanoseconds: 0)
+    private var endedAt: Instant?
+    private var holdTime = HoldTime()
+    private var ownRateLimit: RateLimit?
+    /// Events that wait for the task's end.
+    private var heldEvents: [SessionEvent] = []
     private var pump: Task<Void, Never>?
     private var sources = 0
 
@@ -61,6 +66,7 @@ public actor TaskActor: LoopActor {
         self.session = session
         loop = shard.loop
         channel = BodyChannel(capacity: prepared.bodyBufferSize)
+        ownRateLimit = request.options.rateLimit
     }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -90,8 +96,14 @@ public actor TaskActor: LoopActor {
     /// Where the task is in its life.
     public var state: TaskState { lifecycle.state }
 
-    /// The figures of the attempts that have ended.
-    public var metrics: TaskMetrics { TaskMetrics(attempts: attempts) }
+    /// The task's figures up to this moment.
+    public var metrics: TaskMetrics {
+        guard lifecycle.hasStarted else { return TaskMetrics(attempts: attempts) }
+        let now = endedAt ?? loop.core.now
+        return TaskMetrics(
+            attempts: attempts, start: startedAt.date, duration: startedAt.duration(to: now),
+            suspended: holdTime.total(at: now))
+    }
 
     /// The status of the response, once its head has come.
     public var status: HTTPResponse.Status? { head?.status }
@@ -177,9 +189,11 @@ public actor TaskActor: LoopActor {
             publish(.resumed)
             start()
         case .hold:
+            holdTime.begin(at: loop.core.now)
             transfer?.setSuspended(true)
             publish(.suspended)
         case .release:
+            holdTime.end(at: loop.core.now)
             if isHeld { transfer?.begin() } else { transfer?.setSuspended(false) }
             isHeld = false
             publish(.resumed)
@@ -203,6 +217,8 @@ public actor TaskActor: LoopActor {
         transfer.totalDeadline = startedAt.advanced(by: prepared.totalLimit)
         transfer.queued = startedAt.duration(to: loop.core.now)
         self.transfer = transfer
+        latest.sent.total = prepared.contentLength
+        if multi.rate != nil || ownRateLimit != nil { rateLimitsChanged() }
         isHeld = lifecycle.state == .suspended
         if isHeld { transfer.waitForRelease() } else { transfer.begin() }
     }
@@ -224,6 +240,7 @@ public actor TaskActor: LoopActor {
         let state: TaskState = error == nil ? .completed : error?.code == .cancelled ? .cancelled : .failed
         if !lifecycle.state.isEnd { _ = lifecycle.handle(.finish(state)) }
         end = error?.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        endedAt = loop.core.now
         pump?.cancel()
         pump = nil
         attempts = transfer?.attempts ?? []
@@ -242,10 +259,55 @@ public actor TaskActor: LoopActor {
     }
 
     private func publish(_ kind: SessionEvent.Kind) {
-        guard let session, session.broadcaster.hasListeners else { return }
-        session.broadcaster.publish(
-            SessionEvent(kind: kind, task: self, error: end, metrics: kind == .completed ? metrics : nil))
+        guard shard.broadcaster.hasListeners else { return }
+        var event = SessionEvent(kind, task: self)
+        if kind == .completed {
+            event.error = end
+            event.metrics = metrics
+            event.response = head
+        }
+        shard.broadcaster.publish(event)
+        guard kind == .completed, !heldEvents.isEmpty else { return }
+        heldEvents.forEach(shard.broadcaster.publish)
+        heldEvents = []
     }
+}
+
+extension TaskActor {
+    /// Whether anybody listens to the session's events.
+    nonisolated var isObserved: Bool { shard.broadcaster.hasListeners }
+
+    /// As much of a body as an event keeps.
+    nonisolated func kept(of body: [UInt8]) -> [UInt8] {
+        body.count <= shard.eventBodyLimit ? body : Array(body.prefix(shard.eventBodyLimit))
+    }
+
+    /// Publishes what belongs behind the end of the task: at once if it has ended, which its loop knows.
+    nonisolated func publishAfterEnd(_ event: SessionEvent) {
+        onLoop { task in
+            if task.lifecycle.state.isEnd {
+                task.shard.broadcaster.publish(event)
+            } else {
+                task.heldEvents.append(event)
+            }
+        }
+    }
+
+    // MARK: Rate
+
+    /// How fast the task's bodies may flow, the session's limit aside.
+    public var rateLimit: RateLimit { ownRateLimit ?? .none }
+
+    /// Limits how fast the task's bodies may flow, from now on. ``RateLimit/none`` lifts the limit, at once; that of the session
+    /// holds on.
+    public nonisolated func setRateLimit(_ limit: RateLimit) {
+        onLoop { task in
+            task.ownRateLimit = limit
+            task.rateLimitsChanged()
+        }
+    }
+
+    func rateLimitsChanged() { transfer?.setRateLimit(ownRateLimit ?? .none) }
 }
 
 extension TaskActor: TransferObserver {
@@ -311,7 +373,6 @@ extension TaskActor: TransferObserver {
         guard latest.sent.wire != sent || latest.received.wire != received else { return }
         latest.sent.wire = sent
         latest.sent.decoded = sent
-        latest.sent.total = prepared.contentLength
         latest.received.wire = received
         latest.received.decoded = received
         progressPublisher?.publish(latest)

@@ -15,6 +15,8 @@ public struct TaskKind: RawRepresentable, Sendable, Hashable, CustomStringConver
 
     /// The response goes to the caller.
     public static let data = TaskKind(rawValue: "data")
+    /// A body is sent; the response goes to the caller.
+    public static let upload = TaskKind(rawValue: "upload")
 
     public var description: String { rawValue }
 }
