@@ -81,9 +81,9 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
             return chunk
         }
 
-        /// Files that the kernel makes up, as in /proc, say that they are empty and are not.
+        /// What is at the path must still be what was read, and have no more of it. Files that the kernel makes up, as in /proc, say that they are empty and are not.
         private func checkEnd(of reader: FileReader) async throws {
-            try file.verify(try await reader.snapshot())
+            try file.verify(try await reader.snapshot(at: file.path))
             guard file.isWhole, try await !reader.read(at: position, count: 1).isEmpty else { return }
             throw CurlewError(.bodyLengthMismatch, "the file is longer than it says")
         }
