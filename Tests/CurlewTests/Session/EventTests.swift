@@ -87,12 +87,13 @@ struct EventTests {
         #expect(bytes.count == 4 << 20)
         await session.shutdown()
         let events = await rest(listener)
-        #expect(
-            events.map(\.kind) == [.resumed, .completed, .serialized, .resumed, .completed, .serialized, .invalidated])
-        #expect(events[1].error?.code == .cancelled)
-        #expect(events[2].error?.code == .responseTooLarge)
-        #expect(events[5].serialization?.body == Array(bytes.prefix(100)))
-        #expect(events[5].serialization?.bodySize == ByteCount(4 << 20))
+        let first = events.filter { $0.task?.id == events.first?.task?.id }
+        let second = events.dropLast().filter { $0.task?.id != events.first?.task?.id }
+        for own in [first, second] { #expect(own.map(\.kind) == [.resumed, .completed, .serialized]) }
+        #expect(first[1].error?.code == .cancelled)
+        #expect(first[2].error?.code == .responseTooLarge)
+        #expect(second[2].serialization?.body == Array(bytes.prefix(100)))
+        #expect(second[2].serialization?.bodySize == ByteCount(4 << 20))
         await server.shutdown()
     }
 

@@ -141,6 +141,7 @@ struct UploadTaskTests {
         let file = try TemporaryFile(bytes: 100_000)
         var form = MultipartFormData()
         try form.append(file: file.path, name: "f")
+        var expected = 4
         for body in [RequestBody.bytes(Array(repeating: 1, count: 1000)), .file(file.path), form.body] {
             let progress = CallProgress()
             let text = try await session.upload(server.url(), from: body, progress: progress, response: .string)
@@ -152,7 +153,9 @@ struct UploadTaskTests {
                 }
                 last = step
             }
-            #expect(last?.attempt == 4)
+            // The credential is known after the first call, and then sent without being asked for.
+            #expect(last?.attempt == expected)
+            expected = 3
             #expect(last?.progress.isFinished == true)
             #expect(last?.progress.sent.fraction == 1)
             #expect(text == "\(last?.progress.sent.wire ?? 0)")
