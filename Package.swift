@@ -48,6 +48,11 @@ let package = Package(
             providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev", "pkg-config"])]
         ),
         .systemLibrary(
+            name: "CIDN2",
+            pkgConfig: "libidn2",
+            providers: [.apt(["libidn2-dev", "pkg-config"])]
+        ),
+        .systemLibrary(
             name: "CPSL",
             pkgConfig: "libpsl",
             providers: [.apt(["libpsl-dev", "pkg-config"])]
@@ -56,6 +61,7 @@ let package = Package(
             name: "Curlew",
             dependencies: [
                 "CCoding",
+                "CIDN2",
                 "CLibcurl",
                 "CLinux",
                 "COpenSSL",

@@ -11,7 +11,9 @@ struct CookieHost {
     private static func canonical(_ host: String) -> String? {
         if host.utf8.allSatisfy(isPlain) { return host.isEmpty || host.utf8.count > 1024 ? nil : host }
         let isASCII = host.utf8.allSatisfy { $0 < 0x80 }
-        guard host.utf8.count <= 1024, let ascii = isASCII ? host.lowercased() : asciiForm(of: host) else { return nil }
+        guard host.utf8.count <= 1024, let ascii = isASCII ? host.lowercased() : InternationalName.ascii(host) else {
+            return nil
+        }
         if ascii.hasPrefix("["), ascii.hasSuffix("]"), ascii.utf8.count > 2 {
             return ascii.utf8.dropFirst().dropLast().allSatisfy { $0.isHexDigit || $0 == .colon || isPlain($0) }
                 ? ascii : nil
@@ -22,22 +24,6 @@ struct CookieHost {
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") || byte.isDigit || byte == UInt8(ascii: ".")
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
-    }
-
-    private static func asciiForm(of host: String) -> String? {
-        guard let lower = PublicSuffixes.lowercase(host) else { return nil }
-        // The ideographic full stop separates labels too.
-        let labels = lower.split(omittingEmptySubsequences: false) { $0 == "." || $0 == "\u{3002}" }
-        var ascii: [String] = []
-        for label in labels {
-            if label.utf8.allSatisfy({ $0 < 0x80 }) {
-                ascii.append(String(label))
-            } else {
-                guard let encoded = Punycode.encode(label) else { return nil }
-                ascii.append("xn--\(encoded)")
-            }
-        }
-        return ascii.joined(separator: ".")
     }
 
     /// Whether it is an address, which has nothing beneath it. As browsers have it, a last label that is a number makes one:

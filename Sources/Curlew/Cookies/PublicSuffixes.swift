@@ -1,5 +1,4 @@
 internal import CPSL
-internal import Glibc
 
 /// The Public Suffix List through libpsl: names under which anybody can register, such as `com`, `co.uk` and `github.io`.
 enum PublicSuffixes {
@@ -14,13 +13,5 @@ enum PublicSuffixes {
     static func contains(_ name: String) -> Bool {
         guard let list else { return true }
         return psl_is_public_suffix2(list, name, PSL_TYPE_ANY) != 0
-    }
-
-    /// The name in lower case and in Unicode's normal form KC; nil if it is none.
-    static func lowercase(_ name: String) -> String? {
-        var lower: UnsafeMutablePointer<CChar>?
-        guard psl_str_to_utf8lower(name, "utf-8", nil, &lower) == PSL_SUCCESS, let lower else { return nil }
-        defer { psl_free_string(lower) }
-        return String(validatingCString: lower)
     }
 }

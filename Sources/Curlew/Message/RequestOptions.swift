@@ -15,20 +15,35 @@ public struct RequestOptions: Sendable {
     public var protocolChoice: ProtocolChoice?
     /// Whom to trust at the other end, and how to speak TLS. A policy that differs from the session's takes connections of
     /// its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
-    public var security: SecurityPolicy?
+    public var security: SecurityPolicy? {
+        get { rare?.values.security }
+        set { change { $0.security = newValue } }
+    }
     /// Where to connect to, and from where.
-    public var route: Route?
+    public var route: Route? {
+        get { rare?.values.route }
+        set { change { $0.route = newValue } }
+    }
     /// Which addresses may be connected to.
-    public var addressPolicy: AddressPolicy?
+    public var addressPolicy: AddressPolicy? {
+        get { rare?.values.addressPolicy }
+        set { change { $0.addressPolicy = newValue } }
+    }
     /// Which proxy to go through; ``ProxyConfiguration/none`` goes through none.
-    public var proxy: ProxyConfiguration?
+    public var proxy: ProxyConfiguration? {
+        get { rare?.values.proxy }
+        set { change { $0.proxy = newValue } }
+    }
     /// The size of the buffer that the socket is read into.
     public var readBufferSize: ByteCount?
     /// How much of a body may wait for its reader before the transfer pauses.
     public var bodyBufferSize: ByteCount?
     /// How fast the bodies of this request and of its response may flow; see ``TaskActor/setRateLimit(_:)``. Each task of the
     /// call, as after a redirect, has the limit for itself.
-    public var rateLimit: RateLimit?
+    public var rateLimit: RateLimit? {
+        get { rare?.values.rateLimit }
+        set { change { $0.rateLimit = newValue } }
+    }
     /// Sends `Expect: 100-continue` and waits so long at most for leave to send the body (RFC 9110 §10.1.1).
     /// nil, the default, sends the body at once.
     public var expectContinue: Duration?
@@ -37,7 +52,10 @@ public struct RequestOptions: Sendable {
     /// Whether a ``ContentDecoding`` link announces content codings and undoes them. nil, the default, means yes.
     public var decodesContent: Bool?
     /// A word of the caller's for the task, to be found again in ``TaskActor/tag`` and in events.
-    public var tag: String?
+    public var tag: String? {
+        get { rare?.values.tag }
+        set { change { $0.tag = newValue } }
+    }
     /// What ``Redirects`` does with this request; nil is its ``Redirects/policy``.
     public var redirects: RedirectPolicy?
     /// How often ``Retry`` may send this request, the first time included: 1 is never again. nil is its
@@ -48,18 +66,61 @@ public struct RequestOptions: Sendable {
     public var isIdempotent: Bool?
     /// Fields with secrets of the caller's, beside those known to be secret, such as Authorization and Cookie: they are
     /// masked in logs, and taken off when a redirect leads to another origin.
-    public var secretFields: Set<HTTPField.Name> = []
+    public var secretFields: Set<HTTPField.Name> {
+        get { rare?.values.secretFields ?? [] }
+        set { change { $0.secretFields = newValue } }
+    }
     /// Where the links write what they do with the request; set by ``RequestLogging``.
     var log: RequestLog?
     /// Called on the caller's side with the task of each attempt, before it starts: the place to follow its progress.
-    public var onTask: (@Sendable (TaskActor) -> Void)?
+    public var onTask: (@Sendable (TaskActor) -> Void)? {
+        get { rare?.values.onTask }
+        set { change { $0.onTask = newValue } }
+    }
 
     /// What ``Authentication`` leaves to libcurl, and the only origin that it is for, should a link send the request on.
-    var engineCredential: (use: AuthenticationUse, origin: String)?
+    var engineCredential: (use: AuthenticationUse, origin: String)? {
+        get { rare?.values.engineCredential }
+        set { change { $0.engineCredential = newValue } }
+    }
     /// What the task is for; nil is ``TaskKind/data``.
-    var taskKind: TaskKind?
+    var taskKind: TaskKind? {
+        get { rare?.values.taskKind }
+        set { change { $0.taskKind = newValue } }
+    }
     /// Whether to end once the connection is there.
     var isHandshakeOnly = false
+    /// What few requests have, in one object: options are copied with the request at every link.
+    private(set) var rare: RareOptions?
 
     public init() {}
+
+    private mutating func change(_ change: (inout RareOptions.Values) -> Void) {
+        var values = rare?.values ?? RareOptions.Values()
+        change(&values)
+        rare = RareOptions(values)
+    }
+}
+
+/// The options of a request that are large or seldom set.
+final class RareOptions: Sendable {
+    struct Values: Sendable {
+        var security: SecurityPolicy?
+        var route: Route?
+        var addressPolicy: AddressPolicy?
+        var proxy: ProxyConfiguration?
+        var tag: String?
+        var secretFields: Set<HTTPField.Name> = []
+        var onTask: (@Sendable (TaskActor) -> Void)?
+        var engineCredential: (use: AuthenticationUse, origin: String)?
+        var rateLimit: RateLimit?
+        var taskKind: TaskKind?
+
+        /// Whether one of them is about where and how to connect.
+        var concernConnecting: Bool { security != nil || route != nil || addressPolicy != nil || proxy != nil }
+    }
+
+    let values: Values
+
+    init(_ values: Values) { self.values = values }
 }

@@ -2,6 +2,7 @@
 ///
 /// Reading is strict where a mistake could be an attack and lenient where it is a typing habit:
 /// - control characters, an unknown scheme, an empty host, a bad port and a `\` in the authority are errors;
+/// - an international host name becomes its ASCII form (UTS #46), or is an error where it has none;
 /// - spaces, non-ASCII text and the characters `" < > \ ^ ` { | }` in path and query are percent-encoded.
 ///
 /// ```swift
@@ -42,7 +43,7 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
     /// `http` or `https`.
     public var scheme: String { layout.isSecure ? "https" : "http" }
 
-    /// The host as written; an IPv6 address keeps its brackets.
+    /// The host as written; an IPv6 address keeps its brackets, and an international name is in its ASCII form (`xn--…`).
     public var host: String { slice(layout.host) }
 
     /// The port as written, else the scheme's: 80 or 443.

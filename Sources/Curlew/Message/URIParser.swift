@@ -69,9 +69,18 @@ enum URIParser {
         } else if let colon = bytes.firstIndex(of: .colon) {
             hostEnd = colon
         }
-        let host = bytes[..<hostEnd]
+        var host = bytes[..<hostEnd]
         guard !host.isEmpty, host.count <= 1024 else {
             throw CurlewError(.invalidURL, host.isEmpty ? "the host is empty" : "the host is too long")
+        }
+        if host.contains(where: { $0 >= 0x80 }) {
+            let name = String(validating: host, as: UTF8.self).flatMap(InternationalName.ascii)
+            guard let name else {
+                throw CurlewError(
+                    .invalidURL,
+                    "the host \"\(printable(String(decoding: host, as: UTF8.self)))\" is no name in any script")
+            }
+            host = Array(name.utf8)[...]
         }
         let isBracketed = host.first == .openBracket
         let isValid =
@@ -99,8 +108,7 @@ enum URIParser {
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
-        // Non-ASCII text is an internationalised name, which libcurl turns into its ASCII form.
-        byte.isLetter || byte.isDigit || byte >= 0x80 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
             || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
     }
 

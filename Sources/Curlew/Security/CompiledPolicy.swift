@@ -9,7 +9,8 @@ final class CompiledPolicy: Sendable {
     private let hosts: [(HostPattern, TrustRules)]
     /// Whether the engine may look at names too: it is laxer, so it says no only where we do.
     let validatesEveryName: Bool
-    private let isPinning: Bool
+    /// Whether it pins anything for some host.
+    let isPinning: Bool
 
     private init(_ policy: SecurityPolicy, number: UInt64) throws {
         self.number = number

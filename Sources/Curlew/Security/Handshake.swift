@@ -10,7 +10,6 @@ final class Handshake {
     let policy: CompiledPolicy
     let rules: TrustRules
     private let host: String
-    private var asciiName: String?
     private var hasStarted = false
     private var mustStaple = false
     private var chain: [CertificateHandle] = []
@@ -48,7 +47,6 @@ final class Handshake {
     func begins(_ connection: OpaquePointer) {
         guard !hasStarted else { return }
         hasStarted = true
-        asciiName = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
         switch rules.policy.serverName {
         case .host: break
         case .none: _ = curlew_set_server_name(connection, nil)
@@ -62,7 +60,7 @@ final class Handshake {
         guard let peer, rules.policy.evaluator == nil, rules.policy.revocationLists == nil,
             rules.policy.stapling != .required
         else { return false }
-        let name = HostName(host: host, asciiName: asciiName)
+        let name = HostName(host: host)
         return peer.policy == policy.number && peer.host == name && moment <= peer.validUntil
     }
 
@@ -75,7 +73,7 @@ final class Handshake {
             refuse(TrustRefusal(.untrustedCertificate, "the server has sent no certificate"))
             return false
         }
-        guard let name = HostName(host: host, asciiName: asciiName) else {
+        guard let name = HostName(host: host) else {
             refuse(TrustRefusal(.hostNameMismatch, "certificates cannot name the host \(host)"))
             return false
         }
@@ -118,7 +116,7 @@ final class Handshake {
     }
 
     private func makeTrust(_ judgment: PeerVerifier.Judgment) -> ServerTrust {
-        let name = HostName(host: host, asciiName: asciiName)?.description ?? host
+        let name = HostName(host: host)?.description ?? host
         let verdict: ServerTrust.Verdict =
             judgment.refusal.map { .refused($0.code, reason: $0.reason) } ?? .accepted(matchedPin: judgment.pin)
         return ServerTrust(host: name, chain: judgment.chain.compactMap { Certificate($0) }, verdict: verdict)

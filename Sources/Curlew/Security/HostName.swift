@@ -8,17 +8,15 @@ enum HostName: Sendable, Hashable {
     case address([UInt8])
 
     /// Reads the host of a URI.
-    /// - Parameters:
-    ///   - host: As the URI has it; an IPv6 address in brackets.
-    ///   - asciiName: What the engine made of an internationalised name, if it knows.
-    init?(host: String, asciiName: String? = nil) {
+    /// - Parameter host: As the URI has it: in ASCII, an IPv6 address in brackets.
+    init?(host: String) {
         if host.hasPrefix("["), host.hasSuffix("]") {
             var bytes = [UInt8](repeating: 0, count: 16)
             guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &bytes) == 1 else { return nil }
             self = .address(bytes)
             return
         }
-        var name = host.utf8.allSatisfy { $0 < 0x80 } ? host : asciiName ?? ""
+        var name = host
         if name.hasSuffix(".") { name.removeLast() }
         guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         // libcurl takes the old spellings of IPv4 addresses for such, as `inet_aton` does; so they are compared as such.

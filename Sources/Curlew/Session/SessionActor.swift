@@ -6,7 +6,7 @@ public actor SessionActor {
     /// How the session works.
     public nonisolated let configuration: SessionConfiguration
     nonisolated let shards: [SessionShard]
-    private nonisolated let connectionDefaults: ConnectionOptions
+    private nonisolated let defaults: RequestDefaults
     nonisolated let broadcaster: EventBroadcaster
     nonisolated let rate: SharedRate
     private static let lastIdentifier = Guarded<UInt64>(0)
@@ -18,7 +18,7 @@ public actor SessionActor {
     /// - Throws: ``CurlewError`` if the engine or the loop cannot be started, or the configuration cannot be used.
     public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [EventLoop] = []) throws {
         self.configuration = configuration
-        connectionDefaults = try ConnectionOptions(configuration)
+        defaults = try RequestDefaults(configuration)
         broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
         rate = SharedRate(configuration.rateLimit)
@@ -50,7 +50,7 @@ public actor SessionActor {
     /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
     public nonisolated func dataTask(_ request: Request) throws -> TaskActor {
         do {
-            let prepared = try PreparedRequest(request, configuration: configuration, defaults: connectionDefaults)
+            let prepared = try PreparedRequest(request, defaults: defaults)
             let number = Self.lastIdentifier.withLock { last in
                 last += 1
                 return last

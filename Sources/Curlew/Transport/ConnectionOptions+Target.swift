@@ -5,7 +5,7 @@ extension ConnectionOptions {
     /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.
     /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` or ``ErrorCode/unsupported``.
     func checkTarget(_ uri: URI) throws {
-        guard let proxy = values.proxy, !values.addressPolicy.isUnrestricted else { return }
+        guard judgesTargets, let proxy = values.proxy else { return }
         for host in targets(of: uri) {
             if let address = Self.address(of: host) {
                 guard values.addressPolicy.permits(address) else {

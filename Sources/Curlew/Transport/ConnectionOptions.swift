@@ -28,6 +28,10 @@ final class ConnectionOptions: @unchecked Sendable {
     let trust: CompiledPolicy
     /// Whether there is a policy that says no to some address, and no proxy that connects in our place.
     let judgesAddresses: Bool
+    /// Whether there is a proxy, and a policy that has something to say before it is asked.
+    let judgesTargets: Bool
+    /// Whether there is a proxy.
+    let hasProxy: Bool
     private let connectTo: FieldList?
     private let resolve: FieldList?
     private let proxies: ProxyResolver
@@ -44,7 +48,9 @@ final class ConnectionOptions: @unchecked Sendable {
             proxy: configuration.route.unixSocket == nil ? proxies.usual : nil
         )
         trust = try CompiledPolicy.of(values.security)
-        judgesAddresses = values.proxy == nil && !values.addressPolicy.isUnrestricted
+        hasProxy = values.proxy != nil
+        judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
+        judgesTargets = hasProxy && !values.addressPolicy.isUnrestricted
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
@@ -52,12 +58,17 @@ final class ConnectionOptions: @unchecked Sendable {
         self.values = values
         self.proxies = proxies
         trust = try CompiledPolicy.of(values.security)
-        judgesAddresses = values.proxy == nil && !values.addressPolicy.isUnrestricted
+        hasProxy = values.proxy != nil
+        judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
+        judgesTargets = hasProxy && !values.addressPolicy.isUnrestricted
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
     /// These options, or another value where the request has its own.
     func overridden(by options: RequestOptions, timeouts: Timeouts, uri: URI) throws -> ConnectionOptions {
+        // What goes for almost every request is found out first: looking a proxy up and comparing is not free.
+        let isPlain = options.connectTimeout == nil && options.readBufferSize == nil
+        if isPlain, proxies.isUniform, options.rare?.values.concernConnecting != true { return self }
         let hasSocket = (options.route ?? values.route).unixSocket != nil
         let resolver = options.proxy.map(ProxyResolver.init) ?? proxies
         let proxy = hasSocket ? nil : try resolver.proxy(for: uri)

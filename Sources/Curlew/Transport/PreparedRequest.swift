@@ -32,7 +32,7 @@ final class PreparedRequest: Sendable {
     let isHandshakeOnly: Bool
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
-    init(_ request: Request, configuration: SessionConfiguration, defaults: ConnectionOptions) throws {
+    init(_ request: Request, defaults: RequestDefaults) throws {
         let options = request.options
         method = request.method
         isIdempotent = request.isIdempotent
@@ -40,21 +40,21 @@ final class PreparedRequest: Sendable {
         url = request.uri.requestText
         body = try request.body.watchingFile()
         timeouts = Timeouts(
-            connect: options.connectTimeout ?? configuration.timeouts.connect,
-            idle: options.idleTimeout ?? configuration.timeouts.idle,
-            total: options.totalTimeout ?? configuration.timeouts.total
+            connect: options.connectTimeout ?? defaults.timeouts.connect,
+            idle: options.idleTimeout ?? defaults.timeouts.idle,
+            total: options.totalTimeout ?? defaults.timeouts.total
         )
         idleLimit = timeouts.idle.limitInNanoseconds
         totalLimit = timeouts.total.limitInNanoseconds
-        limits = configuration.limits
-        bodyBufferSize = max(1, (options.bodyBufferSize ?? configuration.bodyBufferSize).bytes)
-        self.options = try defaults.overridden(by: options, timeouts: timeouts, uri: request.uri)
+        limits = defaults.limits
+        bodyBufferSize = max(1, (options.bodyBufferSize ?? defaults.bodyBufferSize).bytes)
+        self.options = try defaults.connection.overridden(by: options, timeouts: timeouts, uri: request.uri)
         try self.options.checkTarget(request.uri)
         isHandshakeOnly = options.isHandshakeOnly
-        if !uri.layout.isSecure, self.options.trust.pins(uri.host) {
+        if self.options.trust.isPinning, !uri.layout.isSecure, self.options.trust.pins(uri.host) {
             throw CurlewError(.invalidRequest, "the security policy pins the server, and http shows no certificate")
         }
-        let choice = options.protocolChoice ?? configuration.protocolChoice
+        let choice = options.protocolChoice ?? defaults.protocolChoice
 
         var check = RequestCheck()
         try check.take(request, length: body.length)
@@ -73,4 +73,22 @@ final class PreparedRequest: Sendable {
 
     /// Whether the request has a body to send, be it empty.
     var hasBody: Bool { !body.isNone }
+}
+
+/// What a session's configuration says of each request: in an object, as handing a configuration on copies it.
+final class RequestDefaults: Sendable {
+    let timeouts: Timeouts
+    let limits: ResponseLimits
+    let bodyBufferSize: ByteCount
+    let protocolChoice: ProtocolChoice
+    let connection: ConnectionOptions
+
+    /// - Throws: ``CurlewError`` for what cannot be used.
+    init(_ configuration: SessionConfiguration) throws {
+        timeouts = configuration.timeouts
+        limits = configuration.limits
+        bodyBufferSize = configuration.bodyBufferSize
+        protocolChoice = configuration.protocolChoice
+        connection = try ConnectionOptions(configuration)
+    }
 }

@@ -4,8 +4,8 @@ extension Transfer {
     /// Whether the connections are through the request's own proxy. libcurl tells proxies apart, but for an HTTP proxy not
     /// the users that it let through.
     func fitsProxy(_ candidates: [Connection]) -> Bool {
-        let proxy = request.options.values.proxy
-        guard candidates.contains(where: { $0.isUsed && $0.proxy != proxy }) else { return true }
+        let options = request.options
+        guard candidates.contains(where: { $0.isUsed && !options.fits($0) }) else { return true }
         refusal = .otherProxy
         return false
     }
@@ -83,5 +83,12 @@ extension Transfer {
 
     private static func isOfTLS(_ result: CURLcode) -> Bool {
         result == CURLE_SSL_CONNECT_ERROR || result == CURLE_PEER_FAILED_VERIFICATION
+    }
+}
+
+extension ConnectionOptions {
+    /// Whether the connection is through the same proxy, with the same credentials, or both know none.
+    fileprivate func fits(_ connection: Connection) -> Bool {
+        connection.proxy == nil ? !hasProxy : hasProxy && connection.proxy == values.proxy
     }
 }

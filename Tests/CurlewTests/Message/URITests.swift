@@ -57,6 +57,31 @@ struct URITests {
     }
 
     @Test(
+        "an international name becomes its ASCII form, in any locale",
+        arguments: [
+            ("bücher.example", "xn--bcher-kva.example"), ("BÜCHER.Example", "xn--bcher-kva.example"),
+            ("bu\u{308}cher.example", "xn--bcher-kva.example"), ("例え。テスト", "xn--r8jz45g.xn--zckzah"),
+            ("straße.example", "xn--strae-oqa.example"), ("１２７.0.0.1", "127.0.0.1"),
+            ("他们为什么不说中文.example", "xn--ihqwcrb4cv8a8dqg056pqjye.example"),
+        ])
+    func international(_ host: String, _ expected: String) throws {
+        let uri = try URI("http://user@\(host):81/ü")
+        #expect(uri.host == expected)
+        #expect(uri.description == "http://\(expected):81/%C3%BC")
+    }
+
+    @Test(
+        "what is no name in any script, or would become more than a name, is refused",
+        arguments: [
+            "a\u{2100}b.example", "ex\u{2028}ample", "\u{200D}.example", "example\u{FF0F}evil", "example\u{FF1A}80",
+            "a\u{FF20}b.example", "-ü.example", String(repeating: "ü", count: 64) + ".example",
+            "xn--ü.example", "ü\0.example", "\u{E000}.example",
+        ])
+    func noName(_ host: String) {
+        #expect(throws: CurlewError.self) { try URI("http://\(host)/") }
+    }
+
+    @Test(
         "a host in brackets holds no brackets",
         arguments: ["[[::1]", "[::[1]", "[[]]", "[[[]", "[]", "[:]", "[::1]]", "[::1", "[::1]x", "[::g]"])
     func brackets(_ host: String) {

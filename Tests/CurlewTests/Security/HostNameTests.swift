@@ -44,7 +44,6 @@ struct HostNameTests {
         #expect(HostName(host: "[nonsense]") == nil)
         #expect(HostName(host: "") == nil)
         #expect(HostName(host: "bücher.example") == nil)
-        #expect(HostName(host: "bücher.example", asciiName: "xn--bcher-kva.example") == .name("xn--bcher-kva.example"))
     }
 
     @Test("over TLS: odd names, no names, and a host that a route leads elsewhere")

@@ -27,6 +27,15 @@ struct ProxyResolver: Sendable {
         if case .proxy(let proxy, _) = kind { proxy } else { nil }
     }
 
+    /// Whether every request has the usual proxy, or none.
+    var isUniform: Bool {
+        switch kind {
+        case .none: true
+        case .proxy(_, let exceptions): exceptions.isEmpty
+        case .environment, .rules: false
+        }
+    }
+
     func proxy(for uri: URI) throws -> Proxy? {
         switch kind {
         case .none: nil
