@@ -27,8 +27,9 @@ struct DocumentationTests {
         return blocks.map { lines($0.joined(separator: "\n")) }
     }
 
-    private func expectBlocks(of document: String, in snippets: String) throws {
-        let compiled = "\n" + lines(try Repository.text(of: snippets)).joined(separator: "\n") + "\n"
+    private func expectBlocks(of document: String, in snippets: String...) throws {
+        let texts = try snippets.map { lines(try Repository.text(of: $0)).joined(separator: "\n") }
+        let compiled = "\n" + texts.joined(separator: "\n") + "\n"
         let found = blocks(in: try Repository.text(of: document))
         #expect(!found.isEmpty)
         for block in found {
@@ -88,6 +89,11 @@ struct DocumentationTests {
     func connections(_ name: String) throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ConnectionSnippets.swift")
+    }
+
+    @Test("the article on transfers shows code that compiles")
+    func transfers() throws {
+        try expectBlocks(of: "DocC/Curlew.docc/Transfers.md", in: "Tests/CurlewTests/Support/UploadSnippets.swift")
     }
 
     @Test("the article on testing shows code that is compiled and run")

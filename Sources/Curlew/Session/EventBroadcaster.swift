@@ -4,7 +4,7 @@
 /// - Of one task: ``SessionEvent/Kind/resumed``, then ``SessionEvent/Kind/suspended`` and `resumed` by turns, then
 ///   ``SessionEvent/Kind/completed``, once. A task that is cancelled before it was resumed has `completed` alone.
 /// - ``SessionEvent/Kind/serialized`` comes after the `completed` of the task that brought the response, also where the
-///   serializer was done, or gave up, before that.
+///   serializer was done, or gave up, before that. It comes soon after the typed call, not before it returns.
 /// - Of different tasks the events come as they happen; on several loops they happen at the same time.
 /// - ``SessionEvent/Kind/invalidated`` comes once, when the session was invalidated or shut down and the last of its tasks has
 ///   ended: after the `completed` of each. Its error is ``ErrorCode/sessionInvalidated`` if tasks were cancelled for it. Only what

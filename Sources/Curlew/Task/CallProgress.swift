@@ -28,7 +28,8 @@ public struct CallProgress: AsyncSequence, Sendable {
 
     public init() {}
 
-    /// Follows the tasks of calls with these options, beside what ``RequestOptions/onTask`` does already.
+    /// Follows the tasks of calls with these options, beside what ``RequestOptions/onTask`` does already. A task that is made by
+    /// hand with them is followed, and kept, until it ends: it has to be started or cancelled.
     public func follow(_ options: inout RequestOptions) {
         let before = options.onTask
         options.onTask = { [state] task in

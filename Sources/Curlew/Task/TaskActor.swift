@@ -21,29 +21,29 @@ public actor TaskActor: LoopActor {
     nonisolated let loop: EventLoop
     private let prepared: PreparedRequest
     private let channel: BodyChannel
-    private let shard: SessionShard
+    nonisolated let shard: SessionShard
     /// Until the end, so that a session lives as long as its tasks run.
     @exclusivity(unchecked) private var session: SessionActor?
 
-    @exclusivity(unchecked) private var lifecycle = TaskLifecycle()
-    private var transfer: Transfer?
+    @exclusivity(unchecked) private(set) var lifecycle = TaskLifecycle()
+    private(set) var transfer: Transfer?
     private var hasBegun = false
     /// Whether it was suspended when its turn came, and has not begun.
     private var isHeld = false
     private var startedAt = Instant(nanoseconds: 0)
     private var endedAt: Instant?
     private var holdTime = HoldTime()
-    private var ownRateLimit: RateLimit?
+    var ownRateLimit: RateLimit?
     /// Events that wait for the task's end.
-    private var heldEvents: [SessionEvent] = []
+    var heldEvents: [SessionEvent] = []
     private var pump: Task<Void, Never>?
     private var sources = 0
 
-    private var head: HTTPResponse?
+    private(set) var head: HTTPResponse?
     private var security: ConnectionSecurity?
     /// The version of a response that has come and that nobody has asked for yet.
     private var unclaimed: HTTPVersion?
-    private var end: CurlewError?
+    private(set) var end: CurlewError?
     @exclusivity(unchecked) private var firstWaiter: UnsafeContinuation<Response, any Error>?
     private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
 
@@ -79,7 +79,10 @@ public actor TaskActor: LoopActor {
     /// Starts the task, or lets its bytes flow again.
     public nonisolated func resume() { onLoop { $0.handle(.resume) } }
 
-    /// Stops the bytes in both directions until ``resume()``. Meanwhile the idle timeout does not run; the total does.
+    /// Stops the bytes in both directions until ``resume()``. Meanwhile the idle timeout does not run; connect and total do.
+    ///
+    /// What is on its way already may still arrive, as far as buffers go. A task that is suspended while it waits for its turn does
+    /// not begin; one that is connecting goes on doing so and may send the head of its request, but nothing of a body.
     public nonisolated func suspend() { onLoop { $0.handle(.suspend) } }
 
     /// Ends the task with ``ErrorCode/cancelled``, unless it has ended.
@@ -257,57 +260,6 @@ public actor TaskActor: LoopActor {
         shard.enter((self, hasBegun)) { $0.ended($1.0, hadBegun: $1.1) }
         session = nil
     }
-
-    private func publish(_ kind: SessionEvent.Kind) {
-        guard shard.broadcaster.hasListeners else { return }
-        var event = SessionEvent(kind, task: self)
-        if kind == .completed {
-            event.error = end
-            event.metrics = metrics
-            event.response = head
-        }
-        shard.broadcaster.publish(event)
-        guard kind == .completed, !heldEvents.isEmpty else { return }
-        heldEvents.forEach(shard.broadcaster.publish)
-        heldEvents = []
-    }
-}
-
-extension TaskActor {
-    /// Whether anybody listens to the session's events.
-    nonisolated var isObserved: Bool { shard.broadcaster.hasListeners }
-
-    /// As much of a body as an event keeps.
-    nonisolated func kept(of body: [UInt8]) -> [UInt8] {
-        body.count <= shard.eventBodyLimit ? body : Array(body.prefix(shard.eventBodyLimit))
-    }
-
-    /// Publishes what belongs behind the end of the task: at once if it has ended, which its loop knows.
-    nonisolated func publishAfterEnd(_ event: SessionEvent) {
-        onLoop { task in
-            if task.lifecycle.state.isEnd {
-                task.shard.broadcaster.publish(event)
-            } else {
-                task.heldEvents.append(event)
-            }
-        }
-    }
-
-    // MARK: Rate
-
-    /// How fast the task's bodies may flow, the session's limit aside.
-    public var rateLimit: RateLimit { ownRateLimit ?? .none }
-
-    /// Limits how fast the task's bodies may flow, from now on. ``RateLimit/none`` lifts the limit, at once; that of the session
-    /// holds on.
-    public nonisolated func setRateLimit(_ limit: RateLimit) {
-        onLoop { task in
-            task.ownRateLimit = limit
-            task.rateLimitsChanged()
-        }
-    }
-
-    func rateLimitsChanged() { transfer?.setRateLimit(ownRateLimit ?? .none) }
 }
 
 extension TaskActor: TransferObserver {

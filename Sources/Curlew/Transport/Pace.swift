@@ -1,6 +1,11 @@
 /// Holds one transfer to the limits in force: its own, and the one that it shares with the other tasks of its session.
 ///
 /// Made only for a transfer that has a limit. It is touched on the loop alone.
+///
+/// libcurl has limits of its own (`CURLOPT_MAX_RECV_SPEED_LARGE`), which do not serve here: they know one transfer, so that a
+/// session's could not be shared; a transfer that they hold looks like one whose peer is silent, as the idle timer sees it; they
+/// average over seconds; over HTTP/2 they do not close the window, so that the peer sends on into memory; and a limit that is
+/// lifted would wait for the timer that the old one had set.
 final class Pace {
     let sending: Lane
     let receiving: Lane
@@ -38,7 +43,7 @@ final class Pace {
 
     /// How many of `count` bytes may pass now; 0 is to wait for the lane's call.
     func allowance(for count: Int, on lane: Lane) -> Int {
-        let step = min(own[lane.direction]?.step ?? RateLine.largestStep, shared?.step(lane.direction) ?? .max)
+        let step = min(own[lane.direction]?.step ?? .max, shared?.step(lane.direction) ?? .max)
         let part = min(count, lane.granted > 0 ? lane.granted : step)
         return admits(part, on: lane) ? part : 0
     }

@@ -64,6 +64,6 @@ final class SharedRate: Sendable {
 
     /// How many bytes are asked for at a time.
     func step(_ direction: RateLines.Direction) -> Int {
-        state.withLock { $0.lines[direction]?.step ?? RateLine.largestStep }
+        state.withLock { $0.lines[direction]?.step ?? .max }
     }
 }

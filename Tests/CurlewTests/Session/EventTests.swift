@@ -273,4 +273,17 @@ struct EventTests {
         #expect(events.map(\.kind) == [.completed])
         await server.shutdown()
     }
+
+    @Test("an invalidated session stays so, and another is made from its configuration")
+    func renewal() async throws {
+        let server = try await birdServer()
+        let session = try makeSession { $0.rateLimit = RateLimit(sending: 1000) }
+        let old = try #require(session.session)
+        await old.invalidate(cancelling: true)
+        _ = await curlewError { _ = try await session.get(server.url("/")) }
+        let renewed = try HTTPSession(configuration: old.configuration, eventLoops: [old.eventLoop])
+        #expect(try await renewed.get(server.url("/"), as: Bird.self) == Bird(name: "curlew"))
+        #expect(renewed.session?.rateLimit == RateLimit(sending: 1000))
+        await server.shutdown()
+    }
 }

@@ -132,6 +132,7 @@ struct SuspensionTests {
         for await _ in begun { break }
         task.suspend()
         #expect(await task.state == .suspended)
+        try await session.letTurnsPass()
         let before = await task.currentProgress.sent.wire
         #expect(before < 64 << 20)
         try await session.letIdleLimitPass()
@@ -180,6 +181,7 @@ struct SuspensionTests {
         if reads { bytes += try #require(try await body.next()) }
         task.suspend()
         #expect(await task.state == .suspended)
+        try await session.letTurnsPass()
         let before = await task.currentProgress.received.wire
         // What had come before may be read, and no more comes for it.
         while bytes.count < before { bytes += try #require(try await body.next()) }

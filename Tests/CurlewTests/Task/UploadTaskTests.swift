@@ -1,6 +1,7 @@
 import Curlew
 import CurlewTesting
 import CurlewTestingTraits
+import Dispatch
 import HTTPTypes
 import Testing
 
@@ -210,5 +211,23 @@ struct UploadTaskTests {
         }
         #expect(error?.code == .bodyFailed)
         for await _ in progress { Issue.record("there was no task") }
+    }
+
+    @Test("a file is sent while the main thread is busy")
+    func mainThread() async throws {
+        let server = try await counter()
+        let session = try makeSession()
+        let file = try TemporaryFile(bytes: 8 << 20)
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.main.async {
+                continuation.resume()
+                gate.wait()
+            }
+        }
+        let text = try await session.upload(server.url(), file: file.path, response: .string)
+        #expect(text == "\(8 << 20)")
+        await server.shutdown()
     }
 }
