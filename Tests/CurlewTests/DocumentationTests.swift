@@ -27,8 +27,9 @@ struct DocumentationTests {
         return blocks.map { lines($0.joined(separator: "\n")) }
     }
 
-    private func expectBlocks(of document: String, in snippets: String) throws {
-        let compiled = "\n" + lines(try Repository.text(of: snippets)).joined(separator: "\n") + "\n"
+    private func expectBlocks(of document: String, in snippets: String...) throws {
+        let texts = try snippets.map { lines(try Repository.text(of: $0)).joined(separator: "\n") }
+        let compiled = "\n" + texts.joined(separator: "\n") + "\n"
         let found = blocks(in: try Repository.text(of: document))
         #expect(!found.isEmpty)
         for block in found {

@@ -44,9 +44,11 @@ final class Broadcaster<Element: Sendable>: Sendable {
         }
     }
 
+    /// Hands an element to all who listen now. Whoever publishes, all listeners get the same order.
     func publish(_ element: Element) {
-        let listeners = state.withLock { Array($0.listeners.values) }
-        for listener in listeners { listener.yield(element) }
+        // What is pushed out may be the last to hold something that ends with it, and so is let go outside the lock.
+        let pushedOut = state.withLock { state in state.listeners.values.map { $0.yield(element) } }
+        withExtendedLifetime(pushedOut) {}
     }
 
     func finish() {

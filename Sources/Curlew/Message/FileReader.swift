@@ -32,6 +32,15 @@ final class FileReader: Sendable {
         }
     }
 
+    /// What is at a path now, be it this file or another.
+    func snapshot(at path: String) async throws -> FileSnapshot {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                continuation.resume(with: Result { try FileSnapshot(statusOf: path) })
+            }
+        }
+    }
+
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [descriptor] in

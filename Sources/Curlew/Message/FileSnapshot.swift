@@ -12,15 +12,20 @@ struct FileSnapshot: Sendable, Hashable, Codable {
     /// Looks at a regular file that can be read.
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for one that is not there, is none, or cannot be read.
     init(path: String) throws {
+        try self.init(statusOf: path)
+        // The rights of the effective user are those that opening it will need.
+        guard faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 else {
+            throw CurlewError(.bodyFailed, "the file to send cannot be read: \(describe(errno))")
+        }
+    }
+
+    /// Looks at a regular file without asking whether it can be read: one system call.
+    init(statusOf path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw CurlewError(.bodyFailed, "the file to send cannot be read: \(describe(errno))")
         }
         try self.init(status)
-        // The rights of the effective user are those that opening it will need.
-        guard faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 else {
-            throw CurlewError(.bodyFailed, "the file to send cannot be read: \(describe(errno))")
-        }
     }
 
     init(descriptor: Int32) throws {

@@ -1,21 +1,14 @@
-internal import Glibc
-
 extension RequestBody {
     /// The length as it is at this moment: a file is asked for its size.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that is not there or is none.
-    func lengthNow() throws -> Int64? {
-        guard case .file(let path, let offset, let length) = source else { return length }
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw CurlewError(.bodyFailed, "the file to send cannot be read: \(describe(errno))")
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw CurlewError(.bodyFailed, "what is to be sent is not a regular file")
-        }
-        let available = Int64(status.st_size) - offset
-        guard available >= length ?? 0 else {
-            throw CurlewError(.bodyLengthMismatch, "the file is shorter than the range to be sent")
-        }
-        return length ?? available
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for a file that is not there or is none,
+    ///   ``ErrorCode/bodyLengthMismatch`` for one that is shorter than the range to be sent.
+    func lengthNow() throws -> Int64? { try watchingFile().length }
+
+    /// The same body; a file is looked at now, to be held against what it is when it is read.
+    /// - Throws: As ``lengthNow()`` does.
+    func watchingFile() throws -> RequestBody {
+        guard case .file(let path, let offset, let length) = source else { return self }
+        let file = try WatchedFile(path: path, offset: offset, length: length)
+        return RequestBody(source: .watched(file), length: file.length)
     }
 }

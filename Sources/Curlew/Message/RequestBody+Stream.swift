@@ -12,8 +12,9 @@ extension RequestBody {
         switch source {
         case .none: return FailableSequence(base: Chunks(chunks: []))
         case .bytes(let bytes): return FailableSequence(base: Chunks(chunks: [bytes]))
-        case .file(let path, let offset, _):
-            return FileChunks(path: path, range: offset..<offset + (try lengthNow() ?? 0))
+        case .file(let path, let offset, let length):
+            return WatchedFileChunks(file: try WatchedFile(path: path, offset: offset, length: length))
+        case .watched(let file): return WatchedFileChunks(file: file)
         case .factory(let make): return checked(try await make())
         case .once(let oneShot):
             guard let stream = await oneShot.take() else {
@@ -41,34 +42,6 @@ private struct Chunks: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks[...]) }
-}
-
-/// The bytes of a range of a file, opened when the first are asked for.
-private struct FileChunks: AsyncSequence, Sendable {
-    let path: String
-    let range: Range<Int64>
-
-    struct Iterator: AsyncIteratorProtocol {
-        let path: String
-        var range: Range<Int64>
-        var file: FileReader?
-
-        mutating func next() async throws -> [UInt8]? {
-            guard !range.isEmpty else { return nil }
-            let file: FileReader
-            if let open = self.file { file = open } else { file = try await FileReader(path: path) }
-            self.file = file
-            let count = Int(Swift.min(Int64(RequestBody.filePart), range.upperBound - range.lowerBound))
-            let chunk = try await file.read(at: range.lowerBound, count: count)
-            guard !chunk.isEmpty else {
-                throw CurlewError(.bodyLengthMismatch, "the file became shorter while it was sent")
-            }
-            range = range.lowerBound + Int64(chunk.count)..<range.upperBound
-            return chunk
-        }
-    }
-
-    func makeAsyncIterator() -> Iterator { Iterator(path: path, range: range) }
 }
 
 /// The chunks of another stream, which must have as many bytes as were promised.

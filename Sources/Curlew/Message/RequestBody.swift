@@ -7,6 +7,8 @@ public struct RequestBody: Sendable {
         case none
         case bytes([UInt8])
         case file(path: String, offset: Int64, length: Int64?)
+        /// A file that was looked at when the call began, and must stay what it was for every sending.
+        indirect case watched(WatchedFile)
         case factory(@Sendable () async throws -> Stream)
         case once(OneShot)
     }
@@ -38,9 +40,13 @@ public struct RequestBody: Sendable {
     /// The UTF-8 bytes of a string.
     public static func string(_ string: String) -> RequestBody { .bytes(Array(string.utf8)) }
 
-    /// A file, or `length` bytes of it from `offset` on. It is opened anew for each sending.
+    /// A file, or `length` bytes of it from `offset` on. It is opened anew for each sending, and read off the event loop.
     ///
-    /// A file that is shorter when it is read than when it was opened is ``ErrorCode/bodyLengthMismatch``.
+    /// It is looked at when a call begins, and must be the same for every sending of that call, redirects and retries
+    /// included. Without a length nothing of it may change: one that grows, shrinks, is modified or replaced is
+    /// ``ErrorCode/bodyLengthMismatch``, at the latest before its last bytes go out, and one that has vanished
+    /// ``ErrorCode/bodyFailed``. Of a file that so many bytes are sent of, the file must stay in its place and reach as far
+    /// as they do; it may grow.
     public static func file(_ path: String, offset: Int64 = 0, length: Int64? = nil) -> RequestBody {
         RequestBody(source: .file(path: path, offset: max(0, offset), length: length), length: length)
     }

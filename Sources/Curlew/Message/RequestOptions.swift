@@ -38,6 +38,12 @@ public struct RequestOptions: Sendable {
     public var readBufferSize: ByteCount?
     /// How much of a body may wait for its reader before the transfer pauses.
     public var bodyBufferSize: ByteCount?
+    /// How fast the bodies of this request and of its response may flow; see ``TaskActor/setRateLimit(_:)``. Each task of the
+    /// call, as after a redirect, has the limit for itself.
+    public var rateLimit: RateLimit? {
+        get { rare?.values.rateLimit }
+        set { change { $0.rateLimit = newValue } }
+    }
     /// Sends `Expect: 100-continue` and waits so long at most for leave to send the body (RFC 9110 §10.1.1).
     /// nil, the default, sends the body at once.
     public var expectContinue: Duration?
@@ -126,6 +132,7 @@ final class RareOptions: Sendable {
         var engineCredential: (use: AuthenticationUse, origin: String)?
         var kind = TaskKind.data
         var hold: TransferHold?
+        var rateLimit: RateLimit?
 
         /// Whether one of them is about where and how to connect.
         var concernConnecting: Bool { security != nil || route != nil || addressPolicy != nil || proxy != nil }

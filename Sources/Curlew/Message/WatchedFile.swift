@@ -5,6 +5,7 @@
 struct WatchedFile: Sendable {
     let path: String
     let range: Range<Int64>
+    /// Whether all that the file has is sent, if need be from an offset on.
     let isWhole: Bool
     private let snapshot: FileSnapshot
 
@@ -17,6 +18,21 @@ struct WatchedFile: Sendable {
         self.range = range ?? 0..<snapshot.size
         isWhole = range == nil
         try verify(snapshot)
+    }
+
+    /// What ``RequestBody/file(_:offset:length:)`` stands for at this moment, looked at with one system call.
+    ///
+    /// Without a length it goes to the file's end, and so the file may not change at all.
+    /// - Throws: As the other does.
+    init(path: String, offset: Int64, length: Int64?) throws {
+        snapshot = try FileSnapshot(statusOf: path)
+        let (end, isTooLarge) = length.map { offset.addingReportingOverflow($0) } ?? (snapshot.size, false)
+        guard !isTooLarge, offset <= end, end <= snapshot.size else {
+            throw CurlewError(.bodyLengthMismatch, "the file is shorter than the range to be sent")
+        }
+        self.path = path
+        range = offset..<end
+        isWhole = length == nil
     }
 
     var length: Int64 { range.upperBound - range.lowerBound }
@@ -65,9 +81,9 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
             return chunk
         }
 
-        /// Files that the kernel makes up, as in /proc, say that they are empty and are not.
+        /// What is at the path must still be what was read, and have no more of it. Files that the kernel makes up, as in /proc, say that they are empty and are not.
         private func checkEnd(of reader: FileReader) async throws {
-            try file.verify(try await reader.snapshot())
+            try file.verify(try await reader.snapshot(at: file.path))
             guard file.isWhole, try await !reader.read(at: position, count: 1).isEmpty else { return }
             throw CurlewError(.bodyLengthMismatch, "the file is longer than it says")
         }

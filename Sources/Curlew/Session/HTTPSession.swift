@@ -97,6 +97,7 @@ public struct HTTPSession: Sendable {
         // Asked here and not at the transport: about what the chain brings, once.
         let decide = request.options.onResponse
         if decide != nil { request.options.onResponse = nil }
+        if case .file = request.body.source { try watchFile(of: &request) }
         var response: Response
         if let chain {
             response = try await chain(request) { try await transport.send($0) }
@@ -123,6 +124,15 @@ public struct HTTPSession: Sendable {
         options: RequestOptions = RequestOptions()
     ) async throws -> Response {
         try await send(Request(method, try resolve(reference), fields: fields, body: body, options: options))
+    }
+
+    /// Looks at the file once for the whole call, so that every sending of it is of the same file.
+    private func watchFile(of request: inout Request) throws {
+        do {
+            request.body = try request.body.watchingFile()
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        }
     }
 
     func addDefaultFields(to request: inout Request) {

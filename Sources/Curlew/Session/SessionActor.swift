@@ -5,9 +5,10 @@
 public actor SessionActor {
     /// How the session works.
     public nonisolated let configuration: SessionConfiguration
-    private nonisolated let shards: [SessionShard]
+    nonisolated let shards: [SessionShard]
     private nonisolated let defaults: RequestDefaults
     nonisolated let broadcaster: EventBroadcaster
+    nonisolated let rate: SharedRate
     private static let lastIdentifier = Guarded<UInt64>(0)
 
     /// - Parameters:
@@ -20,8 +21,13 @@ public actor SessionActor {
         defaults = try RequestDefaults(configuration)
         broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
-        let broadcaster = broadcaster
-        shards = try loops.map { try SessionShard(loop: $0, configuration: configuration, broadcaster: broadcaster) }
+        rate = SharedRate(configuration.rateLimit)
+        let invalidation = Invalidation(loops: loops.count, broadcaster: broadcaster)
+        shards = try loops.map { [rate, broadcaster] loop in
+            try SessionShard(
+                loop: loop, configuration: configuration, rate: rate, broadcaster: broadcaster,
+                invalidation: invalidation)
+        }
         LivingSessions.add(self)
     }
 
@@ -89,10 +95,12 @@ public actor SessionActor {
 
     // MARK: Ends
 
-    /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on.
+    /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on. When the
+    /// last has ended, ``SessionEvent/Kind/invalidated`` is told, once.
+    ///
+    /// An invalidated session stays so (F18). To begin anew, make another from its ``configuration``.
     public nonisolated func invalidate(cancelling: Bool) async {
         for shard in shards { await shard.invalidate(cancelling: cancelling) }
-        broadcaster.publish(SessionEvent(kind: .invalidated, task: nil, error: nil, metrics: nil))
     }
 
     /// Takes no more tasks, waits for those under way, and closes every connection.

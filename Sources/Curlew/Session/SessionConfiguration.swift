@@ -23,10 +23,15 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// How many tasks may be under way at a time on each event loop of the session; what exceeds it waits its turn.
     /// 20,000 by default.
     public var tasksInFlight = 20_000
+    /// How fast the bodies of all the session's tasks together may flow. No limit by default;
+    /// ``SessionActor/setRateLimit(_:)`` changes it under way.
+    public var rateLimit = RateLimit.none
     /// The shortest time between two elements of a task's progress. 50 ms by default: 20 a second.
     public var progressInterval: Duration = .milliseconds(50)
     /// How many events wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
     public var eventBufferSize = 1000
+    /// How much of a body an event keeps (``SessionEvent/Serialization/body``). 64 KiB by default.
+    public var eventBodyLimit: ByteCount = .kibibytes(64)
 
     public init() {}
 }

@@ -1,4 +1,6 @@
-/// Something that happened in a session.
+public import HTTPTypes
+
+/// Something that happened in a session; ``EventSequence`` tells in which order.
 public struct SessionEvent: Sendable {
     /// What happened.
     public struct Kind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -10,26 +12,50 @@ public struct SessionEvent: Sendable {
         public static let resumed = Kind(rawValue: "resumed")
         /// A task's bytes were stopped.
         public static let suspended = Kind(rawValue: "suspended")
-        /// A task ended, well or not.
+        /// A task ended, well or not: once for each.
         public static let completed = Kind(rawValue: "completed")
         /// A task's body was written whole into a file, which has its name now; ``SessionEvent/file`` is its path.
         public static let moved = Kind(rawValue: "moved")
         /// A task's body was written whole, and the file could not be given its name; ``SessionEvent/file`` says where it is
         /// left, ``SessionEvent/error`` why.
         public static let moveFailed = Kind(rawValue: "move-failed")
-        /// The session takes no more tasks.
+        /// A response serializer made a value of a task's response, or failed to.
+        public static let serialized = Kind(rawValue: "serialized")
+        /// The session was invalidated, and the last of its tasks has ended.
         public static let invalidated = Kind(rawValue: "invalidated")
 
         public var description: String { rawValue }
     }
 
+    /// What a response serializer did.
+    public struct Serialization: Sendable {
+        /// The serializer's type, such as `JSONResponseSerializer<User>`.
+        public let serializer: String
+        /// The bytes that it read, at most ``SessionConfiguration/eventBodyLimit`` of them; empty if it reads no whole bodies.
+        public let body: [UInt8]
+        /// How many bytes it read.
+        public let bodySize: ByteCount
+        /// The value that it made; nil if it failed, and the event has the error.
+        public let value: (any Sendable)?
+    }
+
+    /// What happened.
     public let kind: Kind
     /// The task that it happened to.
     public let task: TaskActor?
-    /// The error that the task ended with, or that kept its file from being moved.
-    public let error: CurlewError?
+    /// The error that the task, the serializer or the session ended with, or that kept a file from being moved.
+    public internal(set) var error: CurlewError?
     /// The task's figures, when it ended.
-    public let metrics: TaskMetrics?
+    public internal(set) var metrics: TaskMetrics?
+    /// The head of the task's response, when it ended or was serialized.
+    public internal(set) var response: HTTPResponse?
+    /// What the serializer did.
+    public internal(set) var serialization: Serialization?
     /// The file that was moved, or where it is if that failed.
     public internal(set) var file: String?
+
+    init(_ kind: Kind, task: TaskActor? = nil) {
+        self.kind = kind
+        self.task = task
+    }
 }

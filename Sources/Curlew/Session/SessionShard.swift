@@ -5,6 +5,10 @@ actor SessionShard: LoopActor {
     nonisolated let multi: MultiHandle
     /// What the session tells; it outlives the session in its tasks.
     nonisolated let broadcaster: EventBroadcaster
+    nonisolated let eventBodyLimit: Int
+    private let rate: SharedRate
+    private let invalidation: Invalidation
+    private var hasToldEmptiness = true
     private let limit: Int
     @exclusivity(unchecked) private var live: [TaskIdentifier: TaskActor] = [:]
     private var inFlight = 0
@@ -17,12 +21,19 @@ actor SessionShard: LoopActor {
     private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
     private let queueTimer = QueueTimer()
 
-    init(loop: EventLoop, configuration: SessionConfiguration, broadcaster: EventBroadcaster) throws {
+    init(
+        loop: EventLoop, configuration: SessionConfiguration, rate: SharedRate, broadcaster: EventBroadcaster,
+        invalidation: Invalidation
+    ) throws {
         self.loop = loop
+        self.rate = rate
         self.broadcaster = broadcaster
+        self.invalidation = invalidation
+        eventBodyLimit = max(0, configuration.eventBodyLimit.bytes)
         progressInterval = configuration.progressInterval
         limit = max(1, configuration.tasksInFlight)
         multi = try MultiHandle(core: loop.core, limits: configuration.connections)
+        multi.rate = rate.isUnlimited ? nil : rate
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -59,9 +70,16 @@ actor SessionShard: LoopActor {
         if !places.isEmpty, let place = places.removeValue(forKey: task.id) { waiting[place - firstPlace] = nil }
         if !waiting.isEmpty { beginWaiting() }
         if live.isEmpty {
+            tellEmptiness()
             emptyWaiters.forEach { $0.resume() }
             emptyWaiters = []
         }
+    }
+
+    /// Another limit holds for the session.
+    func rateLimitChanged() {
+        multi.rate = rate.isUnlimited ? nil : rate
+        for task in live.values { task.enter(()) { task, _ in task.rateLimitsChanged() } }
     }
 
     private func beginWaiting() {
@@ -105,11 +123,20 @@ actor SessionShard: LoopActor {
 
     /// Takes no more tasks; by choice ends those there are.
     func invalidate(cancelling: Bool) {
+        if !isInvalidated { hasToldEmptiness = false }
         isInvalidated = true
-        guard cancelling else { return }
+        defer { if live.isEmpty { tellEmptiness() } }
+        guard cancelling, !live.isEmpty else { return }
+        invalidation.cancels()
         for task in live.values.sorted(by: { $0.id < $1.id }) {
             task.enter(CurlewError(.sessionInvalidated, "the session was invalidated")) { $0.abort($1) }
         }
+    }
+
+    private func tellEmptiness() {
+        guard !hasToldEmptiness else { return }
+        hasToldEmptiness = true
+        invalidation.loopIsEmpty()
     }
 
     /// Waits until no task is left.

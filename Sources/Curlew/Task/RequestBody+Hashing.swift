@@ -2,8 +2,9 @@ extension RequestBody {
     /// Reads the body, which must be replayable, and hashes it. Hexadecimal.
     func hash(by algorithm: MessageDigest.Algorithm) async throws -> String {
         let sink = HashingSink(try MessageDigest(algorithm))
-        if case .bytes(let bytes) = source { _ = await sink.write(bytes) }
-        await UploadPump.run(source, length: try lengthNow(), into: sink)
+        let body = try watchingFile()
+        if case .bytes(let bytes) = body.source { _ = await sink.write(bytes) }
+        await UploadPump.run(body.source, length: body.length, into: sink)
         try Task.checkCancellation()
         return try sink.finished()
     }

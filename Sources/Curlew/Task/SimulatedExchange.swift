@@ -7,7 +7,7 @@ extension Request {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` and others, as ``SessionActor`` would.
     package func checkForSending() throws {
         var check = RequestCheck()
-        try check.take(self)
+        try check.take(self, length: try body.lengthNow())
     }
 }
 
@@ -17,7 +17,8 @@ extension RequestBody {
     /// - Throws: ``CurlewError`` if the body fails, has been used up, or is not as long as it promised.
     package func collectForSending(upTo limit: Int) async throws -> [UInt8] {
         let sink = CollectingSink(limit: limit)
-        let length = try lengthNow()
+        let body = try watchingFile()
+        let (source, length) = (body.source, body.length)
         if case .bytes(let bytes) = source {
             _ = await sink.write(bytes)
         } else {

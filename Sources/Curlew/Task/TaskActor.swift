@@ -26,20 +26,25 @@ public actor TaskActor: LoopActor {
     /// Until the end, so that a session lives as long as its tasks run.
     @exclusivity(unchecked) private var session: SessionActor?
 
-    @exclusivity(unchecked) private var lifecycle = TaskLifecycle()
-    private var transfer: Transfer?
+    @exclusivity(unchecked) private(set) var lifecycle = TaskLifecycle()
+    private(set) var transfer: Transfer?
     private var hasBegun = false
     /// Whether it was suspended when its turn came, and has not begun.
     private var isHeld = false
     private var startedAt = Instant(nanoseconds: 0)
+    private var endedAt: Instant?
+    private var holdTime = HoldTime()
+    var ownRateLimit: RateLimit?
+    /// Events that wait for the task's end.
+    var heldEvents: [SessionEvent] = []
     private var pump: Task<Void, Never>?
     private var sources = 0
 
-    private var head: HTTPResponse?
+    private(set) var head: HTTPResponse?
     private var security: ConnectionSecurity?
     /// The version of a response that has come and that nobody has asked for yet.
     private var unclaimed: HTTPVersion?
-    private var end: CurlewError?
+    private(set) var end: CurlewError?
     @exclusivity(unchecked) private var firstWaiter: UnsafeContinuation<Response, any Error>?
     private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
 
@@ -62,6 +67,7 @@ public actor TaskActor: LoopActor {
         self.session = session
         loop = shard.loop
         channel = BodyChannel(capacity: prepared.bodyBufferSize)
+        ownRateLimit = request.options.rateLimit
     }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -79,7 +85,10 @@ public actor TaskActor: LoopActor {
     /// Starts the task, or lets its bytes flow again.
     public nonisolated func resume() { onLoop { $0.handle(.resume) } }
 
-    /// Stops the bytes in both directions until ``resume()``. Meanwhile the idle timeout does not run; the total does.
+    /// Stops the bytes in both directions until ``resume()``. Meanwhile the idle timeout does not run; connect and total do.
+    ///
+    /// What is on its way already may still arrive, as far as buffers go. A task that is suspended while it waits for its turn does
+    /// not begin; one that is connecting goes on doing so and may send the head of its request, but nothing of a body.
     public nonisolated func suspend() { onLoop { $0.handle(.suspend) } }
 
     /// Ends the task with ``ErrorCode/cancelled``, unless it has ended.
@@ -96,8 +105,14 @@ public actor TaskActor: LoopActor {
     /// Where the task is in its life.
     public var state: TaskState { lifecycle.state }
 
-    /// The figures of the attempts that have ended.
-    public var metrics: TaskMetrics { TaskMetrics(attempts: attempts) }
+    /// The task's figures up to this moment.
+    public var metrics: TaskMetrics {
+        guard lifecycle.hasStarted else { return TaskMetrics(attempts: attempts) }
+        let now = endedAt ?? loop.core.now
+        return TaskMetrics(
+            attempts: attempts, start: startedAt.date, duration: startedAt.duration(to: now),
+            suspended: holdTime.total(at: now))
+    }
 
     /// The status of the response, once its head has come.
     public var status: HTTPResponse.Status? { head?.status }
@@ -192,9 +207,11 @@ public actor TaskActor: LoopActor {
             publish(.resumed)
             start()
         case .hold:
+            holdTime.begin(at: loop.core.now)
             transfer?.setSuspended(true)
             publish(.suspended)
         case .release:
+            holdTime.end(at: loop.core.now)
             if isHeld { transfer?.begin() } else { transfer?.setSuspended(false) }
             isHeld = false
             publish(.resumed)
@@ -218,6 +235,8 @@ public actor TaskActor: LoopActor {
         transfer.totalDeadline = startedAt.advanced(by: prepared.totalLimit)
         transfer.queued = startedAt.duration(to: loop.core.now)
         self.transfer = transfer
+        latest.sent.total = prepared.contentLength
+        if multi.rate != nil || ownRateLimit != nil { rateLimitsChanged() }
         isHeld = lifecycle.state == .suspended
         if isHeld { transfer.waitForRelease() } else { transfer.begin() }
     }
@@ -239,6 +258,7 @@ public actor TaskActor: LoopActor {
         let state: TaskState = error == nil ? .completed : error?.code == .cancelled ? .cancelled : .failed
         if !lifecycle.state.isEnd { _ = lifecycle.handle(.finish(state)) }
         end = error?.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        endedAt = loop.core.now
         pump?.cancel()
         pump = nil
         attempts = transfer?.attempts ?? []
@@ -254,12 +274,6 @@ public actor TaskActor: LoopActor {
         publish(.completed)
         shard.enter((self, hasBegun)) { $0.ended($1.0, hadBegun: $1.1) }
         session = nil
-    }
-
-    private func publish(_ kind: SessionEvent.Kind) {
-        guard let session, session.broadcaster.hasListeners else { return }
-        session.broadcaster.publish(
-            SessionEvent(kind: kind, task: self, error: end, metrics: kind == .completed ? metrics : nil))
     }
 }
 
@@ -327,7 +341,6 @@ extension TaskActor: TransferObserver {
         guard latest.sent.wire != sent || latest.received.wire != received else { return }
         latest.sent.wire = sent
         latest.sent.decoded = sent
-        latest.sent.total = prepared.contentLength
         latest.received.wire = received
         latest.received.decoded = received
         progressPublisher?.publish(latest)

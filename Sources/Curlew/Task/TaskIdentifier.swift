@@ -17,6 +17,8 @@ public struct TaskKind: RawRepresentable, Sendable, Hashable, CustomStringConver
     public static let data = TaskKind(rawValue: "data")
     /// The response's body goes into a file: an attempt of a ``DownloadTask``, or a task that has become a download.
     public static let download = TaskKind(rawValue: "download")
+    /// A body is sent; the response goes to the caller.
+    public static let upload = TaskKind(rawValue: "upload")
 
     public var description: String { rawValue }
 }

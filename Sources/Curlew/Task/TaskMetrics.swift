@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What one attempt at an exchange took.
 public struct AttemptMetrics: Sendable, Hashable {
     /// Waiting for its turn in the session.
@@ -24,6 +26,8 @@ public struct AttemptMetrics: Sendable, Hashable {
     public internal(set) var remoteAddress: String?
     /// The port that was connected to.
     public internal(set) var remotePort = 0
+    /// Whether it went through a proxy.
+    public internal(set) var isProxied = false
     /// Whether an open connection served.
     public internal(set) var isReused = false
     /// The version of HTTP, once the head had come.
@@ -40,7 +44,19 @@ public struct AttemptMetrics: Sendable, Hashable {
 public struct TaskMetrics: Sendable, Hashable {
     /// The attempts, first to last. Empty as long as none has ended.
     public internal(set) var attempts: [AttemptMetrics] = []
+    /// When it was started, by the clock on the wall; nil if it was not.
+    public internal(set) var start: Date?
+    /// From the start to the end, or up to now: waiting in the session's queue, all attempts, and the reading of the body.
+    public internal(set) var duration: Duration = .zero
+    /// For how long of it the task was suspended.
+    public internal(set) var suspended: Duration = .zero
 
+    /// When it ended, or up to when these figures go.
+    public var end: Date? { start?.addingTimeInterval(duration / .seconds(1)) }
     /// The last attempt.
     public var last: AttemptMetrics? { attempts.last }
+    /// Bytes of the request's body, all attempts together.
+    public var sentBodyBytes: Int64 { attempts.reduce(0) { $0 + $1.sentBodyBytes } }
+    /// Bytes of the response's body, before content decoding, all attempts together.
+    public var receivedBodyBytes: Int64 { attempts.reduce(0) { $0 + $1.receivedBodyBytes } }
 }

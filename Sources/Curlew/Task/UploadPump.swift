@@ -1,16 +1,16 @@
 /// Feeds the body of one attempt into the channel that the loop reads from, off the loop.
 enum UploadPump {
-    /// How much is read from a file at a time.
-    private static let filePart = 256 << 10
-
     /// Runs until the body has ended, failed, or nobody wants it any more.
     /// - Parameter length: The bytes that were promised.
     static func run(_ source: RequestBody.Source, length: Int64?, into channel: some UploadSink) async {
         do {
             switch source {
             case .none, .bytes: break
-            case .file(let path, let offset, _):
-                try await pumpFile(path, offset: offset, length: length ?? 0, into: channel)
+            case .file(let path, let offset, let length):
+                let file = try WatchedFile(path: path, offset: offset, length: length)
+                try await pump(opened: WatchedFileChunks(file: file), length: file.length, into: channel)
+            case .watched(let file):
+                try await pump(opened: WatchedFileChunks(file: file), length: file.length, into: channel)
             case .factory(let make): try await pump(try await make(), length: length, into: channel)
             case .once(let oneShot):
                 guard let stream = await oneShot.take() else {
@@ -51,21 +51,5 @@ enum UploadPump {
             }
         }
         if let held { _ = await channel.write(held) }
-    }
-
-    private static func pumpFile(
-        _ path: String, offset: Int64, length: Int64, into channel: some UploadSink
-    ) async throws {
-        let file = try await FileReader(path: path)
-        var position = offset
-        let end = offset + length
-        while position < end {
-            let chunk = try await file.read(at: position, count: Int(min(Int64(filePart), end - position)))
-            guard !chunk.isEmpty else {
-                throw CurlewError(.bodyLengthMismatch, "the file became shorter while it was sent")
-            }
-            position += Int64(chunk.count)
-            guard await channel.write(chunk) else { return }
-        }
     }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Glibc
 
 /// A moment of the monotonic clock, in nanoseconds: what the loop's timers count in.
@@ -18,6 +19,11 @@ struct Instant: Comparable, Sendable {
         let (sum, overflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
         return overflow ? .distantFuture : Instant(nanoseconds: sum)
     }
+
+    /// The moment by the clock on the wall, as that stands now. Both clocks are asked once, so that equal moments stay equal.
+    var date: Date { Self.origin.addingTimeInterval(Double(nanoseconds) / 1e9) }
+
+    private static let origin = Date().addingTimeInterval(-Double(Instant.now.nanoseconds) / 1e9)
 
     func duration(to later: Instant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
 }

@@ -25,6 +25,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Transfer/mustJoinHTTP2``). Bounded.
     var joinable: Set<String> = []
 
+    /// The limit that the session's transfers share; nil if there is none.
+    var rate: SharedRate?
+
     /// Bytes of bodies given to the engine so far; it may wrap.
     var uploadedBytes = 0
 

@@ -38,7 +38,7 @@ final class PreparedRequest: Sendable {
         isIdempotent = request.isIdempotent
         uri = request.uri
         url = request.uri.requestText
-        body = request.body
+        body = try request.body.watchingFile()
         timeouts = Timeouts(
             connect: options.connectTimeout ?? defaults.timeouts.connect,
             idle: options.idleTimeout ?? defaults.timeouts.idle,
@@ -57,7 +57,7 @@ final class PreparedRequest: Sendable {
         let choice = options.protocolChoice ?? defaults.protocolChoice
 
         var check = RequestCheck()
-        try check.take(request)
+        try check.take(request, length: body.length)
         contentLength = check.contentLength
         expectContinue = check.expectsContinue ? (options.expectContinue ?? .seconds(1)) : nil
         fields = check.fields

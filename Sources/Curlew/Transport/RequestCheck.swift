@@ -12,7 +12,8 @@ struct RequestCheck {
     private(set) var contentLength: Int64?
     private(set) var expectsContinue = false
 
-    mutating func take(_ request: Request) throws {
+    /// - Parameter length: The bytes that the body has, if that is known.
+    mutating func take(_ request: Request, length: Int64?) throws {
         let method = request.method.rawValue
         guard !method.isEmpty, method.utf8.count <= 64, method.utf8.allSatisfy(\.isTokenByte) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
@@ -23,7 +24,7 @@ struct RequestCheck {
         guard request.method != .head || request.body.isNone else {
             throw CurlewError(.invalidRequest, "a HEAD has no body")
         }
-        contentLength = try request.body.lengthNow()
+        contentLength = length
         try takeExpectation(request)
         try takeFields(request)
         try takeTrailers(request)

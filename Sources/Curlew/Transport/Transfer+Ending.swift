@@ -43,6 +43,8 @@ extension Transfer {
         leaveEngine()
         if case .failure = result { multi.noteDropped(on: connection) }
         multi.core.timers.remove(self)
+        pace?.release()
+        pace = nil
         if case .channel(let channel) = source { channel.close() }
         // The channel knows the transfer, to wake it.
         source = .none

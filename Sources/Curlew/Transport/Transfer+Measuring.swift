@@ -33,6 +33,7 @@ extension Transfer {
         var metrics = AttemptMetrics()
         metrics.queued = queued
         metrics.isReused = isReused
+        metrics.isProxied = request.options.values.proxy != nil
         if !isReused, connect > 0 {
             metrics.nameLookup = .microseconds(dns)
             metrics.connect = .microseconds(max(0, connect - dns))

@@ -97,6 +97,10 @@ extension Transfer {
             rearm()
             return .paused
         }
+        guard isPaceKept(receiving: bytes.count) else {
+            multi.touch(self)
+            return .paused
+        }
         noteActivity()
         if filling.isEmpty { beginFilling(bytes.count) }
         filling.append(contentsOf: bytes)

@@ -115,10 +115,17 @@ extension Transfer {
         }
     }
 
+    /// What is left of a limit's allowance is kept for the next time.
+    private func keepUnused(of space: UnsafeMutableRawBufferPointer, used: Int) {
+        if let pace, used < space.count { pace.keep(space.count - used, on: pace.sending) }
+    }
+
     private func provide(_ bytes: [UInt8], into space: UnsafeMutableRawBufferPointer) -> Provided {
         let offset = Int(sentBody)
+        guard offset < bytes.count else { return finishBody() }
+        guard let space = paced(space) else { return .wait }
         let count = min(space.count, bytes.count - offset)
-        guard count > 0 else { return finishBody() }
+        keepUnused(of: space, used: count)
         bytes.withUnsafeBytes {
             space.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
         }
@@ -126,7 +133,10 @@ extension Transfer {
     }
 
     private func provide(_ channel: UploadChannel, into space: UnsafeMutableRawBufferPointer) -> Provided {
-        switch channel.read(into: space) {
+        guard let space = paced(space) else { return .wait }
+        let taken = channel.read(into: space)
+        if case .bytes(let count) = taken { keepUnused(of: space, used: count) } else { keepUnused(of: space, used: 0) }
+        switch taken {
         case .bytes(let count): return sent(count)
         case .end: return finishBody()
         case .wait:

@@ -58,14 +58,18 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var sentBody: Int64 = 0
     var isBodySent = false
 
-    /// What is held back: by the reader, by the lack of a body to send, or by the user.
+    /// What is held back: by the reader, by the lack of a body to send, by the user, or by a limit of rate.
     struct Holds: OptionSet {
         let rawValue: UInt8
         static let reader = Holds(rawValue: 1)
         static let body = Holds(rawValue: 2)
         static let suspended = Holds(rawValue: 4)
+        static let sendingRate = Holds(rawValue: 8)
+        static let receivingRate = Holds(rawValue: 16)
     }
     var holds: Holds = []
+    /// What keeps it to its limits of rate; nil if it has none.
+    @exclusivity(unchecked) var pace: Pace?
     /// Whether somebody has the response.
     var isClaimed = false {
         didSet { rearm() }
@@ -182,11 +186,13 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         multi.core.timers.set(self, to: min(totalDeadline, idleDeadline))
     }
 
-    /// The idle clock stands still until a connection is there, and while the reader or the user holds the bytes back.
+    /// The idle clock stands still until a connection is there, and while the reader, the user or a limit of rate holds the
+    /// bytes back.
     private var currentIdleDeadline: Instant {
         let isExchanging = stage == .exchanging || stage == .receiving
         // A body that nobody has asked for has no reader to wait for.
-        let exempting: Holds = isClaimed ? [.reader, .suspended] : .suspended
+        var exempting: Holds = [.suspended, .sendingRate, .receivingRate]
+        if isClaimed { exempting.insert(.reader) }
         guard isExchanging, holds.isDisjoint(with: exempting) else { return .distantFuture }
         return lastActivity.advanced(by: request.idleLimit)
     }
@@ -209,16 +215,15 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     /// The reader has made room.
-    func readerMadeRoom() {
-        guard holds.contains(.reader) else { return }
-        holds.remove(.reader)
-        applyHolds()
-    }
+    func readerMadeRoom() { release(.reader) }
 
     /// There is something to send again.
-    func bodyArrived() {
-        guard holds.contains(.body) else { return }
-        holds.remove(.body)
+    func bodyArrived() { release(.body) }
+
+    /// Something holds back no more.
+    func release(_ hold: Holds) {
+        guard !holds.isDisjoint(with: hold) else { return }
+        holds.subtract(hold)
         applyHolds()
     }
 
@@ -226,8 +231,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard position >= 0, let easy else { return }
         lastActivity = multi.core.now
         var mask: Int32 = 0
-        if !holds.isDisjoint(with: [.reader, .suspended]) { mask |= CURLPAUSE_RECV }
-        if !holds.isDisjoint(with: [.body, .suspended]) { mask |= CURLPAUSE_SEND }
+        if !holds.isDisjoint(with: [.reader, .suspended, .receivingRate]) { mask |= CURLPAUSE_RECV }
+        if !holds.isDisjoint(with: [.body, .suspended, .sendingRate]) { mask |= CURLPAUSE_SEND }
         rearm()
         multi.haveNews()
         // Letting go delivers what libcurl had kept, and so may end in one of our refusals.

@@ -37,4 +37,41 @@ enum TransferSnippets {
         let answer = try await api.get("reports/latest", options: options)
         if let file = answer.file { print(file.path) }
     }
+
+    struct Report: Codable, Sendable { var id: Int }
+
+    private func upload(_ api: HTTPSession) async throws -> Report {
+        let progress = CallProgress()
+        Task { for await step in progress { print(step.attempt, step.progress.sent.fraction ?? 0) } }
+        let report = try await api.upload(
+            "recordings", method: .put, file: "/srv/recordings/1.wav", progress: progress, response: .json(Report.self))
+        return report
+    }
+
+    private func limited(
+        _ api: HTTPSession, _ tasks: AsyncStream<TaskActor>.Continuation
+    ) async throws -> Response {
+        var options = RequestOptions()
+        options.rateLimit = RateLimit(sending: .kibibytes(256))
+        options.onTask = { task in tasks.yield(task) }
+        let response = try await api.put("backups/today", body: .file("/srv/backup.tar"), options: options)
+        return response
+    }
+
+    private func steer(_ session: SessionActor, _ task: TaskActor) {
+        session.setRateLimit(RateLimit(sending: .mebibytes(1), receiving: .mebibytes(8)))
+        task.setRateLimit(RateLimit(receiving: .kibibytes(64)))
+        task.setRateLimit(.none)
+    }
+
+    private func listen(_ session: SessionActor) async {
+        for await event in session.events {
+            switch event.kind {
+            case .completed:
+                print(event.task?.tag ?? "", event.response?.status.code ?? 0, event.metrics?.duration ?? .zero)
+            case .serialized: print(event.serialization?.serializer ?? "", event.error?.code ?? "no error")
+            default: break
+            }
+        }
+    }
 }

@@ -38,10 +38,23 @@ extension BodyResponseSerializer {
     public func decodeFailure(_ response: CollectedResponse) throws -> any Sendable { try decode(response) }
 
     public func serialize(_ response: Response) async throws -> Output {
+        guard response.isObserved else { return try await read(response) { _ in } }
+        return try await telling(of: response) { bytes in try await read(response) { bytes = $0.body } }
+    }
+
+    /// - Parameter note: Called with what was read.
+    private func read(
+        _ response: Response, noting note: (CollectedResponse) -> Void
+    ) async throws -> Output {
         switch try await acceptance.judge(response, failureContent: failureContentTypes) {
-        case .accepted: return try await value(from: acceptance.collect(response))
+        case .accepted:
+            let collected = try await acceptance.collect(response)
+            note(collected)
+            return try await value(from: collected)
         case .acceptedEmpty(let collected): return try await value(from: collected)
-        case .refused(let refusal): throw await error(for: refusal)
+        case .refused(let refusal):
+            note(refusal.response)
+            throw await error(for: refusal)
         }
     }
 

@@ -32,9 +32,27 @@ extension ResponseSerializer {
     public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Output {
         let response = try await next(accepting(request))
         do {
-            return try await serialize(response)
+            guard response.isObserved, !(self is any BodyResponseSerializer), !(self is any SelfTelling) else {
+                return try await serialize(response)
+            }
+            return try await telling(of: response) { _ in try await serialize(response) }
         } catch let error as CurlewError {
             throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        }
+    }
+
+    /// Tells the session's listeners what comes of `body`, which puts the bytes that it reads into its argument.
+    func telling(
+        of response: Response, _ body: (inout [UInt8]) async throws -> Output
+    ) async throws -> Output {
+        var bytes: [UInt8] = []
+        do {
+            let value = try await body(&bytes)
+            response.tellSerialized(by: Self.self, body: bytes, .success(value))
+            return value
+        } catch {
+            response.tellSerialized(by: Self.self, body: bytes, .failure(error))
+            throw error
         }
     }
 

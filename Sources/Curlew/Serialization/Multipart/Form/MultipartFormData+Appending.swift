@@ -65,6 +65,7 @@ extension MultipartFormData {
         case .bytes(let bytes): .bytes(bytes)
         case .file(let path, let offset, let length):
             .file(try WatchedFile(path: path, range: fileRange(offset: offset, length: length, path: path)))
+        case .watched(let file): .file(file)
         case .factory, .once: .stream(body)
         }
     }

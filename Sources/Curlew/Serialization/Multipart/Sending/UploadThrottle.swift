@@ -33,12 +33,8 @@ extension RequestBody {
     public func throttled(_ throttle: UploadThrottle) throws -> RequestBody {
         switch source {
         case .none: return self
-        case .bytes, .factory, .once: return paced(by: throttle, length: length)
-        case .file(let path, let offset, let length):
-            let end = try lengthNow().map { offset + $0 }
-            let file = try WatchedFile(path: path, range: offset == 0 && length == nil ? nil : offset..<(end ?? offset))
-            return RequestBody.stream(length: file.length) { WatchedFileChunks(file: file) }
-                .paced(by: throttle, length: file.length)
+        case .file: return try watchingFile().throttled(throttle)
+        case .watched, .bytes, .factory, .once: return paced(by: throttle, length: length)
         }
     }
 

@@ -99,14 +99,19 @@ struct CurlCommand {
             guard Self.methodsWithContent.contains(request.method) else { return }
             append("--data-raw", "")
         case .bytes(let bytes): append(bytes)
-        case .file(let path, let offset, let length):
-            if offset == 0, length == nil {
-                append("--data-binary", path == "-" ? "@./-" : "@\(path)")
-            } else {
-                let tail = "tail --bytes=+\(offset + 1) -- \(ShellWord.quoted(path))"
-                pipe(tail + (length.map { " | head --bytes=\($0)" } ?? ""))
-            }
+        case .file(let path, let offset, let length): append(file: path, offset: offset, length: length)
+        case .watched(let file):
+            append(file: file.path, offset: file.range.lowerBound, length: file.isWhole ? nil : file.length)
         case .factory, .once: append("--data-binary", "@-")
+        }
+    }
+
+    private mutating func append(file path: String, offset: Int64, length: Int64?) {
+        if offset == 0, length == nil {
+            append("--data-binary", path == "-" ? "@./-" : "@\(path)")
+        } else {
+            let tail = "tail --bytes=+\(offset + 1) -- \(ShellWord.quoted(path))"
+            pipe(tail + (length.map { " | head --bytes=\($0)" } ?? ""))
         }
     }
 

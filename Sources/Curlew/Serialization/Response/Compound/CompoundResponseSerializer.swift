@@ -14,7 +14,7 @@
 /// - the first ``ErrorCode/unacceptableStatus`` whose body could be read, else the first one;
 /// - else ``ErrorCode/unacceptableContentType``, if that is what all of them say;
 /// - else ``ErrorCode/decodingFailed`` with the first failure that is about content beneath.
-public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
+public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, SelfTelling {
     /// The serializers in their order.
     public var serializers: [any BodyResponseSerializer<Value>]
     /// The most bytes of a body that are read; see ``ResponseAcceptance/bodyLimit``.
@@ -31,7 +31,15 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
     }
 
     public func serialize(_ response: Response) async throws -> Value {
-        let collected = try await collect(response)
+        guard response.isObserved else { return try await value(from: collect(response)) }
+        return try await telling(of: response) { bytes in
+            let collected = try await collect(response)
+            bytes = collected.body
+            return try await value(from: collected)
+        }
+    }
+
+    private func value(from collected: CollectedResponse) async throws -> Value {
         var causes: [CurlewError] = []
         for serializer in serializers {
             do {

@@ -1,0 +1,39 @@
+extension TaskActor {
+    /// Tells those who listen to the session; nothing is made for nobody.
+    func publish(_ kind: SessionEvent.Kind) {
+        guard shard.broadcaster.hasListeners else {
+            if !heldEvents.isEmpty { heldEvents = [] }
+            return
+        }
+        var event = SessionEvent(kind, task: self)
+        if kind == .completed {
+            event.error = end
+            event.metrics = metrics
+            event.response = head
+        }
+        shard.broadcaster.publish(event)
+        guard kind == .completed, !heldEvents.isEmpty else { return }
+        heldEvents.forEach(shard.broadcaster.publish)
+        heldEvents = []
+    }
+
+    /// Publishes what belongs behind the end of the task: at once if it has ended, which its loop knows. Who has read a body to
+    /// its end may be quicker than the loop that is about to tell of it.
+    nonisolated func publishAfterEnd(_ event: SessionEvent) {
+        onLoop { task in
+            if task.lifecycle.state.isEnd {
+                task.shard.broadcaster.publish(event)
+            } else {
+                task.heldEvents.append(event)
+            }
+        }
+    }
+
+    /// Whether anybody listens to the session's events.
+    nonisolated var isObserved: Bool { shard.broadcaster.hasListeners }
+
+    /// As much of a body as an event keeps.
+    nonisolated func kept(of body: [UInt8]) -> [UInt8] {
+        body.count <= shard.eventBodyLimit ? body : Array(body.prefix(shard.eventBodyLimit))
+    }
+}

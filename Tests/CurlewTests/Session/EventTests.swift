@@ -1,0 +1,289 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite("The events of a session come in the order that is promised", .noLeaks, .timeLimit(.minutes(2)))
+struct EventTests {
+    struct Bird: Codable, Sendable, Equatable { var name: String }
+
+    private func birdServer() async throws -> MockServer {
+        try await MockServer.start { request in
+            switch request.path {
+            case "/missing":
+                return MockResponse(
+                    status: .notFound, fields: [.contentType: "application/json"], body: #"{"name":"none"}"#)
+            case "/broken": return MockResponse(fields: [.contentType: "application/json"], body: #"{"name":"#)
+            case "/long":
+                return MockResponse(fields: [.contentType: "text/plain"], body: .pattern(count: 4 << 20))
+            default: return MockResponse(fields: [.contentType: "application/json"], body: #"{"name":"curlew"}"#)
+            }
+        }
+    }
+
+    /// All events up to the session's end.
+    private func rest(_ iterator: AsyncStream<SessionEvent>.AsyncIterator) async -> [SessionEvent] {
+        var iterator = iterator
+        var events: [SessionEvent] = []
+        while let event = await iterator.next(isolation: #isolation) { events.append(event) }
+        return events
+    }
+
+    @Test("a task's end is told with its response and its figures, then what a serializer made of it")
+    func serialized() async throws {
+        let server = try await birdServer()
+        let session = try makeSession()
+        let actor = try #require(session.session)
+        let listener = actor.events.makeAsyncIterator()
+        let bird = try await session.get(server.url("/"), serializer: .json(Bird.self))
+        #expect(bird == Bird(name: "curlew"))
+        await session.shutdown()
+        let events = await rest(listener)
+        #expect(events.map(\.kind) == [.resumed, .completed, .serialized, .invalidated])
+        let completed = try #require(events.dropFirst().first)
+        #expect(completed.response?.status == .ok)
+        #expect(completed.metrics?.receivedBodyBytes == 17)
+        #expect(completed.serialization == nil && completed.error == nil)
+        let serialized = events[2]
+        #expect(serialized.task?.id == completed.task?.id)
+        #expect(serialized.response?.status == .ok)
+        #expect(serialized.serialization?.serializer == "JSONResponseSerializer<Bird>")
+        #expect(serialized.serialization?.body == Array(#"{"name":"curlew"}"#.utf8))
+        #expect(serialized.serialization?.bodySize == 17)
+        #expect(serialized.serialization?.value as? Bird == bird)
+        #expect(events[3].error == nil && events[3].task == nil)
+        await server.shutdown()
+    }
+
+    @Test("what a serializer refuses is told with the bytes and the error", arguments: ["/missing", "/broken"])
+    func refused(_ path: String) async throws {
+        let server = try await birdServer()
+        let session = try makeSession()
+        let listener = try #require(session.session).events.makeAsyncIterator()
+        let error = await curlewError { _ = try await session.get(server.url(path), as: Bird.self) }
+        await session.shutdown()
+        let events = await rest(listener)
+        #expect(events.map(\.kind) == [.resumed, .completed, .serialized, .invalidated])
+        #expect(events[1].error == nil)
+        #expect(events[2].error?.code == error?.code)
+        #expect(events[2].error?.code == (path == "/missing" ? .unacceptableStatus : .decodingFailed))
+        #expect(events[2].serialization?.value == nil)
+        #expect(events[2].serialization?.body.starts(with: Array(#"{"name":"#.utf8)) == true)
+        await server.shutdown()
+    }
+
+    @Test("a serializer that gives up before the end is told after the end, and a body is kept in part")
+    func early() async throws {
+        let server = try await birdServer()
+        let session = try makeSession { $0.eventBodyLimit = 100 }
+        let listener = try #require(session.session).events.makeAsyncIterator()
+        var small = StringResponseSerializer()
+        small.acceptance.bodyLimit = 1000
+        let error = await curlewError { _ = try await session.get(server.url("/long"), serializer: small) }
+        #expect(error?.code == .responseTooLarge)
+        let bytes = try await session.get(server.url("/long"), serializer: DataResponseSerializer())
+        #expect(bytes.count == 4 << 20)
+        await session.shutdown()
+        let events = await rest(listener)
+        let first = events.filter { $0.task?.id == events.first?.task?.id }
+        let second = events.dropLast().filter { $0.task?.id != events.first?.task?.id }
+        for own in [first, second] { #expect(own.map(\.kind) == [.resumed, .completed, .serialized]) }
+        #expect(first[1].error?.code == .cancelled)
+        #expect(first[2].error?.code == .responseTooLarge)
+        #expect(second[2].serialization?.body == Array(bytes.prefix(100)))
+        #expect(second[2].serialization?.bodySize == ByteCount(4 << 20))
+        await server.shutdown()
+    }
+
+    @Test("serializers of one's own and compound ones tell once, and a response that is brought as it came not at all")
+    func otherSerializers() async throws {
+        struct Status: ResponseSerializer {
+            func serialize(_ response: Response) async throws -> Int { response.status.code }
+        }
+        let server = try await birdServer()
+        let session = try makeSession()
+        let listener = try #require(session.session).events.makeAsyncIterator()
+        #expect(try await session.get(server.url("/missing"), serializer: Status()) == 404)
+        let compound = CompoundResponseSerializer([
+            JSONResponseSerializer<Int>().map { "\($0)" }, JSONResponseSerializer<Bird>().map(\.name),
+        ])
+        #expect(try await session.get(server.url("/"), serializer: compound) == "curlew")
+        _ = try await session.get(server.url("/"), serializer: .unread).body.collect(upTo: 100)
+        await session.shutdown()
+        let told = await rest(listener).filter { $0.kind == .serialized }
+        #expect(told.map(\.serialization?.serializer) == ["Status", "CompoundResponseSerializer<String>"])
+        #expect(told.map { $0.serialization?.bodySize } == [0, 17])
+        #expect(told.first?.serialization?.value as? Int == 404)
+        await server.shutdown()
+    }
+
+    @Test(
+        "of many tasks at once, on one loop and on several, each keeps its order, the same for all listeners",
+        arguments: [1, 3])
+    func order(loops: Int) async throws {
+        var servers: [MockServer] = []
+        for _ in 0..<6 { servers.append(try await birdServer()) }
+        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try EventLoop(name: "curlew-test") })
+        let actor = try #require(session.session)
+        let first = actor.events.makeAsyncIterator()
+        let second = actor.events.makeAsyncIterator()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<120 {
+                let url = servers[index % 6].url("/")
+                group.addTask {
+                    if index.isMultiple(of: 3) {
+                        _ = try await session.get(url, as: Bird.self)
+                    } else {
+                        let task = try actor.dataTask(Request(.get, url))
+                        task.resume()
+                        for _ in 0..<(index % 5) {
+                            task.suspend()
+                            task.resume()
+                        }
+                        if index.isMultiple(of: 7) { task.cancel() }
+                        _ = try? await task.response().body.collect(upTo: 100)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await session.shutdown()
+        let events = await rest(first)
+        let others = await rest(second)
+        #expect(
+            events.map { "\($0.kind) \(String(describing: $0.task?.id))" }
+                == others.map { "\($0.kind) \(String(describing: $0.task?.id))" })
+        #expect(events.count { $0.kind == .completed } == 120)
+        #expect(events.last?.kind == .invalidated)
+        for (_, own) in Dictionary(grouping: events, by: \.task?.id) where own.first?.task != nil {
+            expectOrder(own.map(\.kind))
+        }
+        for server in servers { await server.shutdown() }
+    }
+
+    /// resumed, suspended and resumed by turns, completed once, and then serialized at most.
+    private func expectOrder(_ kinds: [SessionEvent.Kind]) {
+        let end = kinds.firstIndex(of: .completed) ?? kinds.endIndex
+        for (index, kind) in kinds[..<end].enumerated() {
+            #expect(kind == (index.isMultiple(of: 2) ? .resumed : .suspended), "\(kinds)")
+        }
+        #expect([[.completed], [.completed, .serialized]].contains(Array(kinds[end...])), "\(kinds)")
+    }
+
+    @Test("the session's end is told once, after the ends of all tasks that it cancelled", arguments: [1, 3])
+    func cancelling(loops: Int) async throws {
+        var servers: [RawServer] = []
+        for _ in 0..<5 { servers.append(try await RawServer.start { connection in try await connection.closed }) }
+        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try EventLoop(name: "curlew-test") })
+        let actor = try #require(session.session)
+        let listener = actor.events.makeAsyncIterator()
+        let tasks = try servers.flatMap { server in
+            try (0..<4).map { _ in try actor.dataTask(Request(.get, server.url())) }
+        }
+        tasks.forEach { $0.resume() }
+        for server in servers { try await server.waitForAccepted(1) }
+        await actor.invalidate(cancelling: true)
+        await actor.invalidate(cancelling: false)
+        await actor.invalidate(cancelling: true)
+        await session.shutdown()
+        let events = await rest(listener)
+        let kinds = events.map(\.kind)
+        #expect(kinds.count == 41)
+        #expect(kinds.prefix(20).allSatisfy { $0 == .resumed })
+        #expect(kinds.dropFirst(20).prefix(20).allSatisfy { $0 == .completed })
+        #expect(kinds.last == .invalidated)
+        #expect(events.dropFirst(20).allSatisfy { $0.error?.code == .sessionInvalidated })
+    }
+
+    @Test(
+        "a session that lets its tasks end tells its own end after them, without an error; what is refused comes later")
+    func graceful() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse(body: "ok")
+        }
+        let session = try makeSession()
+        let actor = try #require(session.session)
+        let listener = actor.events.makeAsyncIterator()
+        let task = try actor.dataTask(Request(.get, server.url()))
+        task.resume()
+        _ = await task.state
+        await actor.invalidate(cancelling: false)
+        open.yield()
+        _ = try await task.response().body.collect(upTo: 10)
+        for await progress in task.progress where progress.isFinished {}
+        let refused = try actor.dataTask(Request(.get, server.url()))
+        refused.resume()
+        #expect(await curlewError { _ = try await refused.response() }?.code == .sessionInvalidated)
+        await session.shutdown()
+        let events = await rest(listener)
+        #expect(events.map(\.kind) == [.resumed, .completed, .invalidated, .resumed, .completed])
+        #expect(events[2].error == nil)
+        #expect(events[4].error?.code == .sessionInvalidated)
+        await server.shutdown()
+    }
+
+    @Test("a task that was cancelled before its start has an end and nothing else")
+    func neverStarted() async throws {
+        let session = try makeSession()
+        let actor = try #require(session.session)
+        let listener = actor.events.makeAsyncIterator()
+        let task = try actor.dataTask(Request(.get, "http://127.0.0.1:1/"))
+        task.cancel()
+        task.resume()
+        _ = await curlewError { _ = try await task.response() }
+        await session.shutdown()
+        let events = await rest(listener)
+        #expect(events.map(\.kind) == [.completed, .invalidated])
+        #expect(events.first?.error?.code == .cancelled)
+        #expect(events.first?.metrics?.start == nil)
+    }
+
+    @Test("a listener that is behind loses the oldest, and what it gets is in order")
+    func slow() async throws {
+        let server = try await birdServer()
+        let session = try makeSession { $0.eventBufferSize = 5 }
+        let listener = try #require(session.session).events.makeAsyncIterator()
+        var last: TaskIdentifier?
+        for _ in 0..<20 {
+            let response = try await session.get(server.url("/"))
+            _ = try await response.body.collect(upTo: 100)
+            last = response.task?.id
+        }
+        await session.shutdown()
+        let events = await rest(listener)
+        #expect(events.map(\.kind) == [.resumed, .completed, .resumed, .completed, .invalidated])
+        #expect(events[3].task?.id == last)
+        await server.shutdown()
+    }
+
+    @Test("the last event that is dropped may hold the session itself")
+    func holdingTheLast() async throws {
+        let server = try await birdServer()
+        func use() async throws -> AsyncStream<SessionEvent>.AsyncIterator {
+            let session = try makeSession { $0.eventBufferSize = 1 }
+            let listener = try #require(session.session).events.makeAsyncIterator()
+            for _ in 0..<10 { _ = try await session.fetch(server.url("/")) }
+            return listener
+        }
+        let events = await rest(try await use())
+        #expect(events.map(\.kind) == [.completed])
+        await server.shutdown()
+    }
+
+    @Test("an invalidated session stays so, and another is made from its configuration")
+    func renewal() async throws {
+        let server = try await birdServer()
+        let session = try makeSession { $0.rateLimit = RateLimit(sending: 1000) }
+        let old = try #require(session.session)
+        await old.invalidate(cancelling: true)
+        _ = await curlewError { _ = try await session.get(server.url("/")) }
+        let renewed = try HTTPSession(configuration: old.configuration, eventLoops: [old.eventLoop])
+        #expect(try await renewed.get(server.url("/"), as: Bird.self) == Bird(name: "curlew"))
+        #expect(renewed.session?.rateLimit == RateLimit(sending: 1000))
+        await server.shutdown()
+    }
+}

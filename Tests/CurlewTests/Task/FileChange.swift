@@ -1,0 +1,31 @@
+import Curlew
+import Glibc
+
+/// What may happen to a file of 10 bytes or more while it is sent.
+enum FileChange: String, CaseIterable, Sendable {
+    case grown, shrunk, vanished, replaced, overwritten
+
+    /// The error that it leads to.
+    var code: ErrorCode { self == .vanished ? .bodyFailed : .bodyLengthMismatch }
+
+    func apply(to name: String, in folder: ScratchFolder) throws {
+        let path = folder.file(name)
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw CurlewError(.bodyFailed, "no such file") }
+        switch self {
+        case .grown: truncate(path, status.st_size + 1)
+        case .shrunk: truncate(path, status.st_size - 1)
+        case .vanished: unlink(path)
+        case .replaced:
+            let other = try folder.sparse("other", size: status.st_size)
+            rename(other, path)
+        case .overwritten:
+            let descriptor = open(path, O_WRONLY)
+            // Within the clock's tick the time of modification might be the same.
+            var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+            pwrite(descriptor, "x", 1, 0)
+            futimens(descriptor, &times)
+            close(descriptor)
+        }
+    }
+}

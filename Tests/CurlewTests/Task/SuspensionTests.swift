@@ -1,0 +1,278 @@
+import CStalledResolver
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("A task can be suspended and resumed in every state", .noLeaks, .timeLimit(.minutes(2)))
+struct SuspensionTests {
+    private func task(
+        _ session: HTTPSession, _ url: String, method: HTTPRequest.Method = .get, body: RequestBody = .none,
+        _ adjust: (inout RequestOptions) -> Void = { _ in }
+    ) throws -> TaskActor {
+        var request = try Request(method, url, body: body)
+        adjust(&request.options)
+        return try #require(session.session).dataTask(request)
+    }
+
+    @Test("before it starts and after it ended, which changes nothing")
+    func ends() async throws {
+        let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        let session = try makeSession()
+        let task = try task(session, server.url())
+        task.suspend()
+        task.suspend()
+        #expect(await task.state == .suspended)
+        task.resume()
+        #expect(try await task.response().body.collect(upTo: 10) == Array("ok".utf8))
+        task.suspend()
+        #expect(await task.state == .completed)
+        #expect(await task.metrics.suspended == .zero)
+    }
+
+    @Test("while its host is looked up: the total time runs")
+    func resolving() async throws {
+        let session = try makeSession()
+        let task = try task(session, "http://suspended.stalled.test/") { $0.totalTimeout = .milliseconds(300) }
+        task.resume()
+        while curlew_stalled_lookups() == 0 { await Task.yield() }
+        task.suspend()
+        #expect(await task.state == .suspended)
+        task.resume()
+        task.suspend()
+        #expect(await curlewError { _ = try await task.response() }?.code == .totalTimeout)
+        await session.shutdown()
+        curlew_release_lookups()
+        while curlew_stalled_lookups() > 0 { await Task.yield() }
+    }
+
+    @Test("while it connects: the connect limit and the total run", arguments: [true, false])
+    func connecting(byTotal: Bool) async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession()
+        let task = try task(session, stalled.url()) {
+            if byTotal { $0.totalTimeout = .milliseconds(200) } else { $0.connectTimeout = .milliseconds(200) }
+        }
+        task.resume()
+        task.suspend()
+        #expect(await task.state == .suspended)
+        let code = await curlewError { _ = try await task.response() }?.code
+        #expect(code == (byTotal ? .totalTimeout : .connectTimeout))
+        #expect(await task.metrics.suspended > .zero)
+    }
+
+    @Test("while TLS is agreed on, and then goes on")
+    func handshaking() async throws {
+        let silent = try await RawServer.start { connection in try await connection.closed }
+        let (server, session) = try await serverAndSession(http2: true) { _ in MockResponse(body: "ok") }
+        let stuck = try task(session, "https://127.0.0.1:\(silent.port)/") { $0.connectTimeout = .milliseconds(200) }
+        stuck.resume()
+        try await silent.waitForAccepted(1)
+        stuck.suspend()
+        #expect(await curlewError { _ = try await stuck.response() }?.code == .connectTimeout)
+        for _ in 0..<20 {
+            await session.session?.closeIdleConnections()
+            let task = try task(session, server.url())
+            task.resume()
+            task.suspend()
+            _ = await task.state
+            task.resume()
+            #expect(try await task.response().body.collect(upTo: 10) == Array("ok".utf8))
+        }
+        await server.shutdown()
+    }
+
+    @Test("while it waits for leave to send its body, which is then not sent before it is resumed")
+    func awaitingContinue() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            ask.yield()
+            for await _ in gate { break }
+            try await connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            try await connection.flush()
+            ask.yield()
+            let body = try await connection.readExactly(6)
+            try await connection.write(
+                "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n" + String(decoding: body, as: UTF8.self))
+        }
+        let session = try makeSession { $0.timeouts.idle = .milliseconds(150) }
+        let task = try task(session, server.url(), method: .put, body: .string("curlew")) {
+            $0.expectContinue = .seconds(100)
+        }
+        task.resume()
+        for await _ in asked { break }
+        task.suspend()
+        #expect(await task.state == .suspended)
+        open.yield()
+        for await _ in asked { break }
+        try await session.letIdleLimitPass()
+        #expect(await task.currentProgress.sent.wire == 0)
+        task.resume()
+        #expect(try await task.response().body.collect(upTo: 10) == Array("curlew".utf8))
+    }
+
+    @Test("while it sends: no byte leaves, and no idle time runs", arguments: [false, true])
+    func sending(http2: Bool) async throws {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(150)) {
+            request in
+            var count = 0
+            for try await chunk in request.body {
+                if count == 0 { begin.yield() }
+                count += chunk.count
+            }
+            return MockResponse(body: .string("\(count)"))
+        }
+        let body = RequestBody.bytes(Array(repeating: 1, count: 64 << 20))
+        let task = try task(session, server.url(), method: .put, body: body)
+        task.resume()
+        for await _ in begun { break }
+        task.suspend()
+        #expect(await task.state == .suspended)
+        try await session.letTurnsPass()
+        let before = await task.currentProgress.sent.wire
+        #expect(before < 64 << 20)
+        try await session.letIdleLimitPass()
+        #expect(await task.currentProgress.sent.wire == before)
+        task.resume()
+        #expect(try await task.response().body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
+        #expect(await task.metrics.suspended > .zero)
+        await server.shutdown()
+    }
+
+    @Test("while it waits for an answer, which the idle limit does not cut off", arguments: [false, true])
+    func awaitingAnswer(http2: Bool) async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(150)) {
+            _ in
+            begin.yield()
+            for await _ in gate { break }
+            return MockResponse(body: "ok")
+        }
+        let task = try task(session, server.url())
+        task.resume()
+        for await _ in begun { break }
+        task.suspend()
+        try await session.letIdleLimitPass()
+        #expect(await task.state == .suspended)
+        open.yield()
+        task.resume()
+        #expect(try await task.response().body.collect(upTo: 10) == Array("ok".utf8))
+        await server.shutdown()
+    }
+
+    @Test(
+        "while it receives, its response read or not, and while its reader holds it back", arguments: [false, true],
+        [false, true])
+    func receiving(http2: Bool, reads: Bool) async throws {
+        let (server, session) = try await serverAndSession(
+            http2: http2, idle: .milliseconds(150), bodyBuffer: .kibibytes(64)
+        ) { _ in
+            MockResponse(body: .pattern(count: 8 << 20))
+        }
+        let response = try await session.get(server.url())
+        let task = try #require(response.task)
+        var bytes: [UInt8] = []
+        var body = response.body.makeAsyncIterator()
+        if reads { bytes += try #require(try await body.next()) }
+        task.suspend()
+        #expect(await task.state == .suspended)
+        try await session.letTurnsPass()
+        let before = await task.currentProgress.received.wire
+        // What had come before may be read, and no more comes for it.
+        while bytes.count < before { bytes += try #require(try await body.next()) }
+        try await session.letIdleLimitPass()
+        #expect(await task.currentProgress.received.wire == before)
+        #expect(bytes.count == before)
+        task.resume()
+        while let chunk = try await body.next() { bytes += chunk }
+        #expect(bytes == BytePattern.bytes(count: 8 << 20))
+        await server.shutdown()
+    }
+
+    @Test("before anybody asks for its response", arguments: [false, true])
+    func unclaimed(http2: Bool) async throws {
+        let (server, session) = try await serverAndSession(http2: http2) { _ in
+            MockResponse(body: .pattern(count: 4 << 20))
+        }
+        let task = try task(session, server.url())
+        task.resume()
+        task.suspend()
+        _ = await task.state
+        try await session.letTurnsPass()
+        #expect(await task.currentProgress.received.wire <= 1 << 20)
+        let response = Task { try await task.response() }
+        task.resume()
+        #expect(try await response.value.body.collect(upTo: .mebibytes(4)) == BytePattern.bytes(count: 4 << 20))
+        await server.shutdown()
+    }
+
+    @Test("the total time ends what is suspended under way", arguments: [false, true])
+    func total(http2: Bool) async throws {
+        let (server, session) = try await serverAndSession(http2: http2) { _ in
+            MockResponse(body: .pattern(count: 8 << 20))
+        }
+        var options = RequestOptions()
+        options.totalTimeout = .milliseconds(400)
+        let response = try await session.get(server.url(), options: options)
+        response.task?.suspend()
+        let error = await curlewError { _ = try await response.body.collect(upTo: .mebibytes(8)) }
+        #expect(error?.code == .totalTimeout)
+        try await session.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("many times in a row, both ways at once, and every byte is right", arguments: [false, true])
+    func often(http2: Bool) async throws {
+        let (server, session) = try await serverAndSession(http2: http2) { request in
+            MockResponse(body: .stream(request.body))
+        }
+        let bytes = BytePattern.bytes(count: 8 << 20)
+        let task = try task(session, server.url(), method: .post, body: .bytes(bytes))
+        let steering = Task {
+            while !Task.isCancelled {
+                task.suspend()
+                _ = await task.state
+                task.resume()
+                _ = await task.state
+            }
+        }
+        task.resume()
+        let response = try await task.response()
+        #expect(try await response.body.collect(upTo: .mebibytes(8)) == bytes)
+        steering.cancel()
+        await steering.value
+        #expect(await task.state == .completed)
+        await server.shutdown()
+    }
+
+    @Test("racing with a cancellation, after which it has ended", arguments: [false, true])
+    func racing(http2: Bool) async throws {
+        let (server, session) = try await serverAndSession(http2: http2) { _ in
+            MockResponse(body: .pattern(count: 1 << 20))
+        }
+        for round in 0..<100 {
+            let task = try task(session, server.url())
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { for _ in 0..<10 { task.resume() } }
+                group.addTask { for _ in 0..<10 { task.suspend() } }
+                group.addTask {
+                    for _ in 0..<(round % 10) { await Task.yield() }
+                    task.cancel()
+                }
+                group.addTask { _ = try? await task.response() }
+            }
+            var last: TaskProgress?
+            for await progress in task.progress { last = progress }
+            #expect(last?.isFinished == true)
+            #expect(await task.state.isEnd)
+        }
+        #expect(await session.session?.tasks().isEmpty == true)
+        try await session.expectUsable()
+        await server.shutdown()
+    }
+}
