@@ -2,6 +2,7 @@ import Curlew
 import CurlewTesting
 import Foundation
 import Glibc
+import HTTPTypes
 import Testing
 
 /// Five gibibytes each way, beyond what 32 bits count. They take a while and much of the disk: `make test-large` asks for

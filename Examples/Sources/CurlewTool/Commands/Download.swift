@@ -73,7 +73,7 @@ struct Download: AsyncParsableCommand {
 
     func run() async throws {
         var configuration = SessionConfiguration()
-        if let limit { configuration.rateLimit = RateLimit(receiving: ByteCount(bytes: Int(limit))) }
+        if let limit { configuration.rateLimit = RateLimit(receiving: ByteCount(Int(limit))) }
         let session = try HTTPSession.standard(configuration: configuration)
         let board = TransferBoard(names: urls.map(URLLabel.short))
         let jobs = try urls.enumerated().map { try DownloadJob($0.offset, of: $0.element, for: self, session, board) }

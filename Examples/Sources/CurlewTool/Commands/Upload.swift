@@ -31,7 +31,7 @@ struct Upload: AsyncParsableCommand {
             throw ValidationError("\"\(method ?? "")\" is no method.")
         }
         var configuration = SessionConfiguration()
-        if let limit { configuration.rateLimit = RateLimit(sending: ByteCount(bytes: Int(limit))) }
+        if let limit { configuration.rateLimit = RateLimit(sending: ByteCount(Int(limit))) }
         let session = try HTTPSession.standard(configuration: configuration)
         let board = TransferBoard(names: [path.split(separator: "/").last.map(String.init) ?? path])
         let progress = CallProgress()

@@ -35,7 +35,8 @@ actor TransferBoard {
         lines[index].rate = meters[index].bytesPerSecond
         if isTerminal { return drawOften(now) }
         let tenth = (lines[index].percent ?? 0) / 10
-        guard begins || tenth > tenths[index] else { return }
+        // The last tenth is told of at the end.
+        guard begins || tenth > tenths[index] && tenth < 10 else { return }
         tenths[index] = tenth
         say(index)
     }

@@ -18,10 +18,8 @@ final class ToolProcess: Sendable {
     private let folder: TemporaryFolder
     private let ended: Task<(status: Int32, peakResidentBytes: Int), Never>
 
-    /// - Parameters:
-    ///   - arguments: What stands after the tool's name.
-    ///   - workingFolder: Where it runs.
-    init(_ arguments: [String], in workingFolder: String? = nil) throws {
+    /// - Parameter arguments: What stands after the tool's name.
+    init(_ arguments: [String]) throws {
         folder = try TemporaryFolder()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -29,7 +27,6 @@ final class ToolProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, folder.path("output"), O_WRONLY | O_CREAT, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, folder.path("complaints"), O_WRONLY | O_CREAT, 0o600)
-        if let workingFolder { posix_spawn_file_actions_addchdir_np(&actions, workingFolder) }
         // Beside the program that runs the tests.
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let tool = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("curlew").path
