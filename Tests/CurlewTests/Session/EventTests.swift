@@ -266,7 +266,13 @@ struct EventTests {
         func use() async throws -> AsyncStream<SessionEvent>.AsyncIterator {
             let session = try makeSession { $0.eventBufferSize = 1 }
             let listener = try #require(session.session).events.makeAsyncIterator()
-            for _ in 0..<10 { _ = try await session.fetch(server.url("/")) }
+            for _ in 0..<10 {
+                let response = try await session.get(server.url("/"))
+                _ = try await response.body.collect(upTo: 100)
+                for await progress in try #require(response.task).progress where progress.isFinished {}
+                // The end is told in the same turn of the loop as the last of the progress.
+                _ = await response.task?.state
+            }
             return listener
         }
         let events = await rest(try await use())
