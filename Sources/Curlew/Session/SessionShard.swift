@@ -2,7 +2,10 @@
 actor SessionShard: LoopActor {
     nonisolated let loop: EventLoop
     nonisolated let progressInterval: Duration
-    nonisolated let multi: MultiHandle
+    @exclusivity(unchecked) private(set) var multi: MultiHandle
+    private nonisolated let connections: ConnectionLimits
+    /// Those whose connections take no new request, until their last has ended.
+    private var retired: [MultiHandle] = []
     private let limit: Int
     @exclusivity(unchecked) private var live: [TaskIdentifier: TaskActor] = [:]
     private var inFlight = 0
@@ -19,6 +22,7 @@ actor SessionShard: LoopActor {
         self.loop = loop
         progressInterval = configuration.progressInterval
         limit = max(1, configuration.tasksInFlight)
+        connections = configuration.connections
         multi = try MultiHandle(core: loop.core, limits: configuration.connections)
     }
 
@@ -28,10 +32,10 @@ actor SessionShard: LoopActor {
     var tasks: [TaskActor] { Array(live.values) }
 
     /// How many connections are open, idle ones included.
-    var connectionCount: Int { multi.connectionCount }
+    var connectionCount: Int { retired.reduce(multi.connectionCount) { $0 + $1.connectionCount } }
 
     /// What becomes of a task that wants to start.
-    enum Admission { case begins, waits, isRefused }
+    enum Admission { case begins(on: MultiHandle), waits, isRefused }
 
     /// Takes a task in. One that waits is told when its turn comes.
     func admit(_ task: TaskActor) -> Admission {
@@ -46,7 +50,7 @@ actor SessionShard: LoopActor {
             return .waits
         }
         inFlight += 1
-        return .begins
+        return .begins(on: multi)
     }
 
     /// A task has ended, wherever it was.
@@ -120,6 +124,21 @@ actor SessionShard: LoopActor {
         isInvalidated = true
         loop.core.timers.remove(queueTimer)
         multi.close()
+        for multi in retired { multi.close() }
+    }
+
+    /// Gives what begins from now on other connections than those there are, which are closed once nobody uses them.
+    /// - Returns: Whether there were any.
+    func letConnectionsGo() -> Bool {
+        // Without memory for another, the old one goes on: its connections may be alive after all.
+        guard !isInvalidated, multi.connectionCount > 0,
+            let made = try? MultiHandle(core: loop.core, limits: connections)
+        else { return false }
+        retired.removeAll(where: \.isClosed)
+        multi.retire()
+        if !multi.isClosed { retired.append(multi) }
+        multi = made
+        return true
     }
 
     /// Closes the connections that no request uses, if none is in use.
