@@ -73,6 +73,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "CommandTests", dependencies: ["curlew"], swiftSettings: settings),
         .target(
             name: "Probe",
             dependencies: [

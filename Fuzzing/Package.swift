@@ -25,6 +25,7 @@ let names = [
     "FuzzLines",
     "FuzzMediaTypes",
     "FuzzMultipart",
+    "FuzzNetlink",
     "FuzzParameters",
     "FuzzPropertyLists",
     "FuzzRedirects",

@@ -10,7 +10,8 @@ struct LinkKinds {
     /// Bridges over bonds over VLANs: deeper than this nobody builds, and a loop ends.
     private static let depthLimit = 8
     private static let tunnels: Set<String> = [
-        "tun", "wireguard", "ipip", "gre", "gretap", "ip6gre", "ip6gretap", "ip6tnl", "sit", "vti", "vti6", "xfrm", "ppp",
+        "tun", "wireguard", "ipip", "gre", "gretap", "ip6gre", "ip6gretap", "ip6tnl", "sit", "vti", "vti6", "xfrm",
+        "ppp",
         "vxlan", "geneve", "ovpn", "erspan",
     ]
     private static let slices: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"]
@@ -61,7 +62,9 @@ struct LinkKinds {
 
     private func hardwareKind(of link: NetworkLink) -> InterfaceKind {
         switch link.hardware {
-        case Int32(curlew_hardware_ieee80211), Int32(curlew_hardware_ieee80211_prism), Int32(curlew_hardware_ieee80211_radiotap): return .wifi
+        case Int32(curlew_hardware_ieee80211), Int32(curlew_hardware_ieee80211_prism),
+            Int32(curlew_hardware_ieee80211_radiotap):
+            return .wifi
         case Int32(curlew_hardware_ppp): return .other
         default: break
         }

@@ -10,9 +10,9 @@ struct NetlinkBytes {
     func number<Number: FixedWidthInteger & UnsignedInteger>(at offset: Int, as type: Number.Type) -> Number? {
         guard let part = part(offset, MemoryLayout<Number>.size) else { return nil }
         #if _endian(big)
-            return part.bytes.reduce(0) { $0 << 8 | Number($1) }
+        return part.bytes.reduce(0) { $0 << 8 | Number($1) }
         #else
-            return part.bytes.reversed().reduce(0) { $0 << 8 | Number($1) }
+        return part.bytes.reversed().reduce(0) { $0 << 8 | Number($1) }
         #endif
     }
 

@@ -41,10 +41,10 @@ enum NetlinkRequest {
 
     private static func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
         #if _endian(big)
-            let first = number.bitWidth - 8
-            return stride(from: first, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
+        let first = number.bitWidth - 8
+        return stride(from: first, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
         #else
-            return stride(from: 0, to: number.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: number >> $0) }
+        return stride(from: 0, to: number.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: number >> $0) }
         #endif
     }
 }

@@ -24,7 +24,8 @@ struct NetworkRoute: Equatable, Sendable {
 
     /// Reads what follows the header of `RTM_NEWROUTE`; nil if it is no way out.
     init?(_ payload: NetlinkBytes) {
-        guard let family = payload.number(at: 0, as: UInt8.self).map(Int32.init), family == AF_INET || family == AF_INET6,
+        guard let family = payload.number(at: 0, as: UInt8.self).map(Int32.init),
+            family == AF_INET || family == AF_INET6,
             let kind = payload.number(at: 7, as: UInt8.self)
         else { return nil }
         let attributes = payload.attributes(from: 12)

@@ -56,7 +56,8 @@ extension ReachabilityMonitor {
     /// The system goes on looking, and what it finds will count; until then nothing is known.
     private func lookupIsOverdue() {
         host.destinations = nil
-        host.failure = CurlewError(.hostNotFound, "the host was not found in \(source.times.lookupLimit / 1_000_000) ms")
+        host.failure = CurlewError(
+            .hostNotFound, "the host was not found in \(source.times.lookupLimit / 1_000_000) ms")
         look()
     }
 

@@ -45,11 +45,15 @@ enum ReachabilityTarget: Sendable, Hashable {
             self = .address(destination)
             return
         }
-        let isName = (1...253).contains(text.utf8.count) && text.utf8.allSatisfy { byte in
-            byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || "-._".utf8.contains(byte)
-        }
+        let isName =
+            (1...253).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                    || "-._".utf8.contains(byte)
+            }
         guard isName else {
-            throw CurlewError(.invalidRequest, "\"\(URIParser.printable(text))\" is neither an address nor a host's name")
+            throw CurlewError(
+                .invalidRequest, "\"\(URIParser.printable(text))\" is neither an address nor a host's name")
         }
         self = .host(text)
     }

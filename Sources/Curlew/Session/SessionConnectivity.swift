@@ -6,6 +6,7 @@ final class SessionConnectivity: Sendable {
 
     private struct State {
         var monitors: [ReachabilityTarget: Reference] = [:]
+        var source = NetworkSource()
         var following: Task<Void, Never>?
         var hasEnded = false
     }
@@ -18,11 +19,14 @@ final class SessionConnectivity: Sendable {
         try state.withLock { state in
             if let monitor = state.monitors[target]?.monitor { return monitor }
             state.monitors = state.monitors.filter { $0.value.monitor != nil }
-            let made = try ReachabilityMonitor(target)
+            let made = try ReachabilityMonitor(target, source: state.source)
             state.monitors[target] = Reference(monitor: made)
             return made
         }
     }
+
+    /// Has monitors that are made from now on learn of the network there, for tests.
+    func use(_ source: NetworkSource) { state.withLock { $0.source = source } }
 
     func follow(_ following: Task<Void, Never>) {
         let before = state.withLock { state in

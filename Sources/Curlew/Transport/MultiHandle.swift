@@ -273,7 +273,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if idleEnd <= core.now { closeIdleConnections() } else { core.timers.set(idleTimer, to: idleEnd) }
     }
 
-    private var idleEnd: Instant { isRetired ? idleSince : idleSince.advanced(by: max(0, limits.idleLifetime.nanosecondsClamped)) }
+    private var idleEnd: Instant {
+        isRetired ? idleSince : idleSince.advanced(by: max(0, limits.idleLifetime.nanosecondsClamped))
+    }
 
     /// Closes every connection, if none is in use.
     func closeIdleConnections() {

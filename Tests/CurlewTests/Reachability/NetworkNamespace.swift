@@ -4,6 +4,15 @@ import Testing
 
 @testable import Curlew
 
+// Swift's Glibc does not have these GNU extensions.
+private let enterNewNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET
+private let unshare = systemFunction("unshare", as: (@convention(c) (Int32) -> Int32).self)
+private let setns = systemFunction("setns", as: (@convention(c) (Int32, Int32) -> Int32).self)
+
+private func systemFunction<Function>(_ name: String, as type: Function.Type) -> Function? {
+    dlsym(nil, name).map { unsafeBitCast($0, to: type) }
+}
+
 /// A network of a test's own: the kernel gives it interfaces and routes that nobody else sees.
 ///
 /// Threads enter it, not processes. It is gone when nothing refers to it any more.
@@ -21,11 +30,16 @@ final class NetworkNamespace: Sendable {
         }
     }()
 
+    /// Whether the kernel can make links of that kind.
+    static func knows(_ kind: String) -> Bool {
+        isPermitted && (try? NetworkNamespace().ip("link add name probe0 type \(kind)")) != nil
+    }
+
     static var isPermitted: Bool { obstacle == nil }
 
     init() throws {
         descriptor = try Self.onThread {
-            guard unshare(CLONE_NEWNET) == 0 else { throw NamespaceError("unshare", errno) }
+            guard unshare?(enterNewNetwork) == 0 else { throw NamespaceError("unshare", errno) }
             let descriptor = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw NamespaceError("open", errno) }
             return descriptor
@@ -38,10 +52,13 @@ final class NetworkNamespace: Sendable {
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
         let descriptor = descriptor
         return try Self.onThread {
-            guard setns(descriptor, CLONE_NEWNET) == 0 else { throw NamespaceError("setns", errno) }
+            guard setns?(descriptor, enterNewNetwork) == 0 else { throw NamespaceError("setns", errno) }
             return try body()
         }
     }
+
+    /// Puts the calling thread into the namespace, for good.
+    func enter() { _ = setns?(descriptor, enterNewNetwork) }
 
     /// Runs `ip` with each line as its arguments. A line that fails is an error.
     func ip(_ lines: String...) throws { try ip(lines) }
@@ -59,16 +76,25 @@ final class NetworkNamespace: Sendable {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForReading.fileDescriptor, 0)
+        posix_spawn_file_actions_addclose(&actions, pipe.fileHandleForWriting.fileDescriptor)
         var child = pid_t()
-        let arguments = ["ip", "-batch", "-"].map { strdup($0) }
-        defer { arguments.forEach { free($0) } }
-        let status = posix_spawnp(&child, "ip", &actions, nil, arguments + [nil], environ)
+        let arguments = cStrings(["ip", "-batch", "-"])
+        let environment = cStrings(["PATH=/usr/sbin:/usr/bin:/sbin:/bin"])
+        defer { (arguments + environment).forEach { free($0) } }
+        let status = posix_spawnp(&child, "ip", &actions, nil, arguments, environment)
         guard status == 0 else { throw NamespaceError("posix_spawn", status) }
         try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
         try pipe.fileHandleForWriting.close()
         var end: Int32 = 0
         while waitpid(child, &end, 0) < 0, errno == EINTR {}
         return end
+    }
+
+    /// With nil at their end, to be freed.
+    private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        var strings: [UnsafeMutablePointer<CChar>?] = []
+        for text in texts { strings.append(strdup(text)) }
+        return strings + [nil]
     }
 
     private static func onThread<Value: Sendable>(

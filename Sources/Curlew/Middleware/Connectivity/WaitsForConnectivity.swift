@@ -49,7 +49,8 @@ public struct WaitsForConnectivity: Middleware {
         do {
             return try await next(request)
         } catch let error as CurlewError where Self.mayWait(error, request) {
-            return try await waiting(request, after: error, limit, CallDeadline(request.options, timekeeper, start: start), next)
+            return try await waiting(
+                request, after: error, limit, CallDeadline(request.options, timekeeper, start: start), next)
         }
     }
 

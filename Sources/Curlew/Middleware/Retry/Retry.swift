@@ -117,7 +117,8 @@ public struct Retry: Middleware {
         var again = request
         var number = 1
         while let wait = await wait(after: failure, number, request, from: start, deadline) {
-            request.options.log?.retrying(request, failure.head?.status, failure.error?.code, after: wait.duration, number)
+            request.options.log?.retrying(
+                request, failure.head?.status, failure.error?.code, after: wait.duration, number)
             if case .response(let response) = failure { await response.discardBody() }
             try await pause(for: wait, request, after: failure, attempts: number)
             try deadline.limit(&again)
