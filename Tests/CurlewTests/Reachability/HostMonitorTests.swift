@@ -62,7 +62,7 @@ struct HostMonitorTests {
         try network.ip("link set far0 down")
         // The new look-up has no answer yet.
         #expect(await updates.next() == .notReachable)
-        try network.ip("link set far0 up", "route del default", "-6 route del default")
+        try network.ip("link set far0 up", "route del default", "route del ::/0")
         let answer = await resolver.next()
         answer?(.success([.init(IPAddress(ipv4: 0xCB00_7105))]))
         await resolver.answer(.success([.init(IPAddress(ipv4: 0x0A00_0001))]))

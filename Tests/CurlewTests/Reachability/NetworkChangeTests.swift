@@ -54,7 +54,7 @@ struct NetworkChangeTests {
         try network.ip(
             "link add eth0 type veth peer name far0", "link set far0 up", "link set eth0 up",
             "addr add 169.254.7.7/16 dev eth0 scope link", "route add default dev eth0 metric 1002",
-            "addr add fe80::7/64 dev eth0 nodad", "-6 route add default via fe80::1 dev eth0")
+            "addr add fe80::7/64 dev eth0 nodad", "route add default via fe80::1 dev eth0")
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next() == .notReachable)
         try network.ip("addr add 192.0.2.10/24 dev eth0", "route replace default via 192.0.2.1 dev eth0 metric 1")
@@ -69,7 +69,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.families == .both)
         try network.ip("route del default")
         #expect(await updates.next()?.path?.families == .ipv6)
-        try network.ip("-6 route del default")
+        try network.ip("route del ::/0")
         #expect(await updates.next() == .notReachable)
         try network.ip("route add 0.0.0.0/1 via 192.0.2.1", "route add 128.0.0.0/1 via 192.0.2.1")
         #expect(await wait(&updates) { $0.isReachable }.path?.families == .ipv4)
@@ -84,9 +84,9 @@ struct NetworkChangeTests {
         // Preferred by their metrics; one that throws lets nothing after it in its table be asked.
         try network.ip("route add \(kind) default metric 1")
         #expect(await updates.next()?.path?.families == .ipv6)
-        try network.ip("-6 route add \(kind) default metric 1")
+        try network.ip("route add \(kind) ::/0 metric 1")
         #expect(await updates.next() == .notReachable)
-        try network.ip("-6 route del \(kind) default metric 1")
+        try network.ip("route del \(kind) ::/0 metric 1")
         #expect(await updates.next()?.path?.families == .ipv6)
     }
 
@@ -97,7 +97,7 @@ struct NetworkChangeTests {
         try network.ip(
             "link add eth1 type veth peer name far1", "link set far1 up", "link set eth1 up",
             "addr add 198.51.100.10/24 dev eth1", "route add default via 198.51.100.1 dev eth1 metric 200",
-            "-6 route del default")
+            "route del ::/0")
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next()?.path?.interface == "eth0")
         try network.ip("route add default via 198.51.100.1 dev eth1 metric 50")
@@ -111,7 +111,7 @@ struct NetworkChangeTests {
         let network = try NetworkNamespace()
         try network.ip(
             "link add eth0 type veth peer name far0", "link set far0 up", "link set eth0 addrgenmode none",
-            "link set eth0 up", "-6 route add default dev eth0")
+            "link set eth0 up", "route add ::/0 dev eth0")
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next() == .notReachable)
         // Whether another has the address is asked for a second.
@@ -125,7 +125,7 @@ struct NetworkChangeTests {
         let network = try NetworkNamespace()
         try network.plugIn()
         try network.ip(
-            "-6 route del default", "link add eth1 type veth peer name far1", "link set far1 up", "link set eth1 up",
+            "route del ::/0", "link add eth1 type veth peer name far1", "link set far1 up", "link set eth1 up",
             "addr add 198.51.100.10/24 dev eth1", "route add default via 198.51.100.1 dev eth1 table 51820")
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next()?.path?.interface == "eth0")
@@ -158,7 +158,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.interface == "eth0")
         try network.ip(
             "link set tun0 addrgenmode none", "link set tun0 up", "addr add 10.8.0.2/24 dev tun0",
-            "route add default dev tun0 metric 1", "-6 route del default")
+            "route add default dev tun0 metric 1", "route del ::/0")
         let path = await wait(&updates) { $0.path?.interface == "tun0" && $0.path?.families == .ipv4 }.path
         #expect(path?.kind == .other && path?.over == .wired && path?.gateways == [])
         tunnel.close()
@@ -183,7 +183,7 @@ struct NetworkChangeTests {
     func addresses() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
-        try network.ip("route del default", "-6 route del default", "addr add fe80::7/64 dev eth0 nodad")
+        try network.ip("route del default", "route del ::/0", "addr add fe80::7/64 dev eth0 nodad")
         func status(_ text: String) async throws -> ReachabilityStatus {
             try await network.monitor(ReachabilityTarget(address: text)).status
         }

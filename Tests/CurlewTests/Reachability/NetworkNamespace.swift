@@ -140,7 +140,7 @@ final class NetworkNamespace: Sendable {
             "link set eth0 addrgenmode none", "link set eth0 up",
             "addr add 192.0.2.10/24 dev eth0", "addr add 2001:db8::10/64 dev eth0 nodad",
             "route add default via 192.0.2.1 dev eth0 metric \(metric)",
-            "-6 route add default via 2001:db8::1 dev eth0 metric \(metric)")
+            "route add default via 2001:db8::1 dev eth0 metric \(metric)")
     }
 }
 

@@ -140,7 +140,7 @@ public struct Retry: Middleware {
     private func pause(for wait: Wait, _ request: Request, after failure: Failure, attempts: Int) async throws {
         do {
             if wait.mayEndEarly, failure.error != nil, let network {
-                _ = await timekeeper.first(within: wait.duration, network.change)
+                try await pause(for: wait.duration, orUntil: network.change)
             } else {
                 try await timekeeper.sleep(for: wait.duration)
             }
@@ -149,6 +149,13 @@ public struct Retry: Middleware {
             let context = CurlewError.Context(method: request.method, uri: request.uri, attempts: attempts)
             throw CurlewError(.cancelled, "the task was cancelled before the next attempt", context: context)
         }
+    }
+
+    private func pause(for wait: Duration, orUntil change: @escaping @Sendable () async -> Bool) async throws {
+        let end = timekeeper.elapsed() + wait
+        // Where there are no more news, time is all that is left.
+        guard await timekeeper.first(within: wait, change) == false else { return }
+        try await timekeeper.sleep(for: max(.zero, end - timekeeper.elapsed()))
     }
 
     /// The time before the next attempt.
