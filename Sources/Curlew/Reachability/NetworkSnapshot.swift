@@ -34,7 +34,9 @@ struct NetworkSnapshot: Equatable, Sendable {
         case .refused: return false
         case .kept: return !isForEverything
         case .sent:
-            if way.link.isLoopback, isForEverything { return false }
+            if way.link.isLoopback { return !isForEverything }
+            // What the kernel falls back on for IPv6 while it is not sure of any other address. No answer would come to it.
+            if source.isLoopback { return false }
             return !source.isLinkLocal || way.isToLinkLocal
         }
     }

@@ -80,29 +80,29 @@ public actor ReachabilityMonitor: LoopActor {
     // MARK: Listeners
 
     nonisolated func listen() -> AsyncStream<ReachabilityStatus> {
-        let stream = listeners.add { self.attend() }
-        attend()
+        let stream = listeners.add { self.attend(isNew: false) }
+        attend(isNew: true)
         return stream
     }
 
     nonisolated var listenerCount: Int { listeners.count }
 
     /// Has the loop see who listens. Who came and went meanwhile does not matter.
-    private nonisolated func attend() {
-        loop.core.execute { self.enter(()) { monitor, _ in monitor.listenersChanged() } }
+    private nonisolated func attend(isNew: Bool) {
+        loop.core.execute { self.enter(isNew) { $0.listenersChanged(hasNew: $1) } }
     }
 
-    private func listenersChanged() {
+    private func listenersChanged(hasNew: Bool) {
         if listeners.isEmpty {
             stop()
         } else if watch == nil {
             if !openTimer.isSet { open() }
-        } else if current != nil {
+        } else if hasNew, current != nil {
             // The first element is the status now, whatever waits to be read.
             look()
         }
         // The newest listener has to hear of it as well, though nothing changed for the others.
-        if let current { listeners.publish(current) }
+        if hasNew, let current { listeners.publish(current) }
     }
 
     // MARK: Life

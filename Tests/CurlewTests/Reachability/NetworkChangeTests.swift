@@ -109,9 +109,10 @@ struct NetworkChangeTests {
     @Test("IPv6 alone, and once its address is no longer tentative")
     func onlyIPv6() async throws {
         let network = try NetworkNamespace()
+        // Loopback's address must not be taken for one to send from.
         try network.ip(
-            "link add eth0 type veth peer name far0", "link set far0 up", "link set eth0 addrgenmode none",
-            "link set eth0 up", "route add ::/0 dev eth0")
+            "link set lo up", "link add eth0 type veth peer name far0", "link set far0 up",
+            "link set eth0 addrgenmode none", "link set eth0 up", "route add ::/0 dev eth0")
         var updates = try network.monitor().updates.makeAsyncIterator()
         #expect(await updates.next() == .notReachable)
         // Whether another has the address is asked for a second.

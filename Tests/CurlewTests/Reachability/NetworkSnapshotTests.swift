@@ -38,6 +38,7 @@ struct NetworkSnapshotTests {
         #expect(status(way(source: nil)) == .notReachable)
         #expect(status(way(source: linkLocal)) == .notReachable)
         #expect(status(way(source: IPAddress("fe80::1"), isIPv6: true)) == .notReachable)
+        #expect(status(way(source: IPAddress("::1"), isIPv6: true), isForEverything: false) == .notReachable)
     }
 
     @Test("loopback counts for an address, and not for the network in general")
