@@ -1,9 +1,4 @@
 extension IPAddress {
-    /// In network order: four or sixteen.
-    var bytes: [UInt8] {
-        stride(from: width - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> UInt128($0)) }
-    }
-
     /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291 §2.5.6): good on one link alone.
     var isLinkLocal: Bool { isIPv6 ? bits >> 118 == 0xFE80 >> 6 : bits >> 16 == 0xA9FE }
 
