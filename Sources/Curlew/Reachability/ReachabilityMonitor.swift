@@ -87,6 +87,9 @@ public actor ReachabilityMonitor: LoopActor {
 
     nonisolated var listenerCount: Int { listeners.count }
 
+    /// Whether it has sockets.
+    var isWatching: Bool { watch != nil }
+
     /// Has the loop see who listens. Who came and went meanwhile does not matter.
     private nonisolated func attend(isNew: Bool) {
         loop.core.execute { self.enter(isNew) { $0.listenersChanged(hasNew: $1) } }
