@@ -27,6 +27,7 @@ let names = [
     "FuzzLines",
     "FuzzMediaTypes",
     "FuzzMultipart",
+    "FuzzNetlink",
     "FuzzParameters",
     "FuzzPropertyLists",
     "FuzzRedirects",

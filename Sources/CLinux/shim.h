@@ -1,8 +1,11 @@
-// What Swift's Glibc module leaves out: epoll, eventfd, the name of a thread, the size of a block of memory, and renaming
-// that replaces nothing.
+// What Swift's Glibc module leaves out: epoll, eventfd, netlink, the name of a thread, the size of a block of memory, and
+// renaming that replaces nothing.
 #ifndef CURLEW_CLINUX_SHIM_H
 #define CURLEW_CLINUX_SHIM_H
 
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -26,6 +29,16 @@ static inline int curlew_epoll_control(int epoll, int operation, int descriptor,
 static inline uint64_t curlew_epoll_token(const struct epoll_event *event) { return event->data.u64; }
 
 static inline size_t curlew_block_size(void *block) { return malloc_usable_size(block); }
+
+// The kinds of hardware that are told apart. Their header includes that of the sockets, whose types have to stay Glibc's.
+enum {
+    curlew_hardware_ethernet = 1,
+    curlew_hardware_ppp = 512,
+    curlew_hardware_loopback = 772,
+    curlew_hardware_ieee80211 = 801,
+    curlew_hardware_ieee80211_prism = 802,
+    curlew_hardware_ieee80211_radiotap = 803,
+};
 
 // A GNU extension that the headers hide without _GNU_SOURCE, which would change what Glibc's module has seen.
 int pthread_setname_np(pthread_t thread, const char *name);

@@ -78,6 +78,12 @@ struct DocumentationTests {
         try expectBlocks(of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/CookieSnippets.swift")
     }
 
+    @Test("the article on reachability shows code that compiles")
+    func reachability() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Reachability.md", in: "Tests/CurlewTests/Support/ReachabilitySnippets.swift")
+    }
+
     @Test("the article on security shows code that compiles")
     func security() throws {
         try expectBlocks(of: "DocC/Curlew.docc/Security.md", in: "Tests/CurlewTests/Support/SecuritySnippets.swift")

@@ -92,6 +92,8 @@ extension ErrorCode {
     public static let idleTimeout = Self("idle-timeout")
     /// Not finished within ``Timeouts/total``.
     public static let totalTimeout = Self("total-timeout")
+    /// The kernel does not let a ``ReachabilityMonitor`` ask about the network, or its answer makes no sense.
+    public static let reachabilityUnavailable = Self("reachability-unavailable")
     /// Memory, descriptors or threads ran out.
     public static let resourcesExhausted = Self("resources-exhausted")
     /// The engine failed in a way that has no code of its own; the message names it.

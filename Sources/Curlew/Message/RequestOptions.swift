@@ -64,6 +64,9 @@ public struct RequestOptions: Sendable {
     /// Whether sending the request twice means the same as sending it once. nil, the default, asks its method
     /// (RFC 9110 §9.2.2). It decides what ``Retry``, ``Hedging`` and the transport itself send again.
     public var isIdempotent: Bool?
+    /// How long to wait for the network to come back if there is none; see ``WaitsForConnectivity``. nil is the session's
+    /// ``SessionConfiguration/waitsForConnectivity``; zero waits for nothing.
+    public var waitsForConnectivity: Duration?
     /// Fields with secrets of the caller's, beside those known to be secret, such as Authorization and Cookie: they are
     /// masked in logs, and taken off when a redirect leads to another origin.
     public var secretFields: Set<HTTPField.Name> {

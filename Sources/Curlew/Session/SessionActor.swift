@@ -9,6 +9,7 @@ public actor SessionActor {
     private nonisolated let defaults: RequestDefaults
     nonisolated let broadcaster: EventBroadcaster
     nonisolated let rate: SharedRate
+    nonisolated let connectivity = SessionConnectivity()
     private static let lastIdentifier = Guarded<UInt64>(0)
 
     /// - Parameters:
@@ -34,6 +35,7 @@ public actor SessionActor {
     deinit {
         LivingSessions.remove(ObjectIdentifier(self))
         broadcaster.finish()
+        connectivity.end()
         for shard in shards {
             shard.loop.core.execute { shard.enter(()) { shard, _ in shard.close() } }
         }
@@ -93,6 +95,41 @@ public actor SessionActor {
         for shard in shards { await shard.closeIdleConnections() }
     }
 
+    /// Lets every connection go: those that nobody uses are closed, the others serve no new request, and are closed once
+    /// the last under way has ended.
+    ///
+    /// For who knows that the network has changed. A kept connection over a network that is gone does not know that it is
+    /// dead, and the request that it is used for learns so by its timeout. What is under way on a connection whose local
+    /// address the machine has lost ends at once with ``ErrorCode/connectionLost``.
+    public nonisolated func letConnectionsGo() async {
+        var hadAny = false
+        for shard in shards where await shard.letConnectionsGo() { hadAny = true }
+        guard hadAny else { return }
+        broadcaster.publish(SessionEvent(.networkChanged))
+    }
+
+    /// Calls ``letConnectionsGo()`` whenever the network has become another one: the way there leaves by another interface,
+    /// from other addresses or to other routers than before. It does so until the session ends.
+    ///
+    /// ```swift
+    /// api.session?.followNetworkChanges(try ReachabilityMonitor().updates)
+    /// ```
+    /// - Parameter updates: The status of the network: first as it is now, then each change. It takes the place of one that
+    ///   was followed before.
+    public nonisolated func followNetworkChanges(
+        _ updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable
+    ) {
+        let following = Task { [weak self] in
+            var network: NetworkPath?
+            for await status in updates {
+                guard let path = status.path else { continue }
+                if let network, network != path { await self?.letConnectionsGo() }
+                network = path
+            }
+        }
+        connectivity.follow(following)
+    }
+
     // MARK: Ends
 
     /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on. When the
@@ -116,6 +153,7 @@ public actor SessionActor {
         }
         for shard in shards { await shard.whenEmpty() }
         limit?.cancel()
+        connectivity.end()
         for shard in shards { await shard.close() }
         broadcaster.finish()
     }
@@ -123,6 +161,9 @@ public actor SessionActor {
 
 extension SessionActor: Transport {
     public nonisolated func send(_ request: Request) async throws -> Response {
-        try await dataTask(request).run()
+        guard (request.options.waitsForConnectivity ?? configuration.waitsForConnectivity) != nil else {
+            return try await dataTask(request).run()
+        }
+        return try await sendWaiting(request)
     }
 }

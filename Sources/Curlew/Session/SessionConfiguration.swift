@@ -28,6 +28,9 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     public var rateLimit = RateLimit.none
     /// The shortest time between two elements of a task's progress. 50 ms by default: 20 a second.
     public var progressInterval: Duration = .milliseconds(50)
+    /// How long a request waits for the network to come back if it could not connect because there is none; see
+    /// ``WaitsForConnectivity``. nil, the default, and zero wait for nothing.
+    public var waitsForConnectivity: Duration?
     /// How many events wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
     public var eventBufferSize = 1000
     /// How much of a body an event keeps (``SessionEvent/Serialization/body``). 64 KiB by default.

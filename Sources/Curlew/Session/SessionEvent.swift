@@ -21,6 +21,11 @@ public struct SessionEvent: Sendable {
         public static let moveFailed = Kind(rawValue: "move-failed")
         /// A response serializer made a value of a task's response, or failed to.
         public static let serialized = Kind(rawValue: "serialized")
+        /// A task could not connect as there is no network, and its request waits for one; ``SessionEvent/error`` says how
+        /// it failed. See ``WaitsForConnectivity``.
+        public static let waitingForConnectivity = Kind(rawValue: "waiting-for-connectivity")
+        /// The network changed, and the session let its connections go; see ``SessionActor/followNetworkChanges(_:)``.
+        public static let networkChanged = Kind(rawValue: "network-changed")
         /// The session was invalidated, and the last of its tasks has ended.
         public static let invalidated = Kind(rawValue: "invalidated")
 
@@ -43,7 +48,8 @@ public struct SessionEvent: Sendable {
     public let kind: Kind
     /// The task that it happened to.
     public let task: TaskActor?
-    /// The error that the task, the serializer or the session ended with, or that kept a file from being moved.
+    /// The error that the task, the serializer or the session ended with, that its request waits after, or that kept a file
+    /// from being moved.
     public internal(set) var error: CurlewError?
     /// The task's figures, when it ended.
     public internal(set) var metrics: TaskMetrics?

@@ -2,7 +2,10 @@
 actor SessionShard: LoopActor {
     nonisolated let loop: EventLoop
     nonisolated let progressInterval: Duration
-    nonisolated let multi: MultiHandle
+    @exclusivity(unchecked) private(set) var multi: MultiHandle
+    private nonisolated let connections: ConnectionLimits
+    /// Those whose connections take no new request, until their last has ended.
+    private var retired: [MultiHandle] = []
     /// What the session tells; it outlives the session in its tasks.
     nonisolated let broadcaster: EventBroadcaster
     nonisolated let eventBodyLimit: Int
@@ -32,6 +35,7 @@ actor SessionShard: LoopActor {
         eventBodyLimit = max(0, configuration.eventBodyLimit.bytes)
         progressInterval = configuration.progressInterval
         limit = max(1, configuration.tasksInFlight)
+        connections = configuration.connections
         multi = try MultiHandle(core: loop.core, limits: configuration.connections)
         multi.rate = rate.isUnlimited ? nil : rate
     }
@@ -42,10 +46,10 @@ actor SessionShard: LoopActor {
     var tasks: [TaskActor] { Array(live.values) }
 
     /// How many connections are open, idle ones included.
-    var connectionCount: Int { multi.connectionCount }
+    var connectionCount: Int { retired.reduce(multi.connectionCount) { $0 + $1.connectionCount } }
 
     /// What becomes of a task that wants to start.
-    enum Admission { case begins, waits, isRefused }
+    enum Admission { case begins(on: MultiHandle), waits, isRefused }
 
     /// Takes a task in. One that waits is told when its turn comes.
     func admit(_ task: TaskActor) -> Admission {
@@ -60,7 +64,7 @@ actor SessionShard: LoopActor {
             return .waits
         }
         inFlight += 1
-        return .begins
+        return .begins(on: multi)
     }
 
     /// A task has ended, wherever it was.
@@ -78,7 +82,7 @@ actor SessionShard: LoopActor {
 
     /// Another limit holds for the session.
     func rateLimitChanged() {
-        multi.rate = rate.isUnlimited ? nil : rate
+        for multi in retired + [multi] { multi.rate = rate.isUnlimited ? nil : rate }
         for task in live.values { task.enter(()) { task, _ in task.rateLimitsChanged() } }
     }
 
@@ -150,6 +154,22 @@ actor SessionShard: LoopActor {
         isInvalidated = true
         loop.core.timers.remove(queueTimer)
         multi.close()
+        for multi in retired { multi.close() }
+    }
+
+    /// Gives what begins from now on other connections than those there are, which are closed once nobody uses them.
+    /// - Returns: Whether there were any.
+    func letConnectionsGo() -> Bool {
+        // Without memory for another, the old one goes on: its connections may be alive after all.
+        guard !isInvalidated, multi.connectionCount > 0,
+            let made = try? MultiHandle(core: loop.core, limits: connections)
+        else { return false }
+        retired.removeAll(where: \.isClosed)
+        multi.retire()
+        if !multi.isClosed { retired.append(multi) }
+        made.rate = multi.rate
+        multi = made
+        return true
     }
 
     /// Closes the connections that no request uses, if none is in use.

@@ -212,7 +212,7 @@ public actor TaskActor: LoopActor {
             publish(.suspended)
         case .release:
             holdTime.end(at: loop.core.now)
-            if isHeld { transfer?.begin() } else { transfer?.setSuspended(false) }
+            if isHeld { beginHeld() } else { transfer?.setSuspended(false) }
             isHeld = false
             publish(.resumed)
         case .abort: abort(CurlewError(.cancelled, "the task was cancelled"))
@@ -222,7 +222,7 @@ public actor TaskActor: LoopActor {
 
     private func start() {
         switch shard.enter(self, { $0.admit($1) }) {
-        case .begins: begin(on: shard.multi)
+        case .begins(let multi): begin(on: multi)
         case .waits: break
         case .isRefused: abort(CurlewError(.sessionInvalidated, "the session takes no more tasks"))
         }
@@ -239,6 +239,17 @@ public actor TaskActor: LoopActor {
         if multi.rate != nil || ownRateLimit != nil { rateLimitsChanged() }
         isHeld = lifecycle.state == .suspended
         if isHeld { transfer.waitForRelease() } else { transfer.begin() }
+    }
+
+    /// Begins what the user has held until now. The session may have let its connections go meanwhile.
+    private func beginHeld() {
+        let multi = shard.enter(()) { shard, _ in shard.multi }
+        if let transfer, transfer.multi !== multi {
+            loop.core.timers.remove(transfer)
+            begin(on: multi)
+        } else {
+            transfer?.begin()
+        }
     }
 
     /// When the task gives up waiting in the session's queue.

@@ -84,20 +84,45 @@ final class Connection: LoopTimer, SocketHandler {
 
     /// The local port; 0 where there is none, as with a Unix socket.
     var localPort: Int32 {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let status = withUnsafeMutableBytes(of: &address) { bytes in
-            getsockname(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
-        }
-        guard status == 0 else { return 0 }
-        let family = Int32(address.ss_family)
-        return withUnsafeBytes(of: &address) { bytes in
+        withLocalAddress { bytes, family in
             switch family {
             // The port stands at the same place in both kinds of address.
             case AF_INET, AF_INET6: Int32(bytes[2]) << 8 | Int32(bytes[3])
             default: 0
             }
+        } ?? 0
+    }
+
+    /// Whether the machine has the address that the connection was made from; also if that cannot be told.
+    var hasLocalAddress: Bool {
+        withLocalAddress { bytes, family in
+            guard family == AF_INET || family == AF_INET6 else { return true }
+            // Any port will do.
+            bytes[2] = 0
+            bytes[3] = 0
+            let probe = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            guard probe >= 0 else { return true }
+            defer { close(probe) }
+            let length = socklen_t(family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+            let address = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            return bind(probe, address, length) == 0 || errno != EADDRNOTAVAIL
+        } ?? true
+    }
+
+    /// Ends the connection in both directions: whoever uses it finds it lost.
+    func cutOff() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    private func withLocalAddress<Result>(
+        _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ family: Int32) -> Result
+    ) -> Result? {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let status = withUnsafeMutableBytes(of: &address) { bytes in
+            getsockname(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
         }
+        guard status == 0 else { return nil }
+        let family = Int32(address.ss_family)
+        return withUnsafeMutableBytes(of: &address) { body($0, family) }
     }
 
     /// Whether something can be read, the end included, though no request is under way.

@@ -15,7 +15,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) private var touched: [Transfer] = []
     @exclusivity(unchecked) private var telling: [Transfer] = []
     private var hasNews = false
-    private var isClosed = false
+    private(set) var isClosed = false
+    /// Whether it only waits for its transfers to end.
+    private var isRetired = false
 
     @exclusivity(unchecked) private var connections: [Int32: Connection] = [:]
     /// Opened, but not yet known by their local port.
@@ -264,16 +266,19 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private func scheduleIdleEnd() {
         idleSince = core.now
         if idleTimer.owner == nil { idleTimer.owner = self }
-        guard idleTimer.deadline == .distantFuture else { return }
+        guard isRetired || idleTimer.deadline == .distantFuture else { return }
         core.timers.set(idleTimer, to: idleEnd)
     }
 
     fileprivate func idleTimerFired() {
         guard active.isEmpty, !isClosed else { return }
+        if isRetired { return close() }
         if idleEnd <= core.now { closeIdleConnections() } else { core.timers.set(idleTimer, to: idleEnd) }
     }
 
-    private var idleEnd: Instant { idleSince.advanced(by: max(0, limits.idleLifetime.nanosecondsClamped)) }
+    private var idleEnd: Instant {
+        isRetired ? idleSince : idleSince.advanced(by: max(0, limits.idleLifetime.nanosecondsClamped))
+    }
 
     /// Closes every connection, if none is in use.
     func closeIdleConnections() {
@@ -285,6 +290,18 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         curl_multi_cleanup(raw)
         core.timers.remove(self)
         EngineMemory.releaseKept()
+    }
+
+    /// Lets the transfers under way end on their connections, and closes it then, or at once if there are none. No other
+    /// may begin on it.
+    ///
+    /// Those whose local address the machine does not have any more are cut off, as nothing can arrive there.
+    func retire() {
+        isRetired = true
+        guard !active.isEmpty else { return close() }
+        for connection in connections.values where connection.isTracked && !connection.hasLocalAddress {
+            connection.cutOff()
+        }
     }
 
     /// Ends every transfer with an error, closes every connection and lets the loop go. Nothing begins afterwards.

@@ -27,6 +27,11 @@ struct IPAddress: Sendable, Hashable {
         }
     }
 
+    /// The same, four or sixteen.
+    var bytes: [UInt8] {
+        stride(from: width - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> UInt128($0)) }
+    }
+
     /// Its first `length` bits, the others zero.
     func masked(to length: Int) -> UInt128 {
         let shift = UInt128(width - length)

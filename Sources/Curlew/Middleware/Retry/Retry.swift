@@ -41,6 +41,7 @@ public struct Retry: Middleware {
     /// rules on statuses, errors, methods and Retry-After; the bounds on number, time, body and budget hold all the same.
     public var decide: (@Sendable (FailedAttempt) async -> RetryDecision)?
     private let timekeeper: Timekeeper
+    private var network: NetworkChanges?
 
     /// - Parameters:
     ///   - attempts: How often a request is sent at most.
@@ -52,6 +53,21 @@ public struct Retry: Middleware {
         self.attempts = attempts
         self.budget = budget
         timekeeper = Timekeeper(clock)
+    }
+
+    /// The same link, but a wait for the backoff after an error ends early when the network changed: it came back, or is
+    /// another one.
+    ///
+    /// What a server asks for by Retry-After is waited for in full, and so is what ``decide`` chooses.
+    ///
+    /// ```swift
+    /// Retry(attempts: 5).waking(on: try ReachabilityMonitor().updates)
+    /// ```
+    /// - Parameter updates: The status of the network: first as it is now, then each change.
+    public func waking(on updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable) -> Retry {
+        var copy = self
+        copy.network = NetworkChanges(updates)
+        return copy
     }
 
     public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
@@ -101,9 +117,10 @@ public struct Retry: Middleware {
         var again = request
         var number = 1
         while let wait = await wait(after: failure, number, request, from: start, deadline) {
-            request.options.log?.retrying(request, failure.head?.status, failure.error?.code, after: wait, number)
+            request.options.log?.retrying(
+                request, failure.head?.status, failure.error?.code, after: wait.duration, number)
             if case .response(let response) = failure { await response.discardBody() }
-            try await pause(for: wait, request, attempts: number)
+            try await pause(for: wait, request, after: failure, attempts: number)
             try deadline.limit(&again)
             number += 1
             do {
@@ -120,9 +137,13 @@ public struct Retry: Middleware {
         return try failure.outcome(attempts: number)
     }
 
-    private func pause(for wait: Duration, _ request: Request, attempts: Int) async throws {
+    private func pause(for wait: Wait, _ request: Request, after failure: Failure, attempts: Int) async throws {
         do {
-            try await timekeeper.sleep(for: wait)
+            if wait.mayEndEarly, failure.error != nil, let network {
+                try await pause(for: wait.duration, orUntil: network.change)
+            } else {
+                try await timekeeper.sleep(for: wait.duration)
+            }
             try Task.checkCancellation()
         } catch {
             let context = CurlewError.Context(method: request.method, uri: request.uri, attempts: attempts)
@@ -130,23 +151,39 @@ public struct Retry: Middleware {
         }
     }
 
+    private func pause(for wait: Duration, orUntil change: @escaping @Sendable () async -> Bool) async throws {
+        let end = timekeeper.elapsed() + wait
+        // Where there are no more news, time is all that is left.
+        guard await timekeeper.first(within: wait, change) == false else { return }
+        try await timekeeper.sleep(for: max(.zero, end - timekeeper.elapsed()))
+    }
+
+    /// The time before the next attempt.
+    private struct Wait {
+        var duration: Duration
+        /// Whether it is for the backoff alone.
+        var mayEndEarly: Bool
+    }
+
     /// How long to wait before the next attempt; nil if there is none.
     private func wait(
         after failure: Failure, _ number: Int, _ request: Request, from start: Duration, _ deadline: CallDeadline
-    ) async -> Duration? {
+    ) async -> Wait? {
         guard number < request.options.maximumAttempts ?? attempts, request.body.isReplayable else { return nil }
         guard failure.error?.code != .cancelled, !Task.isCancelled else { return nil }
-        var wait = rule(failure, number, request)
+        let proposed = rule(failure, number, request)
+        var wait = proposed.map { Wait(duration: $0, mayEndEarly: true) }
         if let decide {
             let attempt = FailedAttempt(
-                request: request, number: number, response: failure.head, error: failure.error, proposedWait: wait)
+                request: request, number: number, response: failure.head, error: failure.error, proposedWait: proposed)
             switch await decide(attempt).kind {
             case .asProposed: break
             case .stop: wait = nil
-            case .again(let chosen): wait = chosen ?? wait ?? backoff.wait(after: number)
+            case .again(let chosen?): wait = Wait(duration: chosen, mayEndEarly: false)
+            case .again(nil): wait = wait ?? Wait(duration: backoff.wait(after: number), mayEndEarly: true)
             }
         }
-        guard let wait, fits(wait, from: start, deadline) else { return nil }
+        guard let wait, fits(wait.duration, from: start, deadline) else { return nil }
         guard let budget else { return wait }
         return budget.withdraw(for: request.uri) ? wait : nil
     }

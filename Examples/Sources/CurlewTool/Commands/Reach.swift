@@ -1,0 +1,47 @@
+import ArgumentParser
+import Curlew
+import Glibc
+
+/// `curlew reach [HOST]`: whether the network, or a host, can be reached, now and after each change, until it is interrupted.
+struct Reach: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Tell whether the network, or a host, can be reached, now and after each change.")
+
+    @Argument(help: "The host; none is the network as a whole.")
+    var host: String?
+
+    func run() async throws {
+        let monitor = try host.map { try ReachabilityMonitor(host: $0) } ?? ReachabilityMonitor()
+        let following = Task {
+            let line = StatusLine()
+            for await status in monitor.updates { line.show(Self.describe(status, await monitor.failure)) }
+            line.end()
+        }
+        let interruption = Interruption { following.cancel() }
+        await following.value
+        await interruption.end()
+    }
+
+    private static func describe(_ status: ReachabilityStatus, _ failure: CurlewError?) -> String {
+        guard let path = status.path else { return "\(status)" + (failure.map { " (\($0.message))" } ?? "") }
+        var text = "\(status)"
+        if !path.localAddresses.isEmpty { text += " from \(path.localAddresses.joined(separator: ", "))" }
+        if !path.gateways.isEmpty { text += " by \(path.gateways.joined(separator: ", "))" }
+        return text
+    }
+}
+
+/// A line that takes the place of the one before on a terminal; elsewhere one line after the other.
+private struct StatusLine {
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
+
+    func show(_ text: String) {
+        // A line that is longer than the terminal is wide would leave a part of itself behind.
+        let shown = isTerminal ? "\r\u{1B}[K\(text.prefix(width - 1))" : "\(text)\n"
+        Terminal.write(shown, to: STDOUT_FILENO)
+    }
+
+    func end() { if isTerminal { Terminal.write("\n", to: STDOUT_FILENO) } }
+
+    private var width: Int { max(2, Terminal.width(of: STDOUT_FILENO) ?? 80) }
+}

@@ -1,0 +1,99 @@
+internal import Glibc
+
+/// Finds the addresses of a host, as the system does: `/etc/hosts`, DNS and whatever else it is told to use.
+struct HostLookup: Sendable {
+    typealias Destinations = [ReachabilityTarget.Destination]
+    typealias Answer = Result<Destinations, CurlewError>
+
+    /// Of a host with more addresses the first so many count.
+    static let addressLimit = 16
+    /// The system's look-up cannot be called off. So many may be under way in the process.
+    static let threadLimit = 16
+
+    /// Begins a look-up whose answer is given once, from any thread.
+    var begin: @Sendable (_ host: String, _ answer: @escaping @Sendable (Answer) -> Void) -> Void = { host, answer in
+        Lookup(host: host, answer: answer).start()
+    }
+}
+
+/// One look-up by the system, on a thread of its own.
+private final class Lookup: Sendable {
+    private static let running = Guarded(0)
+
+    private let host: String
+    private let answer: @Sendable (HostLookup.Answer) -> Void
+
+    init(host: String, answer: @escaping @Sendable (HostLookup.Answer) -> Void) {
+        self.host = host
+        self.answer = answer
+    }
+
+    func start() {
+        let isAllowed = Self.running.withLock { running in
+            guard running < HostLookup.threadLimit else { return false }
+            running += 1
+            return true
+        }
+        guard isAllowed else {
+            return answer(.failure(CurlewError(.resourcesExhausted, "too many look-ups have no answer yet")))
+        }
+        let status = startThread()
+        guard status != 0 else { return }
+        Self.running.withLock { $0 -= 1 }
+        answer(.failure(CurlewError(.resourcesExhausted, "no thread for a look-up (\(describe(status)))")))
+    }
+
+    private func startThread() -> Int32 {
+        let context = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Lookup>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        if status == 0 { pthread_detach(thread) } else { context.release() }
+        return status
+    }
+
+    private func run() {
+        let answer = addresses()
+        Self.running.withLock { $0 -= 1 }
+        self.answer(answer)
+    }
+
+    private func addresses() -> HostLookup.Answer {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, nil, &hints, &list)
+        defer { if let list { freeaddrinfo(list) } }
+        guard status == 0 else {
+            let reason = String(cString: gai_strerror(status))
+            return .failure(CurlewError(.hostNotFound, "\(host) has no address: \(reason)"))
+        }
+        var found: HostLookup.Destinations = []
+        var entry = list
+        while let current = entry, found.count < HostLookup.addressLimit {
+            if let destination = Self.destination(current.pointee), !found.contains(destination) {
+                found.append(destination)
+            }
+            entry = current.pointee.ai_next
+        }
+        guard found.isEmpty else { return .success(found) }
+        return .failure(CurlewError(.hostNotFound, "\(host) has no address"))
+    }
+
+    private static func destination(_ entry: addrinfo) -> ReachabilityTarget.Destination? {
+        guard let address = entry.ai_addr else { return nil }
+        let bytes = UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))
+        switch entry.ai_family {
+        case AF_INET where bytes.count >= 8: return IPAddress(bytes: bytes[4..<8]).map { .init($0) }
+        case AF_INET6 where bytes.count >= 28:
+            let zone = bytes.loadUnaligned(fromByteOffset: 24, as: UInt32.self)
+            return IPAddress(bytes: bytes[8..<24]).map { .init($0, zone: zone) }
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import CLinux
+
+/// Tells what an interface is, from what the kernel says of it and of those beneath it.
+struct LinkKinds {
+    /// Every interface that there is; needed for those that stand on others alone.
+    let links: [UInt32: NetworkLink]
+    /// What `/sys` says of an interface.
+    let facts: (NetworkLink) -> SystemInterfaces.Facts
+
+    /// Bridges over bonds over VLANs: deeper than this nobody builds, and a loop ends.
+    private static let depthLimit = 8
+    private static let tunnels: Set<String> = [
+        "tun", "wireguard", "ipip", "gre", "gretap", "ip6gre", "ip6gretap", "ip6tnl", "sit", "vti", "vti6", "xfrm",
+        "ppp",
+        "vxlan", "geneve", "ovpn", "erspan",
+    ]
+    private static let slices: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"]
+    private static let bundles: Set<String> = ["bridge", "bond", "team"]
+
+    /// Whether the others have to be known to tell what it is.
+    static func standsOnOthers(_ link: NetworkLink) -> Bool {
+        slices.contains(link.driver) || bundles.contains(link.driver) || isTunnel(link)
+    }
+
+    private static func isTunnel(_ link: NetworkLink) -> Bool {
+        tunnels.contains(link.driver) || (link.driver.isEmpty && link.hardware == Int32(curlew_hardware_ppp))
+    }
+
+    /// What it is.
+    func kind(of link: NetworkLink) -> InterfaceKind { kind(of: link, depth: 0) }
+
+    /// What carries a tunnel: the interface that it is made upon, if the kernel knows one; else the hardware, if all that
+    /// runs is of one kind.
+    func carrier(of link: NetworkLink) -> InterfaceKind? {
+        guard Self.isTunnel(link) else { return nil }
+        if let lower = link.lower, let beneath = links[lower] { return kind(of: beneath) }
+        let carriers: Set<InterfaceKind> = [.wired, .wifi, .cellular]
+        let running = links.values.filter { $0.isRunning && !Self.standsOnOthers($0) }
+        let kinds = Set(running.map(kind(of:))).intersection(carriers)
+        return kinds.count == 1 ? kinds.first : nil
+    }
+
+    private func kind(of link: NetworkLink, depth: Int) -> InterfaceKind {
+        guard depth < Self.depthLimit else { return .other }
+        if link.isLoopback { return .loopback }
+        if Self.slices.contains(link.driver) {
+            return link.lower.flatMap { links[$0] }.map { kind(of: $0, depth: depth + 1) } ?? .other
+        }
+        if Self.bundles.contains(link.driver) {
+            let parts = links.values.filter { $0.master == link.index }
+            let kinds = parts.filter(\.isRunning).map { kind(of: $0, depth: depth + 1) }
+            // The one that might cost money goes first.
+            return [.cellular, .wifi, .wired].first(where: kinds.contains) ?? .other
+        }
+        switch link.driver {
+        case "veth": return .wired
+        case "wwan", "rmnet": return .cellular
+        case "": return hardwareKind(of: link)
+        default: return .other
+        }
+    }
+
+    private func hardwareKind(of link: NetworkLink) -> InterfaceKind {
+        switch link.hardware {
+        case Int32(curlew_hardware_ieee80211), Int32(curlew_hardware_ieee80211_prism),
+            Int32(curlew_hardware_ieee80211_radiotap):
+            return .wifi
+        case Int32(curlew_hardware_ppp): return .other
+        default: break
+        }
+        let facts = facts(link)
+        switch facts.deviceType {
+        case "wlan": return .wifi
+        case "wwan": return .cellular
+        case nil: break
+        default: return .other
+        }
+        if facts.isWireless { return .wifi }
+        // Without /sys it may as well be wireless.
+        return facts.isKnown && link.hardware == Int32(curlew_hardware_ethernet) ? .wired : .other
+    }
+}

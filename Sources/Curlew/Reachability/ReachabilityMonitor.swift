@@ -1,0 +1,197 @@
+/// Watches whether the network, an address or a host can be reached (F55–F57).
+///
+/// ```swift
+/// for await status in try ReachabilityMonitor().updates {
+///     print(status)
+/// }
+/// ```
+///
+/// What it tells is what the machine knows by itself: interfaces, their carriers, addresses and routes. Nothing is sent.
+/// So it is a hint and never a gate: do not ask it before a request; send the request. It says when a request that failed
+/// is worth another try.
+///
+/// The kernel tells of each change (rtnetlink(7)), and is then asked for the route; nothing is asked while nothing changes.
+/// The monitor works while anybody listens to ``updates``, and holds two descriptors then, else none. All monitors share a
+/// thread.
+///
+/// The article <doc:Reachability> says what counts as reachable.
+public actor ReachabilityMonitor: LoopActor {
+    nonisolated let loop: EventLoop
+    let target: ReachabilityTarget
+    let source: NetworkSource
+    private nonisolated let listeners = ReachabilityListeners()
+
+    /// Why the status is ``ReachabilityStatus/unknown``, or why a host counts as not reachable; nil if all is well.
+    public internal(set) var failure: CurlewError?
+
+    /// What was last told; nil before there is anything to tell.
+    private var current: ReachabilityStatus?
+    private var watch: NetworkWatch?
+    private var lastLook = Instant(nanoseconds: 0)
+    private var failures = 0
+    let host = HostState()
+    private lazy var lookTimer = MonitorTimer(self) { $0.look() }
+    private lazy var settleTimer = MonitorTimer(self) { $0.look() }
+    private lazy var openTimer = MonitorTimer(self) { $0.open() }
+
+    /// Watches the network in general: whether there is a way to the Internet.
+    ///
+    /// That is a route to its addresses over an interface that runs, from an address that is good beyond one link. Loopback
+    /// does not count.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if the monitors' thread cannot be started.
+    public init() throws { try self.init(.everything) }
+
+    /// Watches the way to an address.
+    /// - Parameter address: IPv4 in four decimal numbers, or IPv6 without brackets; a link-local one may name its interface
+    ///   behind a percent sign.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for any other text.
+    public init(address: String) throws { try self.init(ReachabilityTarget(address: address)) }
+
+    /// Watches the way to a host: there is one as soon as there is one to any of its addresses.
+    ///
+    /// The host is looked up at first and after each change of the network, at most once a second, and for five seconds at
+    /// most; a look-up that failed is tried again five times at growing distances, 31 seconds in all. A host that cannot be
+    /// looked up is not reachable where there is no network, else that is ``ReachabilityStatus/unknown``.
+    /// - Parameter host: A name, or an address.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what can be neither.
+    public init(host: String) throws { try self.init(ReachabilityTarget(host: host)) }
+
+    init(_ target: ReachabilityTarget, source: NetworkSource = NetworkSource()) throws {
+        self.target = target
+        self.source = source
+        loop = try source.loop ?? NetworkLoop.shared()
+    }
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// The status now, then each change, for any number of listeners.
+    public nonisolated var updates: ReachabilityUpdates { ReachabilityUpdates(monitor: self) }
+
+    /// The status now. A host may have to be looked up first.
+    ///
+    /// ``ReachabilityStatus/unknown`` if the waiting task is cancelled.
+    public nonisolated var status: ReachabilityStatus {
+        get async {
+            var iterator = updates.makeAsyncIterator()
+            return await iterator.next() ?? .unknown
+        }
+    }
+
+    // MARK: Listeners
+
+    nonisolated func listen() -> AsyncStream<ReachabilityStatus> {
+        let stream = listeners.add { self.attend(isNew: false) }
+        attend(isNew: true)
+        return stream
+    }
+
+    nonisolated var listenerCount: Int { listeners.count }
+
+    /// Whether it has sockets.
+    var isWatching: Bool { watch != nil }
+
+    /// Has the loop see who listens. Who came and went meanwhile does not matter.
+    private nonisolated func attend(isNew: Bool) {
+        loop.core.execute { self.enter(isNew) { $0.listenersChanged(hasNew: $1) } }
+    }
+
+    private func listenersChanged(hasNew: Bool) {
+        if listeners.isEmpty {
+            stop()
+        } else if watch == nil {
+            if !openTimer.isSet { open() }
+        } else if hasNew, current != nil {
+            // The first element is the status now, whatever waits to be read.
+            look()
+        }
+        // The newest listener has to hear of it as well, though nothing changed for the others.
+        if hasNew, let current { listeners.publish(current) }
+    }
+
+    // MARK: Life
+
+    private func open() {
+        do {
+            let opened = try NetworkWatch(source, monitor: self, poller: loop.core.poller)
+            watch = opened
+        } catch {
+            return fail(error)
+        }
+        if case .host = target, !host.isAsked { beginLookup() }
+        look()
+    }
+
+    private func stop() {
+        watch?.close(loop.core.poller)
+        watch = nil
+        current = nil
+        failures = 0
+        for timer in [lookTimer, settleTimer, openTimer] { loop.core.timers.remove(timer) }
+        forgetHost()
+    }
+
+    /// The kernel cannot be asked. That is tried again if it may pass.
+    private func fail(_ error: any Error) {
+        let error = error as? CurlewError ?? CurlewError(.reachabilityUnavailable, "\(error)")
+        watch?.close(loop.core.poller)
+        watch = nil
+        failure = error
+        tell(.unknown)
+        failures += 1
+        let wait = source.times.wait(afterFailures: min(failures, source.times.failureLimit + 1))
+        // Whom the kernel refuses is refused the next time, too.
+        let mayPass = error.code == .resourcesExhausted || failures <= source.times.failureLimit
+        if mayPass { loop.core.timers.set(openTimer, to: Instant.now.advanced(by: wait)) }
+    }
+
+    private func tell(_ status: ReachabilityStatus) {
+        guard status != current else { return }
+        current = status
+        listeners.publish(status)
+    }
+
+    // MARK: Looking
+
+    /// The kernel has told of a change, or was not heard.
+    func networkChanged() {
+        guard watch != nil else { return }
+        let now = Instant.now
+        loop.core.timers.set(settleTimer, to: now.advanced(by: source.times.settling))
+        let earliest = lastLook.advanced(by: source.times.spacing)
+        if earliest <= now {
+            look()
+        } else if !lookTimer.isSet {
+            loop.core.timers.set(lookTimer, to: earliest)
+        }
+        if case .host = target { scheduleLookup() }
+    }
+
+    /// The kernel cannot be heard any more.
+    func networkFailed(_ error: CurlewError) { fail(error) }
+
+    /// Asks the kernel how it is, and tells what is new.
+    func look() {
+        guard let survey = watch?.survey, !listeners.isEmpty else { return }
+        loop.core.timers.remove(lookTimer)
+        lastLook = .now
+        do {
+            let status = try status(survey)
+            failures = 0
+            if let status { tell(status) }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func status(_ survey: NetworkSurvey) throws -> ReachabilityStatus? {
+        switch target {
+        case .everything:
+            failure = nil
+            return try survey.everything()
+        case .address(let destination):
+            failure = nil
+            return try survey.any(of: [destination])
+        case .host: return try hostStatus(survey)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/// What a session has to do with the state of the network: nothing, unless it is asked to.
+final class SessionConnectivity: Sendable {
+    private struct Reference: Sendable {
+        weak var monitor: ReachabilityMonitor?
+    }
+
+    private struct State {
+        var monitors: [ReachabilityTarget: Reference] = [:]
+        var source = NetworkSource()
+        var following: Task<Void, Never>?
+        var hasEnded = false
+    }
+
+    private let state = Guarded(State())
+
+    /// The monitor of what a request has to reach, shared by all who wait for the same.
+    /// - Throws: ``CurlewError`` if there can be none.
+    func monitor(of target: ReachabilityTarget) throws -> ReachabilityMonitor {
+        try state.withLock { state in
+            if let monitor = state.monitors[target]?.monitor { return monitor }
+            state.monitors = state.monitors.filter { $0.value.monitor != nil }
+            let made = try ReachabilityMonitor(target, source: state.source)
+            state.monitors[target] = Reference(monitor: made)
+            return made
+        }
+    }
+
+    /// Has monitors that are made from now on learn of the network there, for tests.
+    func use(_ source: NetworkSource) { state.withLock { $0.source = source } }
+
+    func follow(_ following: Task<Void, Never>) {
+        let before = state.withLock { state in
+            guard !state.hasEnded else { return Optional(following) }
+            defer { state.following = following }
+            return state.following
+        }
+        before?.cancel()
+    }
+
+    func end() {
+        let following = state.withLock { state in
+            state.hasEnded = true
+            defer { state.following = nil }
+            return state.following
+        }
+        following?.cancel()
+    }
+}
+
+extension SessionActor {
+    /// Sends a request, and waits for the network if there is none.
+    nonisolated func sendWaiting(_ request: Request) async throws -> Response {
+        let limit = request.options.waitsForConnectivity ?? configuration.waitsForConnectivity ?? .zero
+        let task = OneShotTask()
+        guard limit > .zero, let updates = try? updates(for: request) else { return try await dataTask(request).run() }
+        var link = WaitsForConnectivity(updates: updates, limit: limit)
+        link.onWait = { [broadcaster] _, error in
+            var event = SessionEvent(.waitingForConnectivity, task: task.latest)
+            event.error = error
+            broadcaster.publish(event)
+        }
+        return try await link.intercept(request) { request in
+            try await task.made(by: { try dataTask(request) }).run()
+        }
+    }
+
+    /// What to watch for a request: the way to an address if that is where it goes, else the network in general.
+    private nonisolated func updates(for request: Request) throws -> ReachabilityUpdates? {
+        let route = request.options.route ?? configuration.route
+        guard route.unixSocket == nil else { return nil }
+        let proxy = request.options.proxy ?? configuration.proxy
+        let address = IPAddress(host: request.uri.host)
+        let destination = proxy == .none ? address.map { ReachabilityTarget.Destination($0) } : nil
+        return try connectivity.monitor(of: destination.map { .address($0) } ?? .everything).updates
+    }
+}
+
+/// The task of the last attempt.
+private final class OneShotTask: Sendable {
+    private let task = Guarded<TaskActor?>(nil)
+
+    var latest: TaskActor? { task.withLock { $0 } }
+
+    func made(by make: () throws -> TaskActor) rethrows -> TaskActor {
+        let made = try make()
+        task.withLock { $0 = made }
+        return made
+    }
+}

@@ -1,0 +1,181 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("A request waits for the network after it could not connect", .noLeaks, .timeLimit(.minutes(1)))
+struct WaitsForConnectivityTests {
+    private let network = NetworkPath(interface: "eth0", kind: .wired)
+
+    private struct Recording: Middleware {
+        let totals: Guarded<[Duration?]>
+
+        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            totals.withLock { $0.append(request.options.totalTimeout) }
+            return try await next(request)
+        }
+    }
+
+    /// A session over a stub that fails so often, and what tells of the network.
+    private struct Stage {
+        let stub: StubTransport
+        let clock = TestClock()
+        let updates: AsyncStream<ReachabilityStatus>
+        let tell: AsyncStream<ReachabilityStatus>.Continuation
+        let waits: AsyncStream<ErrorCode>
+        let session: HTTPSession
+        /// How much time the attempts had in all.
+        let totals = Guarded<[Duration?]>([])
+
+        init(_ failures: StubAnswer..., limit: Duration = .seconds(60)) throws {
+            stub = StubTransport { _ in .response(.ok) }
+            for failure in failures { stub.enqueue(failure) }
+            (updates, tell) = AsyncStream.makeStream()
+            let (waits, waiting) = AsyncStream.makeStream(of: ErrorCode.self)
+            self.waits = waits
+            var link = WaitsForConnectivity(updates: updates, limit: limit, clock: clock)
+            link.onWait = { waiting.yield($1.code) }
+            session = try HTTPSession(transport: stub) { [link, totals] in
+                link
+                Recording(totals: totals)
+            }
+        }
+
+        /// Returns once a request waits.
+        func waitForWait() async throws -> ErrorCode? {
+            let code = await waits.first { _ in true }
+            try await clock.waitForSleepers()
+            return code
+        }
+
+        func get(_ options: RequestOptions = RequestOptions()) -> Task<Response, any Error> {
+            Task { try await session.get("http://a.test/", options: options) }
+        }
+    }
+
+    @Test(
+        "what may be explained by a lack of network is sent again once there is one, whatever the method",
+        arguments: [ErrorCode.hostNotFound, .connectionFailed, .connectTimeout, .proxyNotFound, .proxyFailed])
+    func sentAgain(code: ErrorCode) async throws {
+        let stage = try Stage(.failure(code))
+        stage.tell.yield(.notReachable)
+        let call = Task { try await stage.session.post("http://a.test/", body: .string("curlew")) }
+        #expect(try await stage.waitForWait() == code)
+        #expect(stage.stub.received.count == 1)
+        stage.tell.yield(.reachable(network))
+        #expect(try await call.value.status == .ok)
+        #expect(stage.stub.received.count == 2)
+    }
+
+    @Test("the request goes first: the network is not asked about if it succeeds")
+    func neverAGate() async throws {
+        let stage = try Stage()
+        stage.tell.yield(.notReachable)
+        #expect(try await stage.get().value.status == .ok)
+    }
+
+    @Test("with a network, or if nobody knows, the error is the caller's at once")
+    func explainedOtherwise() async throws {
+        for status in [ReachabilityStatus.reachable(network), .unknown] {
+            let stage = try Stage(.failure(.connectionFailed))
+            stage.tell.yield(status)
+            #expect(await curlewError { _ = try await stage.get().value }?.code == .connectionFailed)
+            #expect(stage.stub.received.count == 1)
+        }
+    }
+
+    @Test("it waits again if the network was no good, for what is left of the time")
+    func twice() async throws {
+        let stage = try Stage(.failure(.hostNotFound), .failure(.connectionFailed))
+        stage.tell.yield(.notReachable)
+        let call = stage.get()
+        #expect(try await stage.waitForWait() == .hostNotFound)
+        stage.clock.advance(by: .seconds(40))
+        stage.tell.yield(.unknown)
+        stage.tell.yield(.notReachable)
+        #expect(try await stage.waitForWait() == .connectionFailed)
+        #expect(try await stage.clock.advanceToNextSleeper() == .seconds(20))
+        #expect(await curlewError { _ = try await call.value }?.code == .connectionFailed)
+        #expect(stage.stub.received.count == 2)
+    }
+
+    @Test("after its limit, the caller gets the error it waited after")
+    func limit() async throws {
+        let stage = try Stage(.failure(.hostNotFound), limit: .seconds(5))
+        stage.tell.yield(.notReachable)
+        let call = stage.get()
+        _ = try await stage.waitForWait()
+        #expect(try await stage.clock.advanceToNextSleeper() == .seconds(5))
+        #expect(await curlewError { _ = try await call.value }?.code == .hostNotFound)
+    }
+
+    @Test("the caller's total time goes before the limit, and the next attempt has what is left of it")
+    func totalTime() async throws {
+        let stage = try Stage(.failure(.hostNotFound), .failure(.connectionFailed))
+        var options = RequestOptions()
+        options.totalTimeout = .seconds(10)
+        stage.tell.yield(.notReachable)
+        let call = stage.get(options)
+        _ = try await stage.waitForWait()
+        stage.clock.advance(by: .seconds(4))
+        stage.tell.yield(.unknown)
+        stage.tell.yield(.notReachable)
+        _ = try await stage.waitForWait()
+        #expect(stage.totals.withLock { $0 } == [.seconds(10), .seconds(6)])
+        #expect(try await stage.clock.advanceToNextSleeper() == .seconds(6))
+        #expect(await curlewError { _ = try await call.value }?.code == .connectionFailed)
+    }
+
+    @Test("a request says itself how long it waits, and not at all with zero")
+    func options() async throws {
+        let stage = try Stage(.failure(.hostNotFound), .failure(.hostNotFound), limit: .zero)
+        stage.tell.yield(.notReachable)
+        #expect(await curlewError { _ = try await stage.get().value }?.code == .hostNotFound)
+        var options = RequestOptions()
+        options.waitsForConnectivity = .seconds(3)
+        let call = stage.get(options)
+        _ = try await stage.waitForWait()
+        stage.tell.yield(.reachable(network))
+        #expect(try await call.value.status == .ok)
+    }
+
+    @Test("what had a connection, was refused, or has a body that was read is not waited for")
+    func notWaitedFor() async throws {
+        let answers: [StubAnswer] = [
+            .failure(.connectionLost, stage: .exchanging), .failure(.connectionRefused),
+            .failure(.untrustedCertificate),
+            .failure(.idleTimeout, stage: .receiving), .failure(.connectTimeout, stage: .exchanging),
+        ]
+        for answer in answers {
+            let stage = try Stage(answer)
+            stage.tell.yield(.notReachable)
+            _ = await curlewError { _ = try await stage.get().value }
+            #expect(stage.stub.received.count == 1)
+        }
+        let stage = try Stage(.failure(.hostNotFound))
+        stage.tell.yield(.notReachable)
+        _ = await curlewError { _ = try await stage.session.put("http://a.test/", body: oneShot("x")) }
+        #expect(stage.stub.received.count == 1)
+    }
+
+    @Test("cancelling the caller ends the wait")
+    func cancellation() async throws {
+        let stage = try Stage(.failure(.hostNotFound))
+        stage.tell.yield(.notReachable)
+        let call = stage.get()
+        _ = try await stage.waitForWait()
+        call.cancel()
+        #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
+        #expect(stage.clock.sleeperCount == 0)
+    }
+
+    @Test("updates that end are no reason to wait")
+    func ended() async throws {
+        let stage = try Stage(.failure(.hostNotFound))
+        stage.tell.yield(.notReachable)
+        stage.tell.finish()
+        #expect(await curlewError { _ = try await stage.get().value }?.code == .hostNotFound)
+    }
+}

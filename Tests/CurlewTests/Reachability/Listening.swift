@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Curlew
+
+/// Reads updates until one is as expected; those between are states on the way.
+@discardableResult
+func wait(
+    _ updates: inout ReachabilityUpdates.AsyncIterator, sourceLocation: SourceLocation = #_sourceLocation,
+    until isExpected: (ReachabilityStatus) -> Bool
+) async -> ReachabilityStatus {
+    while let status = await updates.next() {
+        if isExpected(status) { return status }
+    }
+    Issue.record("the updates ended", sourceLocation: sourceLocation)
+    return .unknown
+}
+
+/// Waits for something that happens on the monitor's loop and tells nobody.
+func waitUntil(_ isDone: () async -> Bool) async throws {
+    while await !isDone() {
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}
+
+extension NetworkPath.Families {
+    static let both: NetworkPath.Families = [.ipv4, .ipv6]
+}

@@ -1,0 +1,208 @@
+import CurlewTestingTraits
+import Foundation
+import Glibc
+import Testing
+
+@testable import Curlew
+
+@Suite("A monitor works while it is listened to", .needsNamespaces, .noLeaks, .timeLimit(.minutes(2)))
+struct MonitorTests {
+    private func descriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+
+    @Test("it has two descriptors while somebody listens, and none before and after")
+    func descriptorCount() async throws {
+        let network = try NetworkNamespace()
+        let monitor = try network.monitor()
+        let before = try descriptors()
+        do {
+            var first = monitor.updates.makeAsyncIterator()
+            var second = monitor.updates.makeAsyncIterator()
+            #expect(await first.next() == .notReachable)
+            #expect(await second.next() == .notReachable)
+            #expect(try descriptors() == before + 2)
+        }
+        try await waitUntil { (try? descriptors()) == before }
+        for _ in 0..<50 { #expect(await monitor.status == .notReachable) }
+        try await waitUntil { (try? descriptors()) == before }
+        #expect(monitor.listenerCount == 0)
+    }
+
+    @Test("after a pause the first element is the status now, not that of before")
+    func restart() async throws {
+        let network = try NetworkNamespace()
+        let monitor = try network.monitor()
+        #expect(await monitor.status == .notReachable)
+        try network.plugIn()
+        #expect(await monitor.status.isReachable)
+        try network.ip("link set far0 down")
+        #expect(await monitor.status == .notReachable)
+    }
+
+    @Test("a hundred listeners get the same, those who come late included")
+    func manyListeners() async throws {
+        let network = try NetworkNamespace()
+        let monitor = try network.monitor()
+        try await withThrowingTaskGroup(of: ReachabilityStatus.self) { group in
+            for _ in 0..<100 {
+                var updates = monitor.updates.makeAsyncIterator()
+                group.addTask {
+                    await wait(&updates) { $0.path?.families == .both }
+                }
+            }
+            #expect(monitor.listenerCount == 100)
+            try network.plugIn()
+            for try await status in group { #expect(status.path?.interface == "eth0") }
+        }
+        var late = monitor.updates.makeAsyncIterator()
+        #expect(await late.next()?.isReachable == true)
+        #expect(monitor.listenerCount == 1)
+    }
+
+    @Test("a listener that waits can be cancelled; the others go on")
+    func cancellation() async throws {
+        let network = try NetworkNamespace()
+        let monitor = try network.monitor()
+        var other = monitor.updates.makeAsyncIterator()
+        #expect(await other.next() == .notReachable)
+        let (first, told) = AsyncStream.makeStream(of: Void.self)
+        let waiting = Task {
+            var updates = monitor.updates.makeAsyncIterator()
+            _ = await updates.next()
+            told.yield()
+            return await updates.next()
+        }
+        for await _ in first { break }
+        waiting.cancel()
+        #expect(await waiting.value == nil)
+        try await waitUntil { monitor.listenerCount == 1 }
+        try network.plugIn()
+        await wait(&other) { $0.isReachable }
+    }
+
+    @Test("who listens keeps the monitor; when both are gone, it is gone")
+    func dropped() async throws {
+        let network = try NetworkNamespace()
+        weak var weakly: ReachabilityMonitor?
+        do {
+            var monitor: ReachabilityMonitor? = try network.monitor()
+            weakly = monitor
+            var updates = try #require(monitor?.updates.makeAsyncIterator())
+            monitor = nil
+            #expect(await updates.next() == .notReachable)
+            try network.plugIn()
+            await wait(&updates) { $0.isReachable }
+            #expect(weakly != nil)
+        }
+        try await waitUntil { weakly == nil }
+    }
+
+    @Test("a thousand times on and off: the last state is told, and a listener that sleeps has one element to read")
+    func flapping() async throws {
+        let network = try NetworkNamespace()
+        try network.plugIn()
+        let monitor = try network.monitor()
+        var quick = monitor.updates.makeAsyncIterator()
+        var slow = monitor.updates.makeAsyncIterator()
+        #expect(await quick.next()?.isReachable == true)
+        #expect(await slow.next()?.isReachable == true)
+        var lines = (0..<1000).flatMap { _ in ["link set far0 down", "link set far0 up"] }
+        lines += ["link set far0 down", "addr add 192.0.2.99/24 dev eth0", "link set far0 up"]
+        lines += ["route change default via 192.0.2.2 dev eth0 metric 100"]
+        let memory = residentBytes()
+        try network.ip(lines)
+        await wait(&quick) { $0.path?.gateways.contains("192.0.2.2") == true && $0.path?.families == .both }
+        let last = try #require(await slow.next())
+        #expect(last.path?.gateways.contains("192.0.2.2") == true)
+        #expect(residentBytes() - memory < 16 << 20)
+        // And nothing is stuck.
+        try network.ip("link set far0 down")
+        await wait(&quick) { $0 == .notReachable }
+        await wait(&slow) { $0 == .notReachable }
+    }
+
+    private func residentBytes() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    @Test("after more changes than the socket holds, the state is right")
+    func overrun() async throws {
+        let network = try NetworkNamespace()
+        try network.plugIn()
+        var opening = network.opening
+        opening.receiveBuffer = 2048
+        // Shown with a socket that nobody reads: the burst is too much for such a buffer.
+        let unread = try NetlinkSocket(opening)
+        try unread.subscribe()
+        let loop = try EventLoop(name: "curlew-test")
+        let monitor = try network.monitor {
+            $0.opening = opening
+            $0.loop = loop
+        }
+        var updates = monitor.updates.makeAsyncIterator()
+        #expect(await updates.next()?.isReachable == true)
+        let held = DispatchSemaphore(value: 0)
+        loop.core.execute { held.wait() }
+        try network.ip((0..<200).flatMap { _ in ["link set far0 down", "link set far0 up"] } + ["link set far0 down"])
+        held.signal()
+        await wait(&updates) { $0 == .notReachable }
+        try network.ip("link set far0 up")
+        await wait(&updates) { $0.isReachable }
+        var isLost = false
+        while !isLost {
+            switch unread.receive() {
+            case .lost: isLost = true
+            case .message: continue
+            default: break
+            }
+            if !isLost, case .nothing = unread.receive() { break }
+        }
+        #expect(isLost)
+    }
+
+    @Test("what another process sends is not listened to")
+    func spoofed() throws {
+        let network = try NetworkNamespace()
+        let listening = try NetlinkSocket(network.opening)
+        var address = [UInt8](repeating: 0, count: 12)
+        var length = socklen_t(12)
+        let status = address.withUnsafeMutableBytes {
+            getsockname(listening.descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+        }
+        #expect(status == 0)
+        let other = try NetlinkSocket(network.opening)
+        let message = NetlinkText.message(16, NetlinkText.linkHead() + NetlinkText.name("eth9"))
+        let sent = address.withUnsafeBytes {
+            sendto(
+                other.descriptor, message, message.count, 0, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                length)
+        }
+        #expect(sent == message.count)
+        guard case .foreign = listening.receive() else {
+            Issue.record("a message of another process was taken")
+            return
+        }
+    }
+
+    @Test("from the change of a link to its element: told, not judged")
+    func latency() async throws {
+        let network = try NetworkNamespace()
+        try network.plugIn()
+        var updates = try network.monitor().updates.makeAsyncIterator()
+        #expect(await updates.next()?.isReachable == true)
+        var times: [Duration] = []
+        for round in 0..<100 {
+            let isOn = round % 2 == 1
+            let start = ContinuousClock.now
+            try network.ip("link set far0 \(isOn ? "up" : "down")")
+            await wait(&updates) { $0.isReachable == isOn }
+            times.append(ContinuousClock.now - start)
+        }
+        times.sort()
+        print(
+            "from a change to its element, the making of the change by ip included: median \(times[50]), most \(times[99])"
+        )
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import Curlew
+
+// Swift's Glibc does not have these GNU extensions.
+private let enterNewNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET
+private let unshare = systemFunction("unshare", as: (@convention(c) (Int32) -> Int32).self)
+private let setns = systemFunction("setns", as: (@convention(c) (Int32, Int32) -> Int32).self)
+
+private func systemFunction<Function>(_ name: String, as type: Function.Type) -> Function? {
+    dlsym(nil, name).map { unsafeBitCast($0, to: type) }
+}
+
+/// A network of a test's own: the kernel gives it interfaces and routes that nobody else sees.
+///
+/// Threads enter it, not processes. It is gone when nothing refers to it any more.
+final class NetworkNamespace: Sendable {
+    private let descriptor: Int32
+
+    /// Why there can be none; nil if there can be. It takes root, and `ip` of the package iproute2.
+    static let obstacle: String? = {
+        if access("/usr/sbin/ip", X_OK) != 0, access("/sbin/ip", X_OK) != 0 { return "there is no ip (iproute2)" }
+        do {
+            _ = try NetworkNamespace()
+            return nil
+        } catch {
+            return "no network namespace can be made: \(error)"
+        }
+    }()
+
+    /// Whether the kernel can make links of that kind.
+    static func knows(_ kind: String) -> Bool {
+        isPermitted && (try? NetworkNamespace().ip("link add name probe0 type \(kind)")) != nil
+    }
+
+    static var isPermitted: Bool { obstacle == nil }
+
+    init() throws {
+        descriptor = try Self.onThread {
+            guard unshare?(enterNewNetwork) == 0 else { throw NamespaceError("unshare", errno) }
+            let descriptor = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw NamespaceError("open", errno) }
+            return descriptor
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Runs something on a thread that is in the namespace, and waits for it.
+    func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
+        let descriptor = descriptor
+        return try Self.onThread {
+            guard setns?(descriptor, enterNewNetwork) == 0 else { throw NamespaceError("setns", errno) }
+            return try body()
+        }
+    }
+
+    /// Puts the calling thread into the namespace, for good.
+    func enter() { _ = setns?(descriptor, enterNewNetwork) }
+
+    /// Runs `ip` with each line as its arguments. A line that fails is an error.
+    func ip(_ lines: String...) throws { try ip(lines) }
+
+    func ip(_ lines: [String]) throws {
+        let text = lines.joined(separator: "\n") + "\n"
+        let status = try run { try Self.batch(text) }
+        guard status == 0 else { throw NamespaceError("ip \(lines.joined(separator: "; "))", status) }
+    }
+
+    /// A child begins in the namespace of the thread that makes it.
+    private static func batch(_ text: String) throws -> Int32 {
+        let pipe = Pipe()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForReading.fileDescriptor, 0)
+        posix_spawn_file_actions_addclose(&actions, pipe.fileHandleForWriting.fileDescriptor)
+        var child = pid_t()
+        let arguments = cStrings(["ip", "-batch", "-"])
+        let environment = cStrings(["PATH=/usr/sbin:/usr/bin:/sbin:/bin"])
+        defer { (arguments + environment).forEach { free($0) } }
+        let status = posix_spawnp(&child, "ip", &actions, nil, arguments, environment)
+        guard status == 0 else { throw NamespaceError("posix_spawn", status) }
+        try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try pipe.fileHandleForWriting.close()
+        var end: Int32 = 0
+        while waitpid(child, &end, 0) < 0, errno == EINTR {}
+        return end
+    }
+
+    /// With nil at their end, to be freed.
+    private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        var strings: [UnsafeMutablePointer<CChar>?] = []
+        for text in texts { strings.append(strdup(text)) }
+        return strings + [nil]
+    }
+
+    private static func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) throws -> Value {
+        let result = Guarded<Result<Value, any Error>?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            let outcome = Result(catching: body)
+            result.withLock { $0 = outcome }
+            done.signal()
+        }
+        thread.name = "namespace"
+        thread.start()
+        done.wait()
+        guard let outcome = result.withLock({ $0 }) else { throw NamespaceError("thread", 0) }
+        return try outcome.get()
+    }
+
+    // MARK: What is in it
+
+    /// Sockets that a monitor makes there.
+    var opening: NetlinkOpening {
+        NetlinkOpening(socket: { [self] size in (try? run { NetlinkOpening.system(size) }) ?? -EPERM })
+    }
+
+    /// A monitor of this network.
+    func monitor(
+        _ target: ReachabilityTarget = .everything, _ adjust: (inout NetworkSource) -> Void = { _ in }
+    ) throws -> ReachabilityMonitor {
+        var source = NetworkSource()
+        source.opening = opening
+        // Of this process's network, which is another one.
+        source.interfaces.root = "/nowhere"
+        adjust(&source)
+        return try ReachabilityMonitor(target, source: source)
+    }
+
+    /// Loopback, and a cable: `eth0` with an address of each family, plugged into `far0`, and the routes by it.
+    func plugIn(metric: Int = 100) throws {
+        try ip(
+            "link set lo up", "link add eth0 type veth peer name far0", "link set far0 up",
+            "link set eth0 addrgenmode none", "link set eth0 up",
+            "addr add 192.0.2.10/24 dev eth0", "addr add 2001:db8::10/64 dev eth0 nodad",
+            "route add default via 192.0.2.1 dev eth0 metric \(metric)",
+            "route add default via 2001:db8::1 dev eth0 metric \(metric)")
+    }
+}
+
+struct NamespaceError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ call: String, _ number: Int32) { description = "\(call): \(number) (\(String(cString: strerror(number))))" }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// The test needs networks of its own.
+    static var needsNamespaces: Self {
+        .enabled(
+            if: NetworkNamespace.isPermitted, "\(NetworkNamespace.obstacle ?? "network namespaces are permitted")")
+    }
+}

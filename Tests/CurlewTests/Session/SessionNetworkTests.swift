@@ -1,0 +1,242 @@
+import CurlewTesting
+import CurlewTestingTraits
+import Foundation
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("A session and a network that changes", .noLeaks, .timeLimit(.minutes(1)))
+struct SessionNetworkTests {
+    private func path(_ address: String) -> ReachabilityStatus {
+        .reachable(NetworkPath(interface: "eth0", kind: .wired, localAddresses: [address]))
+    }
+
+    /// Waits for the session's word that it let its connections go.
+    private func changed(_ events: inout AsyncStream<SessionEvent>.AsyncIterator) async {
+        while let event = await events.next(isolation: #isolation), event.kind != .networkChanged {}
+    }
+
+    @Test("another address: idle connections are closed, and the next request has a new one")
+    func idle() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let session = try makeSession()
+        let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
+        let actor = try #require(session.session)
+        var events = actor.events.makeAsyncIterator()
+        actor.followNetworkChanges(updates)
+        _ = try await session.fetch(server.url())
+        tell.yield(path("192.0.2.1"))
+        // The same after a pause is no other network.
+        tell.yield(.notReachable)
+        tell.yield(path("192.0.2.1"))
+        tell.yield(path("192.0.2.2"))
+        await changed(&events)
+        try await server.waitForConnections(open: 0)
+        _ = try await session.fetch(server.url())
+        #expect(server.connectionCounts.accepted == 2)
+        #expect(await actor.connectionCount() == 1)
+        await server.shutdown()
+    }
+
+    @Test("over HTTP/2, what is under way ends on its connection; what comes later shares a new one")
+    func multiplexed() async throws {
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        configuration.tls = ServerTLS([certificate])
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start(configuration) { request in
+            if request.target == "/slow" { for await _ in gate { break } }
+            return MockResponse(body: .string("\(request.connectionIndex)"))
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        let slow = Task { try await session.fetch(server.url("/slow")) }
+        try await server.waitForRequests(1)
+        await session.session?.letConnectionsGo()
+        for _ in 0..<5 { #expect(try await session.fetch(server.url()) == Array("1".utf8)) }
+        open.yield()
+        #expect(try await slow.value == Array("0".utf8))
+        #expect(server.connectionCounts.accepted == 2)
+        try await server.waitForConnections(open: 1)
+        try await session.expectUsable()
+        await server.shutdown()
+    }
+
+    @Test("what was held when the connections went is sent on a new one")
+    func held() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { request in
+            if request.target == "/slow" { for await _ in gate { break } }
+            return MockResponse(body: "ok")
+        }
+        let session = try makeSession { $0.tasksInFlight = 1 }
+        let actor = try #require(session.session)
+        var events = actor.events.makeAsyncIterator()
+        let slow = Task { try await session.fetch(server.url("/slow")) }
+        try await server.waitForRequests(1)
+        let waiting = try actor.dataTask(Request(.get, URI(server.url())))
+        waiting.resume()
+        waiting.suspend()
+        while let event = await events.next(), event.kind != .suspended {}
+        // Its turn comes while it is held.
+        open.yield()
+        _ = try await slow.value
+        while let event = await events.next(), event.kind != .completed {}
+        await actor.letConnectionsGo()
+        try await server.waitForConnections(open: 0)
+        #expect(try await waiting.run().body.collect(upTo: 10) == Array("ok".utf8))
+        #expect(server.connectionCounts.accepted == 2)
+        await server.shutdown()
+    }
+
+    @Test("without a connection there is nothing to let go, and nothing is told")
+    func nothing() async throws {
+        let session = try makeSession()
+        var events = try #require(session.session).events.makeAsyncIterator()
+        await session.session?.letConnectionsGo()
+        await session.session?.invalidate(cancelling: false)
+        #expect(await events.next()?.kind == .invalidated)
+    }
+
+    @Test("shutting down, or dropping the session, ends the following")
+    func ends() async throws {
+        for isShutDown in [true, false] {
+            let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
+            let (ended, end) = AsyncStream.makeStream(of: Void.self)
+            tell.onTermination = { _ in end.finish() }
+            var session: SessionActor? = try SessionActor(eventLoops: [EventLoop(name: "curlew-test")])
+            session?.followNetworkChanges(updates)
+            if isShutDown { await session?.shutdown() }
+            session = nil
+            for await _ in ended {}
+        }
+    }
+
+    @Test("settings are stored, also those of before they had the new one")
+    func coding() throws {
+        var configuration = SessionConfiguration()
+        configuration.waitsForConnectivity = .seconds(30)
+        #expect(try decoded(configuration) == configuration)
+        var old = try #require(
+            JSONSerialization.jsonObject(with: JSONEncoder().encode(configuration)) as? [String: Any])
+        old["waitsForConnectivity"] = nil
+        let data = try JSONSerialization.data(withJSONObject: old)
+        #expect(try JSONDecoder().decode(SessionConfiguration.self, from: data).waitsForConnectivity == nil)
+    }
+
+    @Test("with a limit in its configuration, a session with a network gives the error at once")
+    func reachable() async throws {
+        let refused = try RefusedPort.unused()
+        let session = try makeSession { $0.waitsForConnectivity = .seconds(30) }
+        #expect(await curlewError { _ = try await session.get(refused.url()) }?.code == .connectionRefused)
+    }
+}
+
+@Suite("A session in a network of its own", .needsNamespaces, .noLeaks, .timeLimit(.minutes(1)))
+struct SessionNamespaceTests {
+    /// A session whose sockets are in the network: its loop's thread has entered it.
+    private func session(
+        _ network: NetworkNamespace, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
+    ) async throws -> HTTPSession {
+        let loop = try EventLoop(name: "curlew-test")
+        await withCheckedContinuation { continuation in
+            loop.core.execute {
+                network.enter()
+                continuation.resume()
+            }
+        }
+        var configuration = SessionConfiguration()
+        adjust(&configuration)
+        let actor = try SessionActor(configuration: configuration, eventLoops: [loop])
+        var source = NetworkSource()
+        source.opening = network.opening
+        actor.connectivity.use(source)
+        return try HTTPSession(transport: actor) {}
+    }
+
+    /// Answers one request after the other with the address that it came from, until the listening socket is closed.
+    private func serve(_ network: NetworkNamespace, _ address: String) throws -> (port: Int, stop: @Sendable () -> Void)
+    {
+        let (listener, port) = try network.run { try NamespaceListener.listen(address) }
+        let thread = Thread { NamespaceListener.answer(listener) }
+        thread.name = "namespace"
+        thread.start()
+        return (port, { shutdown(listener, Int32(SHUT_RDWR)) })
+    }
+
+    @Test("a request waits for the network, tells of it, and is sent when there is one")
+    func waits() async throws {
+        let network = try NetworkNamespace()
+        try network.ip("link set lo up")
+        let session = try await session(network) { $0.waitsForConnectivity = .seconds(50) }
+        var events = try #require(session.session).events.makeAsyncIterator()
+        let (port, stop) = try serve(network, "0.0.0.0")
+        let call = Task { try await session.post("http://192.0.2.10:\(port)/", body: .string("x")).status }
+        while let event = await events.next() {
+            guard event.kind == .waitingForConnectivity else { continue }
+            #expect(event.error?.code == .connectionFailed && event.task != nil)
+            break
+        }
+        try network.plugIn()
+        #expect(try await call.value == .ok)
+        stop()
+    }
+
+    @Test("a connection whose address the machine has lost is given up at once")
+    func lostAddress() async throws {
+        let network = try NetworkNamespace()
+        try network.plugIn()
+        let session = try await session(network)
+        let actor = try #require(session.session)
+        // A listener that takes the connection, and says nothing.
+        let (listener, port) = try network.run { try NamespaceListener.listen("192.0.2.10") }
+        try network.ip("addr add 192.0.2.11/24 dev eth0")
+        var configuration = RequestOptions()
+        configuration.route = Route(localInterface: "192.0.2.11")
+        let options = configuration
+        let call = Task { try await session.get("http://192.0.2.10:\(port)/", options: options) }
+        try await waitUntil { await actor.connectionCount() == 1 }
+        let connection = accept(listener, nil, nil)
+        #expect(connection >= 0)
+        var byte: UInt8 = 0
+        #expect(recv(connection, &byte, 1, 0) == 1)
+        try network.ip("addr del 192.0.2.11/24 dev eth0")
+        await actor.letConnectionsGo()
+        #expect(await curlewError { _ = try await call.value }?.code == .connectionLost)
+        close(connection)
+        close(listener)
+    }
+}
+
+/// The least of a server, for networks where no other runs.
+private enum NamespaceListener {
+    static func listen(_ address: String) throws -> (listener: Int32, port: Int) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = inet_addr(address)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafeMutablePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && Glibc.listen(listener, 8) == 0
+                    && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard status else { throw NamespaceError("listen", errno) }
+        return (listener, Int(UInt16(bigEndian: name.sin_port)))
+    }
+
+    static func answer(_ listener: Int32) {
+        defer { close(listener) }
+        while true {
+            let connection = accept(listener, nil, nil)
+            guard connection >= 0 else { return }
+            var space = [UInt8](repeating: 0, count: 4096)
+            _ = recv(connection, &space, space.count, 0)
+            let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+            _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
+            close(connection)
+        }
+    }
+}
