@@ -89,7 +89,15 @@ public actor TaskActor: LoopActor {
     ///
     /// What is on its way already may still arrive, as far as buffers go. A task that is suspended while it waits for its turn does
     /// not begin; one that is connecting goes on doing so and may send the head of its request, but nothing of a body.
-    public nonisolated func suspend() { onLoop { $0.handle(.suspend) } }
+    public nonisolated func suspend() {
+        channel.stop()
+        onLoop { task in
+            task.handle(.suspend)
+            task.channel.stopIsKnown()
+            // Where it was no news, what was kept back for it flows on.
+            task.transfer?.readerMadeRoom()
+        }
+    }
 
     /// Ends the task with ``ErrorCode/cancelled``, unless it has ended.
     public nonisolated func cancel() { onLoop { $0.handle(.cancel) } }

@@ -22,6 +22,8 @@ final class BodyChannel: @unchecked Sendable {
     @exclusivity(unchecked) private var first = 0
     @exclusivity(unchecked) private var buffered = 0
     private var isPaused = false
+    /// How often the user has asked to stop the bytes and the loop does not know it yet.
+    private var stops = 0
     @exclusivity(unchecked) private var end: Result<HTTPFields, CurlewError>?
     private var waiter: Waiter?
     /// Empty chunks whose memory may be filled again, as many as a body has under way at most.
@@ -40,11 +42,14 @@ final class BodyChannel: @unchecked Sendable {
     func admits(_ count: Int, pending: Int) -> Bool {
         lock.withLock {
             let total = buffered + pending
-            if total == 0 || total + count <= capacity || end != nil { return true }
+            if stops == 0 && (total == 0 || total + count <= capacity) || end != nil { return true }
             isPaused = true
             return false
         }
     }
+
+    /// The loop knows of a stop, and has done about it what is to be done.
+    func stopIsKnown() { lock.withLock { stops -= 1 } }
 
     /// Memory for the next chunk: what a reader is done with, if it is not much too small.
     func takeSpare(for count: Int) -> [UInt8] {
@@ -95,6 +100,11 @@ final class BodyChannel: @unchecked Sendable {
     /// A point that the loop passes before it resumes somebody, and the other side after it was resumed. What the one
     /// wrote the other may then read, and ThreadSanitizer, which cannot see into the runtime, knows it too.
     func rendezvous() { lock.withLock {} }
+
+    // MARK: The user's side
+
+    /// Admits nothing until the loop knows that the bytes are to stop: within one turn it may take in many megabytes.
+    func stop() { lock.withLock { stops += 1 } }
 
     // MARK: The reader's side
 

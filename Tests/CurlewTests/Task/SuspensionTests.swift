@@ -223,9 +223,9 @@ struct SuspensionTests {
         #expect(response.status == .ok && response.contentLength == 8 << 20)
         var count = 0
         let error = await curlewError { for try await chunk in response.body { count += chunk.count } }
-        #expect(
-            error?.code == .totalTimeout, "after \(count) bytes")
-        #expect(count < 8 << 20)
+        #expect(error?.code == .totalTimeout, "after \(count) bytes")
+        // What had come before, as far as buffers go.
+        #expect(count < 2 << 20)
         try await session.expectUsable()
         await server.shutdown()
     }
