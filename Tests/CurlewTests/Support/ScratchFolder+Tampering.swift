@@ -2,8 +2,6 @@ import Curlew
 import Glibc
 
 extension ScratchFolder {
-    func remove(_ name: String) throws { try check(unlink(file(name))) }
-
     func rename(_ name: String, to newName: String) throws { try check(Glibc.rename(file(name), file(newName))) }
 
     func link(_ name: String, to target: String) throws { try check(symlink(file(target), file(name))) }
