@@ -25,12 +25,16 @@ enum SuggestedFileName {
     static func sanitized(_ text: String) -> String? {
         let parts = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }
         guard let last = parts.last else { return nil }
-        let kept = trimmed(last.filter(isKept).map(replaced)[...])
-        guard !kept.isEmpty else { return nil }
-        var name = String(String.UnicodeScalarView(kept))
-        if isDevice(name) { name = "_" + name }
-        let fitted = FileName(name).fitted(to: FilePlace.nameLimit)
-        return String(String.UnicodeScalarView(trimmed(Array(fitted.unicodeScalars)[...])))
+        let name = fitted(trimmed(last.filter(isKept).map(replaced)[...]))
+        guard !name.isEmpty else { return nil }
+        // Looked at when it is short: cutting may have left no more than the device.
+        return isDevice(name) ? fitted(Array("_\(name)".unicodeScalars)[...]) : name
+    }
+
+    /// Cut to what a file system takes, and without what the cutting has laid bare.
+    private static func fitted(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+        let cut = FileName(String(String.UnicodeScalarView(scalars))).fitted(to: FilePlace.nameLimit)
+        return String(String.UnicodeScalarView(trimmed(Array(cut.unicodeScalars)[...])))
     }
 
     /// Control characters, and those that are not seen or change the direction in which the rest is seen, so that

@@ -44,6 +44,11 @@ struct SuggestedFileNameTests {
             (String(repeating: "a", count: 254) + " .b", String(repeating: "a", count: 253) + ".b"),
             (String(repeating: "a", count: 254) + " bc", String(repeating: "a", count: 254)),
             ("a." + String(repeating: "b", count: 300), "a." + String(repeating: "b", count: 253)),
+            ("con" + String(repeating: " ", count: 300) + "x", "_con"),
+            (
+                "nul" + String(repeating: " ", count: 300) + "x.txt",
+                "_nul" + String(repeating: " ", count: 247) + ".txt"
+            ),
             ("e" + String(repeating: "\u{301}", count: 200), "e" + String(repeating: "\u{301}", count: 127)),
         ])
     func cut(_ text: String, _ name: String) {
