@@ -24,7 +24,7 @@ final class Campaign {
             }
         }
         var content = RangedContent(bytes, entityTag: "\"\(seed)\"")
-        content.throttle = .init(bytes: 256 << 10, every: .milliseconds(4))
+        content.throttle = .init(bytes: 256 << 10, every: .milliseconds(8))
         self.content = content
     }
 

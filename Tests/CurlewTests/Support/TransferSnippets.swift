@@ -25,6 +25,43 @@ enum TransferSnippets {
         return checked
     }
 
+    private func download(_ api: HTTPSession, _ published: String) async throws {
+        var download = DownloadOptions()
+        download.resumes = 5
+        download.integrity.digest = ContentDigest(hex: published)
+        let disc = try await api.download("disc.iso", to: .folder("/srv/inbox"), download: download)
+        print(disc.path, disc.digest as Any)
+    }
+
+    private func steer(_ api: HTTPSession) async throws -> DownloadedFile {
+        let task = try api.downloadTask("disc.iso", to: .folder("/srv/inbox"))
+        task.resume()
+        for await progress in task.progress {
+            print(progress.received.fraction ?? 0)
+        }
+        let result = try await task.file()
+        return result
+    }
+
+    private func goOn(_ api: HTTPSession) async throws {
+        do {
+            _ = try await api.download("disc.iso", to: .folder("/srv/inbox"))
+        } catch let error as CurlewError {
+            guard let token = error.resumeToken else { throw error }
+            _ = try await api.download(resuming: token)
+        }
+    }
+
+    private func outlive(_ api: HTTPSession) async throws -> DownloadedFile {
+        let tokenFile = "/var/lib/mirror/disc.token"
+        var durable = DownloadOptions()
+        durable.tokenFile = tokenFile
+        if let token = try? await ResumeToken(contentsOf: tokenFile) {
+            return try await api.download(resuming: token, download: durable)
+        }
+        return try await api.download("disc.iso", to: .file("/var/lib/mirror/disc.iso"), download: durable)
+    }
+
     private func decide(_ api: HTTPSession) async throws {
         var options = RequestOptions()
         options.onResponse = { head, _ in

@@ -35,8 +35,7 @@ extension DownloadRun {
         if error is CancellationError { failure = CurlewError(.cancelled, "the download was cancelled") }
         failure = failure.adding(CurlewError.Context(method: request.method, uri: request.uri))
         guard let part else {
-            // What could not be opened this time may be opened another time.
-            return failure.adding(CurlewError.Context(resumeToken: failure.code == .partFileInUse ? token : nil))
+            return failure.adding(CurlewError.Context(resumeToken: untouched))
         }
         if let file = failure.file {
             await part.release()

@@ -53,6 +53,7 @@ extension DownloadRun {
         request.fields[.acceptEncoding] = "identity"
         request.options.decodesContent = false
         request.options.kind = .download
+        request.options.onResponse = nil
         let goesOnByItself = question != nil || options.resumes > 0
         if goesOnByItself, request.options.maximumAttempts == nil { request.options.maximumAttempts = 1 }
         try Task.checkCancellation()

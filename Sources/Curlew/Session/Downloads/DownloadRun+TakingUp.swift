@@ -10,16 +10,26 @@ extension DownloadRun {
         } catch {
             return
         }
+        do {
+            try await takeUp(token, part)
+        } catch {
+            // Cancelled, mostly. The token is as good as before.
+            await part.release()
+            throw error
+        }
+    }
+
+    private func takeUp(_ token: ResumeToken, _ part: PartFile) async throws {
         let snapshot = try await part.snapshot()
         guard let runs = try await verified(token, part, snapshot) else {
             // Another file in its place is nobody's to write to. Ours is used again.
             guard snapshot.isSameFile(as: token.identity) else { return await part.release() }
-            self.part = part
-            return try await part.truncate(to: 0)
+            try await part.truncate(to: 0)
+            return self.part = part
         }
-        self.part = part
         // What lies behind was written after the token, or by somebody else.
         try await part.truncate(to: token.received.last?.range.upperBound ?? 0)
+        self.part = part
         self.runs = runs
         representation = Representation(token)
         publish()
@@ -37,13 +47,13 @@ extension DownloadRun {
             try Task.checkCancellation()
             guard let expected = piece.sha256 else {
                 guard snapshot == token.identity else { return nil }
-                runs.append(ReceivedRun(piece.range, digest: nil))
+                runs.append(ReceivedRun(piece.range, digest: nil, hashes: false))
                 continue
             }
             let digest = Guarded(try MessageDigest(.sha256))
             try await part.feed(piece.range, to: digest)
             guard try digest.withLock({ try $0.hashSoFar() }) == expected else { return nil }
-            runs.append(ReceivedRun(piece.range, digest: options.hashes ? digest : nil))
+            runs.append(ReceivedRun(piece.range, digest: digest, hashes: options.hashes))
         }
         return runs
     }

@@ -4,8 +4,9 @@ extension DownloadRun {
 
     /// Writes the token's file: what it tells of is in the part file by then.
     func checkpoint() async throws {
-        sinceCheckpoint = 0
+        // Where another segment is at it, the next chunk tries again.
         guard let path = options.tokenFile, let part, !isAtCheckpoint else { return }
+        sinceCheckpoint = 0
         isAtCheckpoint = true
         defer { isAtCheckpoint = false }
         // First what is accepted, then the wait until that is written: the other way round it could be more.

@@ -11,8 +11,10 @@ actor DownloadRun {
     let progress: DownloadProgressSource
     let token: ResumeToken?
     let destination: Destination
+    /// The token as long as its part file is as it was.
+    private(set) var untouched: ResumeToken?
 
-    /// How often a download begins anew for reasons other than ``DownloadOptions/resumes``.
+    /// How often a download begins anew because an answer to a range did not fit.
     private static let freshStartLimit = 3
 
     var part: PartFile?
@@ -63,6 +65,7 @@ actor DownloadRun {
         self.destination = destination
         self.options = options
         self.token = token
+        untouched = token
         self.progress = progress
         workingFolder = WorkingFolder.path
         attempts = DownloadAttempts(options, request.options)
@@ -73,6 +76,7 @@ actor DownloadRun {
     func run() async throws(CurlewError) -> DownloadedFile {
         do {
             if let token { try await takeUp(token) }
+            untouched = nil
             while true {
                 do {
                     while !isWhole { try await fetchMore() }
@@ -125,10 +129,11 @@ actor DownloadRun {
     }
 
     private func begin(_ anew: FreshStart) async throws {
-        freshStarts += 1
-        guard freshStarts <= Self.freshStartLimit + max(0, options.resumes) else {
+        // The whole comes after a failure alone, and those are counted.
+        if anew.response == nil { freshStarts += 1 }
+        guard freshStarts <= Self.freshStartLimit else {
             throw CurlewError(
-                .rangesFailed, "the download began anew \(freshStarts - 1) times, at last because \(anew.reason)")
+                .rangesFailed, "the download began anew \(freshStarts - 1) times, and again \(anew.reason)")
         }
         avoidsRanges = avoidsRanges || anew.avoidsRanges
         avoidsSegments = true

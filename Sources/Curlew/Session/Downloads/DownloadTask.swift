@@ -21,21 +21,21 @@ public final class DownloadTask: Sendable {
     public let options: DownloadOptions
 
     private enum Phase {
-        case waiting
+        /// It has what starts it, and with it the session.
+        case waiting(@Sendable (DownloadProgressSource) -> DownloadRun)
         case running(Task<Void, Never>)
         case ended(Result<DownloadedFile, CurlewError>)
     }
 
     private struct State {
-        var phase = Phase.waiting
+        var phase: Phase
         var waiters: [CheckedContinuation<Result<DownloadedFile, CurlewError>, Never>] = []
     }
 
     private let token: ResumeToken?
     private let hold: TransferHold
     private let source = DownloadProgressSource()
-    private let makeRun: @Sendable (DownloadProgressSource) -> DownloadRun
-    private let phases = Guarded(State())
+    private let phases: Guarded<State>
 
     init(
         session: HTTPSession, request: Request, destination: Destination, options: DownloadOptions,
@@ -48,11 +48,12 @@ public final class DownloadTask: Sendable {
         self.request = request
         self.options = options
         self.token = token
-        makeRun = { [request] progress in
+        let start: @Sendable (DownloadProgressSource) -> DownloadRun = { [request] progress in
             DownloadRun(
                 session: session, request: request, destination: destination, options: options, token: token,
                 progress: progress)
         }
+        phases = Guarded(State(phase: .waiting(start)))
     }
 
     // MARK: Steering
@@ -61,8 +62,8 @@ public final class DownloadTask: Sendable {
     public func resume() {
         phases.withLock { state in
             hold.resume()
-            guard case .waiting = state.phase else { return }
-            let run = makeRun(source)
+            guard case .waiting(let start) = state.phase else { return }
+            let run = start(source)
             state.phase = .running(
                 Task {
                     do throws(CurlewError) {

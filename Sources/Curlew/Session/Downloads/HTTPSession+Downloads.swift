@@ -10,7 +10,8 @@ extension HTTPSession {
     ///     content coding all the same, it is undone, unless ``RequestOptions/decodesContent`` is false, and the download
     ///     cannot be continued.
     ///   - download: How it is downloaded.
-    ///   - options: Options of its requests. ``RequestOptions/totalTimeout`` is a deadline over all of it.
+    ///   - options: Options of its requests. ``RequestOptions/totalTimeout`` is a deadline over all of it;
+    ///     ``RequestOptions/onResponse`` is not asked.
     /// - Throws: ``CurlewError`` for a URL that cannot be read, and for fields that are not the caller's to set.
     public func downloadTask(
         _ reference: String, to destination: Destination, fields: HTTPFields = HTTPFields(),

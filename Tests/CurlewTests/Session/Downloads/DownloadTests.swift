@@ -47,6 +47,28 @@ struct DownloadTests {
         await bench.end()
     }
 
+    @Test("what decides about responses is not asked, on the way or when it goes on")
+    func disposition() async throws {
+        let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.inResponseBody(after: 1000), .close))
+        var options = RequestOptions()
+        options.onResponse = { _, _ in .cancel }
+        _ = try await bench.download(.quick(resumes: 1), requestOptions: options)
+        try bench.expectWhole()
+        await bench.end()
+    }
+
+    @Test("the session tells where the file went")
+    func moved() async throws {
+        let bench = try await DownloadBench()
+        var events = try #require(bench.session.session?.events).makeAsyncIterator()
+        _ = try await bench.download()
+        var last: SessionEvent?
+        while last?.kind != .moved { last = await events.next() }
+        #expect(last?.file == bench.path && last?.task?.kind == .download)
+        await bench.end()
+    }
+
     @Test("a status that is no success leaves nothing on the disk, and the error has what the server says to it")
     func refused() async throws {
         for status in [301, 304, 400, 404, 500, 503] {

@@ -1,6 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import Testing
 
@@ -139,20 +140,60 @@ struct ResumingTests {
         await bench.end()
     }
 
-    @Test("answers that never fit end the download, in the end", arguments: [0, 2])
-    func neverFits(_ resumes: Int) async throws {
+    @Test("416 for another file begins anew, and a refusal of the whole is the end")
+    func refusedWhole() async throws {
         let bench = try await DownloadBench { number, _ in
             guard number > 0 else { return nil }
-            // What begins anew breaks off each time, and what goes on does not fit.
-            return MockResponse(
-                status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */5", .retryAfter: "0"], body: "none")
+            return MockResponse(status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */5"], body: "none")
         }
         let token = try await bench.brokenOff(after: 100_000)
-        let error = await curlewError {
-            _ = try await bench.session.download(resuming: token, download: .quick(resumes: resumes))
-        }
+        let error = await curlewError { _ = try await bench.session.download(resuming: token) }
         #expect(error?.code == .unacceptableStatus && error?.response?.status == .rangeNotSatisfiable)
         #expect(bench.server.requestCount == 3 && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("answers that never fit end the download after it began anew three times")
+    func neverFits() async throws {
+        let bench = try await DownloadBench { _, request in
+            guard request.fields[.range] != nil else { return nil }
+            return MockResponse(
+                status: .partialContent, fields: [.contentRange: "bytes 10000-10003/20000", .eTag: "\"one\""],
+                body: "part")
+        }
+        try bench.server.inject(Fault(.inResponseBody(after: 10_000), .close), at: .every)
+        let error = await curlewError { _ = try await bench.download(.quick(resumes: 20)) }
+        #expect(error?.code == .rangesFailed && bench.server.requestCount == 8)
+        await error?.resumeToken?.discard()
+        #expect(bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test(
+        "a disk that is full leaves what it had room for, and with more room that is gone on with",
+        .enabled(if: TemporaryDisk.isPermitted))
+    func fullDisk() async throws {
+        let disk = try TemporaryDisk(size: 1 << 20)
+        let bench = try await DownloadBench(3 << 20) { number, _ in
+            guard number == 0 else { return nil }
+            var response = MockResponse(
+                fields: [.eTag: "\"one\"", .acceptRanges: "bytes"], body: .bytes(DownloadBench.bytes(3 << 20)))
+            response.framing = .chunked
+            return response
+        }
+        let path = disk.folder.file("file.bin")
+        let error = await curlewError {
+            _ = try await bench.session.download(bench.server.url(), to: .file(path), download: .quick(resumes: 3))
+        }
+        #expect(error?.code == .diskFull && bench.server.requestCount == 1)
+        let token = try #require(error?.resumeToken)
+        #expect(token.receivedCount > 0 && token.receivedCount <= 1 << 20)
+        // MS_REMOUNT.
+        #expect(mount("tmpfs", disk.path, "tmpfs", 32, "size=\(16 << 20)") == 0)
+        _ = try await bench.session.download(resuming: token)
+        #expect(try disk.folder.bytes("file.bin") == bench.expected)
+        #expect(disk.folder.names == ["file.bin"])
+        #expect(await bench.ranges() == ["", "bytes=\(token.receivedCount)-"])
         await bench.end()
     }
 

@@ -39,13 +39,11 @@ struct SegmentedDownloadTests {
         "one connection does where the server is not fit for more: no ranges, no validator, no length, or refusals",
         arguments: 0..<5)
     func fallback(_ kind: Int) async throws {
-        let bench = try await DownloadBench(
-            4 * Self.size,
-            adjust: { content in
-                if kind == 0 { content.takesRanges = false }
-                if kind == 1 { content.entityTag = "W/\"one\"" }
-            }
-        ) { number, request in
+        let adjust: (inout RangedContent) -> Void = { content in
+            if kind == 0 { content.takesRanges = false }
+            if kind == 1 { content.entityTag = "W/\"one\"" }
+        }
+        let bench = try await DownloadBench(4 * Self.size, adjust: adjust) { _, request in
             switch kind {
             case 2:
                 var response = MockResponse(

@@ -159,6 +159,7 @@ struct SteeredDownloadTests {
     @Test("suspended before the head, and cancelled while suspended")
     func suspendedBeforeHead() async throws {
         let bench = try await DownloadBench()
+        try bench.server.inject(Fault(.atResponseStart, .stall), at: .every)
         let early = try bench.task()
         early.resume()
         early.suspend()
