@@ -10,11 +10,6 @@ struct Download {
     func run() async throws {
         let path = "\(folder)/file"
         let tokenFile = "\(folder)/token"
-        // The last life ended between the file's name and the token's removal.
-        if access(path, F_OK) == 0 {
-            unlink(tokenFile)
-            return
-        }
         var options = DownloadOptions()
         options.tokenFile = tokenFile
         options.checkpoint = .mebibytes(1)
@@ -22,8 +17,12 @@ struct Download {
         options.resumes = 3
         let session = try HTTPSession()
         if access(tokenFile, F_OK) == 0 {
-            _ = try await session.download(
-                resuming: try await ResumeToken(contentsOf: tokenFile), download: options)
+            let token = try await ResumeToken(contentsOf: tokenFile)
+            if await token.isFinished {
+                unlink(tokenFile)
+            } else {
+                _ = try await session.download(resuming: token, download: options)
+            }
         } else {
             _ = try await session.download(url, to: .file(path), download: options)
         }

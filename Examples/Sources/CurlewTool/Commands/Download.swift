@@ -95,7 +95,7 @@ struct Download: AsyncParsableCommand {
     }
 
     private func conclude(_ outcomes: [DownloadJob.Outcome], wasInterrupted: Bool) throws {
-        for case .whole(let file) in outcomes { Terminal.write("\(printable(file.path))\n", to: STDOUT_FILENO) }
+        for case .whole(let path) in outcomes { Terminal.write("\(printable(path))\n", to: STDOUT_FILENO) }
         if outcomes.contains(where: { $0.error?.resumeToken != nil }) {
             Terminal.write("to go on: \(continuation)\n", to: STDERR_FILENO)
         }

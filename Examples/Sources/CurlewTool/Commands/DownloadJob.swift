@@ -1,10 +1,11 @@
 import Curlew
+import Glibc
 
 /// One of the files of `curlew download`.
 struct DownloadJob: Sendable {
     /// What became of it.
     enum Outcome: Sendable {
-        case whole(DownloadedFile)
+        case whole(path: String)
         case failed(CurlewError)
 
         var error: CurlewError? {
@@ -30,6 +31,10 @@ struct DownloadJob: Sendable {
 
     func run() async -> Outcome {
         do {
+            if let path = try await finishedBefore() {
+                await board.end(number, .done)
+                return .whole(path: path)
+            }
             let task = try await makeTask()
             guard await current.set(task) else { throw CurlewError(.cancelled, "interrupted") }
             task.resume()
@@ -40,7 +45,7 @@ struct DownloadJob: Sendable {
             await board.advance(number, to: file.size, of: file.size)
             await board.rename(number, to: file.path.split(separator: "/").last.map(String.init) ?? file.path)
             await board.end(number, .done)
-            return .whole(file)
+            return .whole(path: file.path)
         } catch {
             let error = error as? CurlewError ?? CurlewError(.fileFailed, "\(error)")
             await board.end(number, .failed("\(error.code): \(error.message)"))
@@ -50,6 +55,16 @@ struct DownloadJob: Sendable {
 
     /// Ends it, and keeps what has come.
     func stop() async { await current.stop() }
+
+    /// The file, if all that an earlier run has left undone is to remove its token.
+    private func finishedBefore() async throws -> String? {
+        let tokenPath = command.tokenPath(of: url)
+        guard command.resume, let token = try? await ResumeToken(contentsOf: tokenPath), await token.isFinished else {
+            return nil
+        }
+        unlink(tokenPath)
+        return token.destination
+    }
 
     private func makeTask() async throws -> DownloadTask {
         let options = command.options(for: url)

@@ -18,6 +18,15 @@ extension ResumeToken {
         }
     }
 
+    /// Whether its part file is whole and has got its name at ``destination``: so it is if the process ended after that, and
+    /// before the token's file was removed. There is nothing to go on with then.
+    public var isFinished: Bool {
+        get async {
+            guard let destination, let total, let file = await TokenFile.snapshot(of: destination) else { return false }
+            return file.isSameFile(as: identity) && file.size == total
+        }
+    }
+
     /// Writes the token into a file, in place of what is there, all at once: under another name first.
     ///
     /// Only its owner may read the file.

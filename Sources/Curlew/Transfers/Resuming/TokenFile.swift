@@ -52,6 +52,11 @@ enum TokenFile {
     }
 
     /// Removes the file, if it is there.
+    /// What lies at a path; nil if that is no file.
+    static func snapshot(of path: String) async -> FileSnapshot? {
+        try? await perform { try FileSnapshot(statusOf: path) }
+    }
+
     static func remove(_ path: String) async {
         try? await perform { _ = unlink(path) }
     }

@@ -1,6 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import Testing
 
@@ -74,6 +75,30 @@ struct TokenFileTests {
         _ = try await bench.session.download(resuming: token, download: options(bench, segments: segments))
         try bench.expectWhole()
         #expect(!(await bench.ranges()).dropFirst(segments).contains(""))
+        await bench.end()
+    }
+
+    @Test(
+        "a process that was ended between the file's name and the token's removal is recognized, and a like file is not"
+    )
+    func finished() async throws {
+        let bench = try await DownloadBench(600_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 500_000), .stall))
+        let task = try bench.task(options(bench))
+        task.resume()
+        await task.received(500_000)
+        let token = try #require(await task.cancel())
+        #expect(!(await token.isFinished))
+        // What the process would have done next.
+        let part = bench.folder.names.first { $0.hasSuffix(".part") }
+        let bytes = try bench.folder.bytes(try #require(part))
+        try bench.folder.write("file.bin", bytes + [UInt8](repeating: 0, count: 100_000))
+        #expect(!(await token.isFinished))
+        try bench.folder.remove("file.bin")
+        try bench.folder.rename(try #require(part), to: "file.bin")
+        #expect(!(await token.isFinished))
+        #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
+        #expect(await token.isFinished)
         await bench.end()
     }
 
