@@ -1,5 +1,3 @@
-internal import Glibc
-
 extension Engine {
     /// libcurl 7.88.0 to 8.14 write the RST_STREAM of a stream that ends early into a buffer, and do not send it before
     /// something else is sent on its connection: <https://github.com/curl/curl/issues/17611>.
@@ -31,6 +29,6 @@ extension Connection {
         owesReset = false
         guard multi.mayEnd(self) else { return }
         isGivenUp = true
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        cutOff()
     }
 }
