@@ -77,7 +77,7 @@ struct Download: AsyncParsableCommand {
         let session = try HTTPSession.standard(configuration: configuration)
         let board = TransferBoard(names: urls.map(URLLabel.short))
         let jobs = try urls.enumerated().map { try DownloadJob($0.offset, of: $0.element, for: self, session, board) }
-        let interruption = Interruption { for job in jobs { await job.stop() } }
+        let interruption = await Interruption { for job in jobs { await job.stop() } }
         let outcomes = await withTaskGroup(of: (Int, DownloadJob.Outcome).self) { group in
             var waiting = jobs[...]
             var outcomes: [Int: DownloadJob.Outcome] = [:]

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import UnixSignals
 
 /// What happens on Ctrl-C: what is under way is ended in good order; a second one ends the process at once.
@@ -7,18 +6,21 @@ actor Interruption {
     private(set) var hasHappened = false
     private var watching: Task<Void, Never>?
 
-    init(_ stop: @escaping @Sendable () async -> Void) {
-        Task { await self.watch(stop) }
-    }
-
-    private func watch(_ stop: @escaping @Sendable () async -> Void) {
-        watching = Task {
-            for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-                if hasHappened { _exit(130) }
-                hasHappened = true
+    /// Returns when signals are watched.
+    init(_ stop: @escaping @Sendable () async -> Void) async {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        watching = Task { [weak self] in
+            for await _ in signals {
+                if await self?.happens() != true { _exit(130) }
                 Task { await stop() }
             }
         }
+    }
+
+    /// - Returns: Whether it is the first time.
+    private func happens() -> Bool {
+        defer { hasHappened = true }
+        return !hasHappened
     }
 
     /// Signals are not watched any more.

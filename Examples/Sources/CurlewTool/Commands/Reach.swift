@@ -12,12 +12,16 @@ struct Reach: AsyncParsableCommand {
 
     func run() async throws {
         let monitor = try host.map { try ReachabilityMonitor(host: $0) } ?? ReachabilityMonitor()
+        let (beginning, begin) = AsyncStream.makeStream(of: Void.self)
         let following = Task {
+            for await _ in beginning { break }
             let line = StatusLine()
             for await status in monitor.updates { line.show(Self.describe(status, await monitor.failure)) }
             line.end()
         }
-        let interruption = Interruption { following.cancel() }
+        let interruption = await Interruption { following.cancel() }
+        // Who sees a line may interrupt at once.
+        begin.finish()
         await following.value
         await interruption.end()
     }

@@ -41,7 +41,7 @@ struct Upload: AsyncParsableCommand {
             }
         }
         let sending = Task { try await send(verb, through: session, progress) }
-        let interruption = Interruption { sending.cancel() }
+        let interruption = await Interruption { sending.cancel() }
         let result = await sending.result
         await watching.value
         await interruption.end()
