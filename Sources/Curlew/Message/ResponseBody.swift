@@ -76,9 +76,21 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
 
         var source: Source
+        /// Whether whoever gets the chunks gives their memory back in its own time.
+        fileprivate var isMemoryTaken = false
         /// The chunk that was yielded last, if it is large. Who asks for the next one has mostly let go of it, and then its
         /// memory is filled again.
         fileprivate var lent: [UInt8]
+
+        /// Makes the memory of the chunks the caller's to give back, when it is done with one after the next was asked for.
+        /// - Returns: What takes it back; nil if nobody wants it.
+        mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
+            guard case .transfer(let reader) = source else { return nil }
+            isMemoryTaken = true
+            return { chunk in
+                if chunk.capacity >= BodyChannel.smallestRecycled { reader.channel.recycle(&chunk) }
+            }
+        }
 
         /// The next chunk, never an empty one; nil at the end.
         /// - Throws: ``CurlewError`` if the body broke off; what came before it was yielded.
@@ -92,7 +104,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
                 if lent.capacity > 0 { reader.channel.recycle(&lent) }
                 let chunk = try await reader.next()
                 if chunk == nil { source = .end }
-                if let chunk, chunk.capacity >= BodyChannel.smallestRecycled { lent = chunk }
+                if !isMemoryTaken, let chunk, chunk.capacity >= BodyChannel.smallestRecycled { lent = chunk }
                 return chunk
             case .stream(var iterator):
                 let chunk = try await iterator.next(isolation: #isolation)

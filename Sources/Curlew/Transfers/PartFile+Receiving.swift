@@ -9,11 +9,13 @@ extension PartFile {
     ) async throws -> Int64 {
         var end = offset
         var chunks = body.makeAsyncIterator()
+        let memory = chunks.takeOverMemory()
         do {
             while let chunk = try await chunks.next() {
                 try check(end + Int64(chunk.count))
-                try await write(chunk, at: end)
-                end += Int64(chunk.count)
+                let count = Int64(chunk.count)
+                try await write(chunk, at: end, memory: memory)
+                end += count
             }
             try Task.checkCancellation()
         } catch {

@@ -28,7 +28,7 @@ final class BodyChannel: @unchecked Sendable {
     private var waiter: Waiter?
     /// Empty chunks whose memory may be filled again, as many as a body has under way at most.
     private var spares: [[UInt8]] = []
-    private static let spareLimit = 4
+    private static let spareLimit = 8
 
     /// Memory of smaller chunks is left to malloc, which keeps it well by itself; that of large ones it gives back to the
     /// kernel, to be asked for new pages at once.
@@ -74,13 +74,8 @@ final class BodyChannel: @unchecked Sendable {
         }
         guard let waiting else { return false }
         // Not kept here for a moment longer: the reader may be done with it before this returns, and wants its memory.
-        waiting.resume(returning: exchange(&chunk, for: []))
+        waiting.resume(returning: exchange(&chunk, with: []))
         return resumes
-    }
-
-    private func exchange(_ chunk: inout [UInt8], for other: [UInt8]) -> [UInt8] {
-        defer { chunk = other }
-        return chunk
     }
 
     /// Ends the body once; what was buffered can still be read.

@@ -32,18 +32,26 @@ extension PartFile {
         return ContentDigest(algorithm, finished: try digest.withLock { try $0.finishedBytes() })
     }
 
+    /// Reads a range into a digest, unless it is cancelled on the way.
     private func read(_ range: Range<Int64>, into digest: Guarded<MessageDigest>) async throws {
-        var position = range.lowerBound
-        while position < range.upperBound {
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.piece) {
             try Task.checkCancellation()
-            let start = position
-            let count = Int(min(Int64(Self.piece), range.upperBound - start))
-            position += try await perform { try self.readNow(count, at: start, into: digest) }
+            try await feed(start..<min(start + Int64(Self.piece), range.upperBound), to: digest)
         }
     }
 
-    /// On the queue.
-    private func readNow(_ count: Int, at offset: Int64, into digest: Guarded<MessageDigest>) throws -> Int64 {
+    /// Reads a range into a digest, be it that writing has failed or that the task is cancelled.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` if the file is shorter, or cannot be read.
+    func feed(_ range: Range<Int64>, to digest: Guarded<MessageDigest>) async throws {
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let start = position
+            let count = Int(min(Int64(Self.piece), range.upperBound - start))
+            position += try await Self.perform(on: queue) { try self.feedNow(count, at: start, to: digest) }
+        }
+    }
+
+    private func feedNow(_ count: Int, at offset: Int64, to digest: Guarded<MessageDigest>) throws -> Int64 {
         var call: FileCall?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
             let made = FileCall { pread(descriptor, space.baseAddress, count, off_t(offset)) }

@@ -15,8 +15,8 @@ final class PartFile: Sendable {
     private let window = Guarded(WriteWindow(limit: PartFile.room))
     let running = Guarded<RunningDigest?>(nil)
 
-    /// The most bytes on their way to the disk: 4 MiB.
-    static let room = 4 << 20
+    /// The most bytes on their way to the disk: 1 MiB. More of them would leave the processor's cache before they are written.
+    static let room = 1 << 20
 
     /// Takes over a descriptor that is open for reading and writing.
     init(place: FilePlace, folder: OpenFolder, descriptor: Int32, queue: DispatchQueue) {
@@ -32,12 +32,21 @@ final class PartFile: Sendable {
     // MARK: Writing
 
     /// Hands bytes over to be written at an offset. Returns when there is room for them, not when they are written.
+    /// - Parameter memory: Gets the bytes back when they are written, so that their memory can be used again.
     /// - Throws: ``CurlewError`` if they or earlier ones could not be written: ``ErrorCode/diskFull``,
     ///   ``ErrorCode/fileFailed``.
-    func write(_ bytes: [UInt8], at offset: Int64) async throws {
-        guard !bytes.isEmpty else { return }
-        if try !window.withLock({ try $0.admit(bytes.count) }) { try await waitForRoom(bytes.count) }
-        queue.async { self.perform(bytes, at: offset) }
+    func write(
+        _ bytes: consuming [UInt8], at offset: Int64, memory: (@Sendable (inout [UInt8]) -> Void)? = nil
+    ) async throws {
+        let count = bytes.count
+        guard count > 0 else { return }
+        if try !window.withLock({ try $0.admit(count) }) { try await waitForRoom(count) }
+        let work = Guarded(bytes)
+        queue.async {
+            var bytes = work.withLock { exchange(&$0, with: []) }
+            self.perform(bytes, at: offset)
+            memory?(&bytes)
+        }
     }
 
     private func waitForRoom(_ count: Int) async throws {

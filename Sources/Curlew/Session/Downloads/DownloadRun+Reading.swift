@@ -9,10 +9,11 @@ extension DownloadRun {
     ///   than it may be. Nothing beyond the end is written.
     func read(_ body: ResponseBody, into run: ReceivedRun, upTo end: Int64, isCutOff: Bool) async throws {
         var chunks = body.makeAsyncIterator()
+        let memory = chunks.takeOverMemory()
         while let chunk = try await chunks.next() {
             let room = end - run.end
             if Int64(chunk.count) <= room {
-                try await write(chunk, run)
+                try await write(chunk, run, memory)
                 if isCutOff, run.end == end { return body.abandon() }
             } else if isCutOff {
                 try await write(Array(chunk.prefix(Int(room))), run)
@@ -29,12 +30,21 @@ extension DownloadRun {
         }
     }
 
-    private func write(_ chunk: [UInt8], _ run: ReceivedRun) async throws {
+    private func write(
+        _ chunk: consuming [UInt8], _ run: ReceivedRun, _ memory: (@Sendable (inout [UInt8]) -> Void)? = nil
+    ) async throws {
         guard let part else { throw CurlewError(.fileFailed, "there is no part file") }
-        try await part.write(chunk, at: run.end)
-        try run.append(chunk)
+        let count = chunk.count
+        if run.hashes {
+            try await part.write(copy chunk, at: run.end)
+            try run.append(chunk)
+        } else {
+            // Nobody else holds the bytes then, and their memory is filled again.
+            try await part.write(chunk, at: run.end, memory: memory)
+            run.extend(by: count)
+        }
         publish()
-        sinceCheckpoint += chunk.count
+        sinceCheckpoint += count
         if sinceCheckpoint >= max(options.checkpoint.bytes, 64 << 10) { try await checkpoint() }
     }
 

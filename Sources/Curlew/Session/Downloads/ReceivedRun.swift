@@ -2,7 +2,8 @@
 final class ReceivedRun {
     private(set) var range: Range<Int64>
     private var digest: Guarded<MessageDigest>?
-    private let hashes: Bool
+    /// Whether what comes is hashed.
+    let hashes: Bool
 
     /// - Parameters:
     ///   - start: The first byte.
@@ -29,9 +30,14 @@ final class ReceivedRun {
 
     /// Takes bytes in that the part file has accepted.
     func append(_ bytes: [UInt8]) throws {
-        if !hashes { digest = nil }
         try digest?.withLock { try $0.update(bytes) }
         range = range.lowerBound..<(range.upperBound + Int64(bytes.count))
+    }
+
+    /// Takes bytes in that are not hashed.
+    func extend(by count: Int) {
+        digest = nil
+        range = range.lowerBound..<(range.upperBound + Int64(count))
     }
 
     /// What a token tells of it.
