@@ -173,6 +173,22 @@ struct SessionNetworkTests {
         #expect(try JSONDecoder().decode(SessionConfiguration.self, from: data).waitsForConnectivity == nil)
     }
 
+    @Test("a request that connects has no monitor made")
+    func noMonitor() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse(body: "ok")
+        }
+        let session = try makeSession { $0.waitsForConnectivity = .seconds(30) }
+        let call = Task { try await session.fetch(server.url()) }
+        try await server.waitForRequests(1)
+        #expect(session.session?.connectivity.targets.isEmpty == true)
+        open.yield()
+        #expect(try await call.value == Array("ok".utf8))
+        await server.shutdown()
+    }
+
     @Test("with a limit in its configuration, a session with a network gives the error at once")
     func reachable() async throws {
         let refused = try RefusedPort.unused()
@@ -221,9 +237,13 @@ struct SessionNamespaceTests {
         var events = try #require(session.session).events.makeAsyncIterator()
         let (port, stop) = try serve(network, "0.0.0.0")
         let call = Task { try await session.post("http://192.0.2.10:\(port)/", body: .string("x")).status }
+        var ended: TaskIdentifier?
         while let event = await events.next() {
+            if event.kind == .completed { ended = event.task?.id }
             guard event.kind == .waitingForConnectivity else { continue }
-            #expect(event.error?.code == .connectionFailed && event.task != nil)
+            #expect(event.error?.code == .connectionFailed)
+            // After the end of the task, which made it wait.
+            #expect(event.task != nil && event.task?.id == ended)
             break
         }
         try network.plugIn()
@@ -272,6 +292,18 @@ struct SessionNamespaceTests {
         #expect(await curlewError { _ = try await call.value }?.code == .connectionLost)
         close(connection)
         close(listener)
+    }
+
+    @Test("the end of the session ends the wait for the network", arguments: [false, true])
+    func endsWaits(isShutDown: Bool) async throws {
+        let network = try NetworkNamespace()
+        let session = try await session(network) { $0.waitsForConnectivity = .seconds(600) }
+        let actor = try #require(session.session)
+        var events = actor.events.makeAsyncIterator()
+        let call = Task { try await session.get("http://192.0.2.10/") }
+        while let event = await events.next(), event.kind != .waitingForConnectivity {}
+        if isShutDown { await actor.shutdown() } else { await actor.invalidate(cancelling: false) }
+        #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
     }
 }
 
