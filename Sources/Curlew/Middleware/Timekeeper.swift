@@ -16,6 +16,9 @@ struct Timekeeper: Sendable {
         return { start.duration(to: clock.now) }
     }
 
+    /// The system's clocks cannot count to the ends of `Duration`, and trap. Nobody waits for longer than 31 years.
+    private static let longestSleep = Duration.seconds(1_000_000_000)
+
     /// - Throws: `CancellationError` as soon as the task is cancelled.
-    func sleep(for duration: Duration) async throws { try await clock.sleep(for: duration) }
+    func sleep(for duration: Duration) async throws { try await clock.sleep(for: min(duration, Self.longestSleep)) }
 }

@@ -133,11 +133,12 @@ public actor SessionActor {
     // MARK: Ends
 
     /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on. When the
-    /// last has ended, ``SessionEvent/Kind/invalidated`` is told, once.
+    /// last has ended, ``SessionEvent/Kind/invalidated`` is told, once. What waits for the network ends with that error, too.
     ///
     /// An invalidated session stays so (F18). To begin anew, make another from its ``configuration``.
     public nonisolated func invalidate(cancelling: Bool) async {
         for shard in shards { await shard.invalidate(cancelling: cancelling) }
+        connectivity.endWaits()
     }
 
     /// Takes no more tasks, waits for those under way, and closes every connection.
@@ -147,7 +148,7 @@ public actor SessionActor {
         let shards = shards
         let limit = deadline.map { deadline in
             Task.detached {
-                try await Task.sleep(for: deadline)
+                try await Timekeeper.continuous.sleep(for: deadline)
                 for shard in shards { await shard.invalidate(cancelling: true) }
             }
         }

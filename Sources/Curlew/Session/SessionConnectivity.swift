@@ -9,6 +9,9 @@ final class SessionConnectivity: Sendable {
         var source = NetworkSource()
         var following: Task<Void, Never>?
         var hasEnded = false
+        var waits: [UInt64: Task<Bool, Never>] = [:]
+        var lastWait: UInt64 = 0
+        var isWaitingOver = false
     }
 
     private let state = Guarded(State())
@@ -25,6 +28,11 @@ final class SessionConnectivity: Sendable {
         }
     }
 
+    /// What there are monitors for.
+    var targets: Set<ReachabilityTarget> {
+        state.withLock { Set($0.monitors.filter { $0.value.monitor != nil }.keys) }
+    }
+
     /// Has monitors that are made from now on learn of the network there, for tests.
     func use(_ source: NetworkSource) { state.withLock { $0.source = source } }
 
@@ -35,6 +43,37 @@ final class SessionConnectivity: Sendable {
             return state.following
         }
         before?.cancel()
+    }
+
+    /// Waits for as long as the session takes requests.
+    /// - Returns: What the wait was for; true, too, if the session takes no more, as then there is nothing to wait for.
+    func wait(_ wait: @escaping @Sendable () async -> Bool) async -> Bool {
+        let begun: (number: UInt64, task: Task<Bool, Never>)? = state.withLock { state in
+            guard !state.isWaitingOver else { return nil }
+            state.lastWait += 1
+            let task = Task { await wait() }
+            state.waits[state.lastWait] = task
+            return (state.lastWait, task)
+        }
+        guard let begun else { return true }
+        let isOver = await withTaskCancellationHandler {
+            await begun.task.value
+        } onCancel: {
+            begun.task.cancel()
+        }
+        return state.withLock { state in
+            state.waits[begun.number] = nil
+            return isOver || state.isWaitingOver
+        }
+    }
+
+    /// The session takes no more requests.
+    func endWaits() {
+        let waits = state.withLock { state in
+            state.isWaitingOver = true
+            return Array(state.waits.values)
+        }
+        for wait in waits { wait.cancel() }
     }
 
     func end() {
@@ -52,12 +91,17 @@ extension SessionActor {
     nonisolated func sendWaiting(_ request: Request) async throws -> Response {
         let limit = request.options.waitsForConnectivity ?? configuration.waitsForConnectivity ?? .zero
         let task = OneShotTask()
-        guard limit > .zero, let updates = try? updates(for: request) else { return try await dataTask(request).run() }
-        var link = WaitsForConnectivity(updates: updates, limit: limit)
-        link.onWait = { [broadcaster] _, error in
+        guard limit > .zero else { return try await dataTask(request).run() }
+        // Most requests connect, and need no monitor.
+        let network = NetworkChanges { onWait in
+            guard let updates = try? self.updates(for: request) else { return false }
+            return await self.connectivity.wait { await NetworkChanges(updates).isBack(onWait) }
+        }
+        var link = WaitsForConnectivity(network, limit: limit)
+        link.onWait = { _, error in
             var event = SessionEvent(.waitingForConnectivity, task: task.latest)
             event.error = error
-            broadcaster.publish(event)
+            task.latest?.publishAfterEnd(event)
         }
         return try await link.intercept(request) { request in
             try await task.made(by: { try dataTask(request) }).run()

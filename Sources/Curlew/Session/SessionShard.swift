@@ -160,15 +160,21 @@ actor SessionShard: LoopActor {
     /// Gives what begins from now on other connections than those there are, which are closed once nobody uses them.
     /// - Returns: Whether there were any.
     func letConnectionsGo() -> Bool {
-        // Without memory for another, the old one goes on: its connections may be alive after all.
-        guard !isInvalidated, multi.connectionCount > 0,
-            let made = try? MultiHandle(core: loop.core, limits: connections)
-        else { return false }
         retired.removeAll(where: \.isClosed)
-        multi.retire()
-        if !multi.isClosed { retired.append(multi) }
+        // An address may be lost long after the way that it stood for.
+        for multi in retired { multi.endLost() }
+        guard multi.connectionCount > 0 else { return false }
+        // Without memory for another, the old one goes on: its connections may be alive after all.
+        guard !isInvalidated, let made = try? MultiHandle(core: loop.core, limits: connections) else {
+            multi.endLost()
+            return false
+        }
         made.rate = multi.rate
+        // Before the old one tells its news, as others may begin for what has ended.
+        let old = multi
         multi = made
+        old.retire()
+        if !old.isClosed { retired.append(old) }
         return true
     }
 

@@ -76,8 +76,9 @@ public struct CallProgress: AsyncSequence, Sendable {
 
         /// An older task has no say once there is a newer one.
         private func tell(_ element: Element) {
-            let isNewest = counts.withLock { $0.attempt == element.attempt }
-            if isNewest { continuation.yield(element) }
+            // Under the lock, lest a newer task's comes before it. What it pushes out is let go outside.
+            let pushedOut = counts.withLock { $0.attempt == element.attempt ? continuation.yield(element) : nil }
+            withExtendedLifetime(pushedOut) {}
         }
 
         func finish() { end { $0.isFinished = true } }

@@ -109,8 +109,11 @@ final class Connection: LoopTimer, SocketHandler {
         } ?? true
     }
 
-    /// Ends the connection in both directions: whoever uses it finds it lost.
-    func cutOff() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    /// Ends the connection in both directions. No request may go over it; what is read from it has come to its end.
+    func giveUp() {
+        isGivenUp = true
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
 
     private func withLocalAddress<Result>(
         _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ family: Int32) -> Result

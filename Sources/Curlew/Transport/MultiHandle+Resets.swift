@@ -19,16 +19,19 @@ extension MultiHandle {
     /// that of any transfer.
     func mayEnd(_ connection: Connection) -> Bool {
         guard knows(connection), connection.user == nil else { return false }
-        return !hasTransfer { $0.connection === connection || ($0.connection == nil && $0.stage != .connecting) }
+        return !hasTransfer { $0.connection === connection || $0.isSomewhere }
     }
+}
+
+extension Transfer {
+    /// Whether it has a connection, and it is not known which.
+    var isSomewhere: Bool { connection == nil && stage != .connecting }
 }
 
 extension Connection {
     /// Ends the connection, which the peer learns at once. libcurl finds it dead when it looks for one to reuse.
     func endForReset() {
         owesReset = false
-        guard multi.mayEnd(self) else { return }
-        isGivenUp = true
-        cutOff()
+        if multi.mayEnd(self) { giveUp() }
     }
 }

@@ -294,13 +294,27 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// Lets the transfers under way end on their connections, and closes it then, or at once if there are none. No other
     /// may begin on it.
-    ///
-    /// Those whose local address the machine does not have any more are cut off, as nothing can arrive there.
     func retire() {
         isRetired = true
         guard !active.isEmpty else { return close() }
-        for connection in connections.values where connection.isTracked && !connection.hasLocalAddress {
-            connection.cutOff()
+        endLost()
+        for connection in connections.values where connection.isUsed && mayEnd(connection) { connection.giveUp() }
+    }
+
+    /// Ends the connections whose local address the machine does not have any more, as nothing can arrive there, and what
+    /// is under way on them.
+    func endLost() {
+        let lost = connections.values.filter { $0.isTracked && !$0.hasLocalAddress }
+        guard !lost.isEmpty else { return }
+        // What has ended is not lost.
+        tellNews()
+        for connection in lost where knows(connection) {
+            for transfer in active where transfer.connection === connection {
+                transfer.fail(CurlewError(.connectionLost, "the machine has lost the address of the connection"))
+            }
+            // The end of a connection is that of a body without a length, which would look whole.
+            guard knows(connection), !hasTransfer(where: \.isSomewhere) else { continue }
+            connection.giveUp()
         }
     }
 

@@ -90,6 +90,54 @@ struct SessionNetworkTests {
         await server.shutdown()
     }
 
+    @Test("idle connections are closed though another is in use")
+    func idleBeside() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let busy = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse(body: "ok")
+        }
+        let idle = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let session = try makeSession()
+        _ = try await session.fetch(idle.url())
+        let slow = Task { try await session.fetch(busy.url()) }
+        try await busy.waitForRequests(1)
+        await session.session?.letConnectionsGo()
+        try await idle.waitForConnections(open: 0)
+        open.yield()
+        #expect(try await slow.value == Array("ok".utf8))
+        await busy.shutdown()
+        await idle.shutdown()
+    }
+
+    @Test("a task whose turn comes at that moment begins on a new connection")
+    func turn() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { request in
+            if request.target == "/slow" { for await _ in gate { break } }
+            return MockResponse(body: "ok")
+        }
+        let other = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let session = try makeSession { $0.tasksInFlight = 1 }
+        let actor = try #require(session.session)
+        let shard = actor.shards[0]
+        _ = try await session.fetch(other.url())
+        let slow = try actor.dataTask(Request(.get, URI(server.url("/slow"))))
+        let waiting = try actor.dataTask(Request(.get, URI(server.url())))
+        slow.resume()
+        try await server.waitForRequests(1)
+        let call = Task { try await waiting.run().body.collect(upTo: 10) }
+        try await waitUntil { await waiting.state == .running }
+        shard.loop.core.execute {
+            slow.enter(CurlewError(.cancelled, "no more")) { $0.abort($1) }
+            _ = shard.enter(()) { shard, _ in shard.letConnectionsGo() }
+        }
+        #expect(try await call.value == Array("ok".utf8))
+        open.finish()
+        await server.shutdown()
+        await other.shutdown()
+    }
+
     @Test("without a connection there is nothing to let go, and nothing is told")
     func nothing() async throws {
         let session = try makeSession()
@@ -123,6 +171,22 @@ struct SessionNetworkTests {
         old["waitsForConnectivity"] = nil
         let data = try JSONSerialization.data(withJSONObject: old)
         #expect(try JSONDecoder().decode(SessionConfiguration.self, from: data).waitsForConnectivity == nil)
+    }
+
+    @Test("a request that connects has no monitor made")
+    func noMonitor() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse(body: "ok")
+        }
+        let session = try makeSession { $0.waitsForConnectivity = .seconds(30) }
+        let call = Task { try await session.fetch(server.url()) }
+        try await server.waitForRequests(1)
+        #expect(session.session?.connectivity.targets.isEmpty == true)
+        open.yield()
+        #expect(try await call.value == Array("ok".utf8))
+        await server.shutdown()
     }
 
     @Test("with a limit in its configuration, a session with a network gives the error at once")
@@ -173,9 +237,13 @@ struct SessionNamespaceTests {
         var events = try #require(session.session).events.makeAsyncIterator()
         let (port, stop) = try serve(network, "0.0.0.0")
         let call = Task { try await session.post("http://192.0.2.10:\(port)/", body: .string("x")).status }
+        var ended: TaskIdentifier?
         while let event = await events.next() {
+            if event.kind == .completed { ended = event.task?.id }
             guard event.kind == .waitingForConnectivity else { continue }
-            #expect(event.error?.code == .connectionFailed && event.task != nil)
+            #expect(event.error?.code == .connectionFailed)
+            // After the end of the task, which made it wait.
+            #expect(event.task != nil && event.task?.id == ended)
             break
         }
         try network.plugIn()
@@ -183,29 +251,59 @@ struct SessionNamespaceTests {
         stop()
     }
 
-    @Test("a connection whose address the machine has lost is given up at once")
-    func lostAddress() async throws {
+    /// What happened to the session before its connection's address was lost.
+    enum Before: CaseIterable { case nothing, letGo, invalidated }
+
+    /// What had come of the response by then; the second has a body that ends with its connection.
+    private static let answers = [
+        "", "HTTP/1.1 200 OK\r\n\r\nhalf", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+    ]
+
+    @Test(
+        "what is under way on a connection whose address the machine has lost fails at once, however far it is",
+        arguments: Before.allCases, answers)
+    func lostAddress(before: Before, answer: String) async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
         let session = try await session(network)
         let actor = try #require(session.session)
-        // A listener that takes the connection, and says nothing.
+        // A listener that takes the connection, and says what it is told.
         let (listener, port) = try network.run { try NamespaceListener.listen("192.0.2.10") }
         try network.ip("addr add 192.0.2.11/24 dev eth0")
-        var configuration = RequestOptions()
-        configuration.route = Route(localInterface: "192.0.2.11")
-        let options = configuration
-        let call = Task { try await session.get("http://192.0.2.10:\(port)/", options: options) }
+        var options = RequestOptions()
+        options.route = Route(localInterface: "192.0.2.11")
+        let task = try actor.dataTask(Request(.get, "http://192.0.2.10:\(port)/", options: options))
+        let call = Task { try await task.run().body.collect(upTo: 100) }
         try await waitUntil { await actor.connectionCount() == 1 }
         let connection = accept(listener, nil, nil)
-        #expect(connection >= 0)
-        var byte: UInt8 = 0
-        #expect(recv(connection, &byte, 1, 0) == 1)
+        var space = [UInt8](repeating: 0, count: 4096)
+        #expect(recv(connection, &space, space.count, 0) > 0)
+        if !answer.isEmpty {
+            #expect(send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL)) == answer.utf8.count)
+            try await waitUntil { await task.currentProgress.received.wire == 4 }
+        }
+        switch before {
+        case .nothing: break
+        case .letGo: await actor.letConnectionsGo()
+        case .invalidated: await actor.invalidate(cancelling: false)
+        }
         try network.ip("addr del 192.0.2.11/24 dev eth0")
         await actor.letConnectionsGo()
         #expect(await curlewError { _ = try await call.value }?.code == .connectionLost)
         close(connection)
         close(listener)
+    }
+
+    @Test("the end of the session ends the wait for the network", arguments: [false, true])
+    func endsWaits(isShutDown: Bool) async throws {
+        let network = try NetworkNamespace()
+        let session = try await session(network) { $0.waitsForConnectivity = .seconds(600) }
+        let actor = try #require(session.session)
+        var events = actor.events.makeAsyncIterator()
+        let call = Task { try await session.get("http://192.0.2.10/") }
+        while let event = await events.next(), event.kind != .waitingForConnectivity {}
+        if isShutDown { await actor.shutdown() } else { await actor.invalidate(cancelling: false) }
+        #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
     }
 }
 

@@ -8,6 +8,13 @@ struct NetworkChanges: Sendable {
     /// Waits until the network changes to one that can be reached: it comes back, or becomes another. False if the task is
     /// cancelled or there are no more news.
     let change: @Sendable () async -> Bool
+}
+
+extension NetworkChanges {
+    /// No more than what waits for the network to come back needs.
+    init(isBack: @escaping @Sendable (_ onWait: @escaping @Sendable () -> Void) async -> Bool) {
+        self.init(isBack: isBack, change: { false })
+    }
 
     /// - Parameter updates: The status now, then each change.
     init(_ updates: some AsyncSequence<ReachabilityStatus, Never> & Sendable) {

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("What waits by a clock")
+struct TimekeeperTests {
+    /// A clock that notes how long it was to sleep, and does not.
+    private struct NotingClock: Clock {
+        let asked = Guarded<[Duration]>([])
+
+        var now: ContinuousClock.Instant { ContinuousClock().now }
+        var minimumResolution: Duration { .nanoseconds(1) }
+
+        func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+            asked.withLock { $0.append(now.duration(to: deadline)) }
+        }
+    }
+
+    @Test("a wait for ever is one that the system's clocks can count", arguments: [Int64.max, 1 << 40])
+    func forEver(seconds: Int64) async throws {
+        let clock = NotingClock()
+        try await Timekeeper(clock).sleep(for: .seconds(seconds))
+        try await Timekeeper(clock).sleep(for: .seconds(2))
+        let asked = clock.asked.withLock { $0 }
+        #expect(asked.count == 2 && asked[0] > .seconds(900_000_000) && asked[0] <= .seconds(1_000_000_000))
+        #expect(asked[1] <= .seconds(2))
+    }
+}
