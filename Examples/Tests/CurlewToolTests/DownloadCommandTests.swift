@@ -133,6 +133,8 @@ struct DownloadCommandTests {
         #expect(form.status == 0 && form.output.hasPrefix("POST 300") && form.output.contains("multipart/form-data"))
         let missing = await (try ToolProcess(["upload", folder.path("none"), server.url("/birds")])).end()
         #expect(missing.status != 0 && missing.complaints.contains("body-failed"))
+        let part = await (try ToolProcess(["upload", folder.path("none"), server.url(), "--form", "sound"])).end()
+        #expect(part.status != 0 && part.complaints.contains("none"))
         await server.shutdown()
     }
 }
