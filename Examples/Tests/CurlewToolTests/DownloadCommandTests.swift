@@ -89,6 +89,22 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
+    @Test("a token of another URL is not gone on with, and its part goes")
+    func otherURL() async throws {
+        let server = try await site()
+        try server.inject(Fault(.inResponseBody(after: 200_000), .stall))
+        let folder = try TemporaryFolder()
+        let tool = try ToolProcess(["download", server.url("/bird"), "-o", folder.path("bird")])
+        while !folder.contains(200_000) { await Task.yield() }
+        tool.send(SIGINT)
+        _ = await tool.end()
+        let words = ["download", "--resume", server.url("/bird/2"), "-o", folder.path("bird")]
+        #expect(await (try ToolProcess(words)).end().status == 0)
+        #expect(folder.names == ["bird"] && isWhole(folder.path("bird")))
+        #expect(await ranges(of: server) == ["", ""])
+        await server.shutdown()
+    }
+
     @Test("without --resume a download begins anew, and what was left behind goes")
     func anew() async throws {
         let server = try await site()
