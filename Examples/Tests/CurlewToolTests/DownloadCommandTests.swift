@@ -105,6 +105,18 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
+    @Test("a file that has the name of a token and is none stays as it is")
+    func noToken() async throws {
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let path = folder.path("bird.resume")
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+        let end = await (try ToolProcess(["download", server.url("/bird"), "-o", folder.path("bird")])).end()
+        #expect(end.status != 0 && end.complaints.contains("invalid-resume-token"))
+        #expect(FileManager.default.contents(atPath: path) == Data("mine".utf8) && folder.names == ["bird.resume"])
+        await server.shutdown()
+    }
+
     @Test("without --resume a download begins anew, and what was left behind goes")
     func anew() async throws {
         let server = try await site()

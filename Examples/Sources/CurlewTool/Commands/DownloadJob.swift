@@ -77,16 +77,15 @@ struct DownloadJob: Sendable {
 
     /// What an earlier run has left. Who does not want to go on with it begins anew, and needs it no more.
     private func leftBehind() async throws -> ResumeToken? {
-        do {
-            let token = try await ResumeToken(contentsOf: command.tokenPath(of: url))
-            guard command.resume, token.uri == (try session.resolve(url)) else {
-                await token.discard()
-                return nil
-            }
-            return token
-        } catch let error as CurlewError where [.resumeTokenFileFailed, .invalidResumeToken].contains(error.code) {
+        let tokenPath = command.tokenPath(of: url)
+        guard access(tokenPath, F_OK) == 0 else { return nil }
+        // What has the name and is no token is somebody's own file, and not to be overwritten: that is an error.
+        let token = try await ResumeToken(contentsOf: tokenPath)
+        guard command.resume, token.uri == (try session.resolve(url)) else {
+            await token.discard()
             return nil
         }
+        return token
     }
 }
 
