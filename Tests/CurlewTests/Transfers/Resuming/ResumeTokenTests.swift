@@ -94,6 +94,14 @@ struct ResumeTokenTests {
         #expect(try decode(json(["part": part(size: 10)])).receivedCount == 10)
     }
 
+    @Test(
+        "where the length of the whole is not known, there is one range, from the beginning",
+        arguments: ["[{\"start\":5,\"end\":10}]", "[{\"start\":0,\"end\":5},{\"start\":7,\"end\":10}]"])
+    func gapsWithoutEnd(_ received: String) throws {
+        #expect(try decode(json(["received": received])).total == 1000)
+        #expect(throws: (any Error).self) { try decode(json(["received": received, "total": "null"])) }
+    }
+
     @Test("more than 1,024 ranges are refused")
     func many() throws {
         func pieces(_ count: Int) -> String {
