@@ -102,6 +102,20 @@ struct ResumeTokenTests {
         #expect(throws: (any Error).self) { try decode(json(["received": received, "total": "null"])) }
     }
 
+    @Test("a token's file that is none, or that another user has put there, is not read")
+    func foreignFile() async throws {
+        let folder = try ScratchFolder()
+        #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
+        let pipe = await curlewError { _ = try await ResumeToken(contentsOf: folder.file("pipe")) }
+        #expect(pipe?.code == .resumeTokenFileFailed)
+        guard geteuid() == 0 else { return }
+        let path = folder.file("token")
+        try await decode(json()).write(to: path)
+        #expect(chown(path, 65534, 65534) == 0)
+        let error = await curlewError { _ = try await ResumeToken(contentsOf: path) }
+        #expect(error?.code == .resumeTokenFileFailed)
+    }
+
     @Test("more than 1,024 ranges are refused")
     func many() throws {
         func pieces(_ count: Int) -> String {
