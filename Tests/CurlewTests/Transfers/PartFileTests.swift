@@ -141,6 +141,19 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen("") }?.code == .invalidDestination)
     }
 
+    @Test("a part that another user owns, or that has a second name, is not opened again")
+    func reopeningForeign() async throws {
+        let folder = try ScratchFolder()
+        try folder.write("part", [1])
+        #expect(link(folder.file("part"), folder.file("second")) == 0)
+        #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
+        try folder.remove("second")
+        _ = try await PartFile.reopen(folder.file("part"))
+        guard geteuid() == 0 else { return }
+        #expect(chown(folder.file("part"), 65534, 65534) == 0)
+        #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
+    }
+
     @Test("a discarded part takes nothing with it that has its name now")
     func discarding() async throws {
         let folder = try ScratchFolder()
