@@ -40,9 +40,15 @@ extension DownloadRun {
         if let length { try found.check(count: length, isWhole: true) }
         let place = try await choosePlace(for: response)
         let part: PartFile
-        if let open = self.part { part = open } else { part = try await destination.makePart(for: place) }
+        if let open = self.part {
+            part = open
+            // Known now, and not when all bytes have come.
+            try await destination.check(place, for: part)
+        } else {
+            part = try await destination.makePart(for: place)
+        }
         self.part = part
-        if let length { try await part.checkRoom(for: length) }
+        if let length { try await part.checkRoom(for: length - ranges.count) }
     }
 
     private func choosePlace(for response: Response) async throws -> String {
@@ -99,7 +105,7 @@ extension DownloadRun {
         do {
             let response = try await send(question)
             switch question.judge(response.head) {
-            case .part: try await begin(at: response, length: nil)
+            case .part: try await begin(at: response, length: self.representation?.total)
             case .whole: throw FreshStart(whole: response)
             case .misfit(let misfit): throw FreshStart(misfit)
             case .complete, .refused: throw await refusal(response)
@@ -161,7 +167,7 @@ extension DownloadRun {
         switch question.judge(response.head) {
         case .part(let range, let total):
             if self.representation?.total == nil { self.representation?.total = total }
-            if origin == nil { try await begin(at: response, length: nil) }
+            if origin == nil { try await begin(at: response, length: self.representation?.total) }
             try await read(response.body, into: run, upTo: range.upperBound, isCutOff: false)
             let isShort = range.upperBound < min(wanted.upperBound, total ?? .max)
             if isShort, range.upperBound - range.lowerBound < Self.leastPart {
@@ -169,7 +175,7 @@ extension DownloadRun {
             }
         case .complete:
             self.representation?.total = run.end
-            if origin == nil { try await begin(at: response, length: nil) }
+            if origin == nil { try await begin(at: response, length: self.representation?.total) }
             await response.discardBody()
         case .whole: throw FreshStart(whole: response)
         case .misfit(let misfit):

@@ -197,6 +197,17 @@ struct ResumingTests {
         await bench.end()
     }
 
+    @Test("a length that is known to be wrong is found out when the first answer comes")
+    func wrongLength() async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: 100_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 1000), .stall))
+        let options = DownloadOptions.quick { $0.integrity.length = 299_999 }
+        let error = await curlewError { _ = try await bench.session.download(resuming: token, download: options) }
+        #expect(error?.code == .lengthMismatch && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
     @Test("416 says that all is there, where the length was not known")
     func complete() async throws {
         let bench = try await DownloadBench { number, _ in
