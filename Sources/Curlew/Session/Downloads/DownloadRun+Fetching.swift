@@ -55,6 +55,9 @@ extension DownloadRun {
         if let place { return place }
         do {
             let chosen = try await destination.path(for: response)
+            if let tokenFile = options.tokenFile, absolute(tokenFile) == absolute(chosen) {
+                throw CurlewError(.invalidDestination, "the file is to go where its token is kept")
+            }
             place = chosen
             return chosen
         } catch  where !(error is CurlewError || error is CancellationError) {
