@@ -198,12 +198,17 @@ extension DownloadRun {
 }
 
 extension Response {
-    /// The same as if it were the answer to a request for the whole: what it says of its content alone is left out.
+    /// The same as if it were the answer to a request for the whole: what it says of its content alone is left out. That is
+    /// all that a 416 says, which has the representation of a refusal.
     fileprivate var asWhole: Response {
-        guard status == .partialContent else { return self }
+        guard status == .partialContent || status == .rangeNotSatisfiable else { return self }
         var whole = self
-        whole.head.status = .ok
         whole.fields[ContentDigest.contentField] = nil
+        if status == .partialContent {
+            whole.head.status = .ok
+        } else {
+            whole.fields[ContentDigest.representationField] = nil
+        }
         return whole
     }
 }
