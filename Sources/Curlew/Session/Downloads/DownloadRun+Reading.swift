@@ -63,9 +63,12 @@ extension DownloadRun {
 
     /// The error for a status that brings no file, with the beginning of what the server says to it.
     func refusal(_ response: Response) async -> CurlewError {
-        let (bytes, _) = await response.body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
+        let (bytes, breakage) = await response.body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
         response.body.abandon()
         var context = context(response)
+        if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled {
+            return CurlewError(.cancelled, "the download was cancelled", context: context, underlying: breakage)
+        }
         context.bodyPrefix = bytes
         return CurlewError(
             .unacceptableStatus, "status \(response.status.code) where a file was wanted", context: context)

@@ -56,6 +56,20 @@ struct SteeredDownloadTests {
         await bench.end()
     }
 
+    @Test("while the body of a refusal comes: it is cancelled, and not refused")
+    func cancelRefusal() async throws {
+        let bench = try await DownloadBench { _, _ in MockResponse(status: .notFound, body: "no such thing") }
+        try bench.server.inject(Fault(.inResponseBody(after: 3), .stall))
+        let task = try bench.task()
+        task.resume()
+        try await bench.server.waitForFaults(1)
+        let attempt = try #require(await bench.session.session?.tasks(.download).first)
+        for await progress in attempt.progress where progress.received.wire >= 3 { break }
+        #expect(await task.cancel() == nil)
+        #expect(task.state == .cancelled && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
     @Test("while it waits to go on, and after its end")
     func cancelWaiting() async throws {
         let bench = try await DownloadBench()
