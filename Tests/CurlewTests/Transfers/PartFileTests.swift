@@ -154,6 +154,20 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
     }
 
+    @Test("what is read for a check stops when the task is cancelled, and what is read for a token does not")
+    func cancelledReading() async throws {
+        let folder = try ScratchFolder()
+        let part = try await part(folder)
+        try await part.truncate(to: 3 << 20)
+        let reading = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await part.feed(0..<(3 << 20), to: Guarded(try MessageDigest(.sha256)))
+            try await part.feed(0..<(3 << 20), to: Guarded(try MessageDigest(.sha256)), isCancellable: true)
+        }
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        await part.discard()
+    }
+
     @Test("a discarded part takes nothing with it that has its name now")
     func discarding() async throws {
         let folder = try ScratchFolder()

@@ -15,10 +15,15 @@ extension PartFile {
     private static let pieceSize = 1 << 20
 
     /// Reads a range into a hash.
+    /// - Parameters:
+    ///   - range: The bytes.
+    ///   - digest: The hash.
+    ///   - isCancellable: Whether a cancelled task reads no further. Who makes a token because it was cancelled has to.
     /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` if the file is shorter, or cannot be read.
-    func feed(_ range: Range<Int64>, to digest: Guarded<MessageDigest>) async throws {
+    func feed(_ range: Range<Int64>, to digest: Guarded<MessageDigest>, isCancellable: Bool = false) async throws {
         var position = range.lowerBound
         while position < range.upperBound {
+            if isCancellable { try Task.checkCancellation() }
             let start = position
             let count = Int(min(Int64(Self.pieceSize), range.upperBound - start))
             position += try await Self.perform(on: queue) { try self.feedNow(count, at: start, to: digest) }
