@@ -11,6 +11,8 @@ extension PartFile {
         var chunks = body.makeAsyncIterator()
         do {
             while let chunk = try await chunks.next() {
+                // Where the disk is slower than the network there is always a next chunk, and nothing that would throw.
+                try Task.checkCancellation()
                 try check(end + Int64(chunk.count))
                 try await write(chunk, at: end)
                 end += Int64(chunk.count)

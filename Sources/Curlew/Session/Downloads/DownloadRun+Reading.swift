@@ -10,6 +10,8 @@ extension DownloadRun {
     func read(_ body: ResponseBody, into run: ReceivedRun, upTo end: Int64, isCutOff: Bool) async throws {
         var chunks = body.makeAsyncIterator()
         while let chunk = try await chunks.next() {
+            // Where the disk is slower than the network there is always a next chunk, and nothing that would throw.
+            try Task.checkCancellation()
             let room = end - run.end
             if Int64(chunk.count) <= room {
                 try await write(chunk, run)
