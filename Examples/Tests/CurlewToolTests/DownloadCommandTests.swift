@@ -89,6 +89,34 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
+    @Test("a token of another URL is not gone on with, and its part goes")
+    func otherURL() async throws {
+        let server = try await site()
+        try server.inject(Fault(.inResponseBody(after: 200_000), .stall))
+        let folder = try TemporaryFolder()
+        let tool = try ToolProcess(["download", server.url("/bird"), "-o", folder.path("bird")])
+        while !folder.contains(200_000) { await Task.yield() }
+        tool.send(SIGINT)
+        _ = await tool.end()
+        let words = ["download", "--resume", server.url("/bird/2"), "-o", folder.path("bird")]
+        #expect(await (try ToolProcess(words)).end().status == 0)
+        #expect(folder.names == ["bird"] && isWhole(folder.path("bird")))
+        #expect(await ranges(of: server) == ["", ""])
+        await server.shutdown()
+    }
+
+    @Test("a file that has the name of a token and is none stays as it is")
+    func noToken() async throws {
+        let server = try await site()
+        let folder = try TemporaryFolder()
+        let path = folder.path("bird.resume")
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+        let end = await (try ToolProcess(["download", server.url("/bird"), "-o", folder.path("bird")])).end()
+        #expect(end.status != 0 && end.complaints.contains("invalid-resume-token"))
+        #expect(FileManager.default.contents(atPath: path) == Data("mine".utf8) && folder.names == ["bird.resume"])
+        await server.shutdown()
+    }
+
     @Test("without --resume a download begins anew, and what was left behind goes")
     func anew() async throws {
         let server = try await site()
@@ -133,6 +161,8 @@ struct DownloadCommandTests {
         #expect(form.status == 0 && form.output.hasPrefix("POST 300") && form.output.contains("multipart/form-data"))
         let missing = await (try ToolProcess(["upload", folder.path("none"), server.url("/birds")])).end()
         #expect(missing.status != 0 && missing.complaints.contains("body-failed"))
+        let part = await (try ToolProcess(["upload", folder.path("none"), server.url(), "--form", "sound"])).end()
+        #expect(part.status != 0 && part.complaints.contains("none"))
         await server.shutdown()
     }
 }

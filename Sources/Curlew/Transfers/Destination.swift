@@ -59,6 +59,11 @@ public struct Destination: Sendable {
         try await PartFile.create(beside: path, existing: existing, createsFolders: createsFolders)
     }
 
+    /// Looks whether a part that is there already can become the file at a path.
+    func check(_ path: String, for part: PartFile) async throws {
+        try await part.checkDestination(path, existing: existing, createsFolders: createsFolders)
+    }
+
     /// Gives a file that is whole its path, or one like it.
     func commit(_ part: PartFile, to path: String) async throws -> String {
         try await part.commit(to: path, existing: existing, synchronizes: synchronizes)

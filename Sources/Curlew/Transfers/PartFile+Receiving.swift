@@ -12,6 +12,8 @@ extension PartFile {
         let memory = chunks.takeOverMemory()
         do {
             while let chunk = try await chunks.next() {
+                // Where the disk is slower than the network there is always a next chunk, and nothing that would throw.
+                try Task.checkCancellation()
                 try check(end + Int64(chunk.count))
                 let count = Int64(chunk.count)
                 try await write(chunk, at: end, memory: memory)

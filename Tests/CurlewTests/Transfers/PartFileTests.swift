@@ -141,6 +141,33 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen("") }?.code == .invalidDestination)
     }
 
+    @Test("a part that another user owns, or that has a second name, is not opened again")
+    func reopeningForeign() async throws {
+        let folder = try ScratchFolder()
+        try folder.write("part", [1])
+        #expect(link(folder.file("part"), folder.file("second")) == 0)
+        #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
+        try folder.remove("second")
+        _ = try await PartFile.reopen(folder.file("part"))
+        guard geteuid() == 0 else { return }
+        #expect(chown(folder.file("part"), 65534, 65534) == 0)
+        #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
+    }
+
+    @Test("what is read for a check stops when the task is cancelled, and what is read for a token does not")
+    func cancelledReading() async throws {
+        let folder = try ScratchFolder()
+        let part = try await part(folder)
+        try await part.truncate(to: 3 << 20)
+        let reading = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await part.feed(0..<(3 << 20), to: Guarded(try MessageDigest(.sha256)))
+            try await part.feed(0..<(3 << 20), to: Guarded(try MessageDigest(.sha256)), isCancellable: true)
+        }
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        await part.discard()
+    }
+
     @Test("a discarded part takes nothing with it that has its name now")
     func discarding() async throws {
         let folder = try ScratchFolder()

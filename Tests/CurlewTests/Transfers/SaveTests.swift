@@ -136,6 +136,17 @@ struct SaveTests {
         await session.shutdown()
     }
 
+    @Test("cancelling is noticed though the next chunk is always there")
+    func cancelledInHaste() async throws {
+        let folder = try ScratchFolder()
+        let chunks = Guarded(0)
+        var response = try stubResponse(bytes: [])
+        response.body = .stream(CancellingBody { chunks.withLock { $0 += 1 } })
+        let saving = Task { [response] in try await response.save(to: .file(folder.file("a"))) }
+        #expect(await curlewError { _ = try await saving.value }?.code == .cancelled)
+        #expect(chunks.withLock { $0 } == 3 && folder.names.isEmpty)
+    }
+
     @Test("a file that is there ends the transfer before a byte is written")
     func early() async throws {
         let folder = try ScratchFolder()

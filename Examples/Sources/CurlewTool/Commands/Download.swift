@@ -125,11 +125,12 @@ struct Download: AsyncParsableCommand {
         return destination
     }
 
-    /// Where the token of a download is kept: beside the file, by whose name or URL it is found again.
+    /// Where the token of a download is kept: beside the file, by whose name or URL it is found again. In a folder its name
+    /// begins with a dot, as no name does that a server gives.
     func tokenPath(of url: String) -> String {
         guard isFolder else { return "\(output).resume" }
         let hash = url.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-        return "\(output.hasSuffix("/") ? output : "\(output)/")curlew-\(String(hash, radix: 16)).resume"
+        return "\(output.hasSuffix("/") ? output : "\(output)/").curlew-\(String(hash, radix: 16)).resume"
     }
 
     func options(for url: String) -> DownloadOptions {

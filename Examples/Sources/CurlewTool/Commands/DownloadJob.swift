@@ -56,12 +56,13 @@ struct DownloadJob: Sendable {
     /// Ends it, and keeps what has come.
     func stop() async { await current.stop() }
 
-    /// The file, if all that an earlier run has left undone is to remove its token.
+    /// The file, if all that an earlier run has left undone is to remove its token. Of a file with that name from elsewhere,
+    /// and of one whose hash is asked for now, that cannot be said.
     private func finishedBefore() async throws -> String? {
         let tokenPath = command.tokenPath(of: url)
-        guard command.resume, let token = try? await ResumeToken(contentsOf: tokenPath), await token.isFinished else {
-            return nil
-        }
+        guard command.resume, command.hash == nil, let token = try? await ResumeToken(contentsOf: tokenPath),
+            token.uri == (try session.resolve(url)), await token.isFinished
+        else { return nil }
         unlink(tokenPath)
         return token.destination
     }
@@ -76,16 +77,15 @@ struct DownloadJob: Sendable {
 
     /// What an earlier run has left. Who does not want to go on with it begins anew, and needs it no more.
     private func leftBehind() async throws -> ResumeToken? {
-        do {
-            let token = try await ResumeToken(contentsOf: command.tokenPath(of: url))
-            guard command.resume else {
-                await token.discard()
-                return nil
-            }
-            return token.uri == (try session.resolve(url)) ? token : nil
-        } catch let error as CurlewError where [.resumeTokenFileFailed, .invalidResumeToken].contains(error.code) {
+        let tokenPath = command.tokenPath(of: url)
+        guard access(tokenPath, F_OK) == 0 else { return nil }
+        // What has the name and is no token is somebody's own file, and not to be overwritten: that is an error.
+        let token = try await ResumeToken(contentsOf: tokenPath)
+        guard command.resume, token.uri == (try session.resolve(url)) else {
+            await token.discard()
             return nil
         }
+        return token
     }
 }
 

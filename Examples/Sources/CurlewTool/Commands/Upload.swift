@@ -43,6 +43,8 @@ struct Upload: AsyncParsableCommand {
         let sending = Task { try await send(verb, through: session, progress) }
         let interruption = await Interruption { sending.cancel() }
         let result = await sending.result
+        // What failed before a task was made has not said so.
+        progress.finish()
         await watching.value
         await interruption.end()
         await session.shutdown(deadline: .seconds(1))

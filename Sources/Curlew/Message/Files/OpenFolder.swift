@@ -66,6 +66,12 @@ final class OpenFolder: Sendable {
         return there.st_dev == here.st_dev && there.st_ino == here.st_ino
     }
 
+    /// The file system that it is on.
+    var device: dev_t {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status.st_dev : 0
+    }
+
     /// The path of a file in it, wherever it is now.
     func path(of name: String) -> String {
         let current = currentPath

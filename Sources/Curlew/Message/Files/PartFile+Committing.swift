@@ -24,6 +24,21 @@ extension PartFile {
         }
     }
 
+    /// Looks whether the file can be given a path in the end, and makes missing folders if wanted. ``commit`` looks again.
+    /// - Throws: ``CurlewError``: ``ErrorCode/invalidDestination``, also for a folder on another file system, to which
+    ///   nothing can be moved; ``ErrorCode/fileExists``; ``ErrorCode/fileFailed``.
+    func checkDestination(_ path: String, existing: ExistingFile, createsFolders: Bool) async throws {
+        try await perform {
+            let place = try FilePlace(path)
+            let isHere = place.folder == self.folder.path
+            let target = isHere ? self.folder : try OpenFolder(place.folder, creates: createsFolders)
+            guard target.device == self.folder.device else {
+                throw CurlewError(.invalidDestination, "the part file lies on another file system than the destination")
+            }
+            try target.checkPlace(of: place.name, existing: existing)
+        }
+    }
+
     /// Brings errors to light that a disk has kept to itself until now: those of a network's file system come with the
     /// closing, and closing a duplicate is enough for that and keeps the lock.
     private func flush(_ synchronizes: Bool) throws {

@@ -8,7 +8,7 @@ extension PartFile {
     /// - Parameter offset: How much is there; it is read.
     func follow(_ algorithm: DigestAlgorithm, from offset: Int64 = 0) async throws {
         let digest = Guarded(try MessageDigest(algorithm.function))
-        try await read(0..<offset, into: digest)
+        try await feed(0..<offset, to: digest, isCancellable: true)
         try await perform { [running] in
             running.withLock { $0 = RunningDigest(algorithm, digest: digest, position: offset) }
         }
@@ -28,23 +28,20 @@ extension PartFile {
         }
         if let grown { return grown }
         let digest = Guarded(try MessageDigest(algorithm.function))
-        try await read(range, into: digest)
+        try await feed(range, to: digest, isCancellable: true)
         return ContentDigest(algorithm, finished: try digest.withLock { try $0.finishedBytes() })
     }
 
-    /// Reads a range into a digest, unless it is cancelled on the way.
-    private func read(_ range: Range<Int64>, into digest: Guarded<MessageDigest>) async throws {
-        for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.piece) {
-            try Task.checkCancellation()
-            try await feed(start..<min(start + Int64(Self.piece), range.upperBound), to: digest)
-        }
-    }
-
-    /// Reads a range into a digest, be it that writing has failed or that the task is cancelled.
+    /// Reads a range into a digest, be it that writing has failed.
+    /// - Parameters:
+    ///   - range: The bytes.
+    ///   - digest: The digest.
+    ///   - isCancellable: Whether a cancelled task reads no further. Who makes a token because it was cancelled has to.
     /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` if the file is shorter, or cannot be read.
-    func feed(_ range: Range<Int64>, to digest: Guarded<MessageDigest>) async throws {
+    func feed(_ range: Range<Int64>, to digest: Guarded<MessageDigest>, isCancellable: Bool = false) async throws {
         var position = range.lowerBound
         while position < range.upperBound {
+            if isCancellable { try Task.checkCancellation() }
             let start = position
             let count = Int(min(Int64(Self.piece), range.upperBound - start))
             position += try await Self.perform(on: queue) { try self.feedNow(count, at: start, to: digest) }

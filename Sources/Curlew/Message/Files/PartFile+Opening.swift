@@ -36,7 +36,7 @@ extension PartFile {
 
     /// Opens a file that was left behind, to go on with it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/partFileInUse`` if somebody else has it; ``ErrorCode/fileFailed`` if it is
-    ///   not there, or is no regular file.
+    ///   not there, or is no regular file, if it belongs to another user (root excepted), or has several names.
     static func reopen(_ path: String) async throws -> PartFile {
         let queue = DispatchQueue(label: "curlew.file")
         return try await perform(on: queue) {
@@ -48,6 +48,10 @@ extension PartFile {
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
                 throw CurlewError(.fileFailed, "the part file is no regular file")
+            }
+            // What others own they can change at any time, and under a second name it may be dear to somebody.
+            guard status.st_uid == geteuid() || status.st_uid == 0, status.st_nlink == 1 else {
+                throw CurlewError(.fileFailed, "the part file is somebody else's, or has another name")
             }
             try part.lock()
             // Whoever had it may have moved it to its destination just now.

@@ -112,8 +112,24 @@ final class PartFile: Sendable {
     static func perform<Value: Sendable>(
         on queue: DispatchQueue, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result(catching: work)) }
+        // The queue must not be the last to hold the file: who has been woken finds it closed, and its room free.
+        let pending = Guarded<(@Sendable () throws -> Value)?>(work)
+        return try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                let result = Self.finish(pending)
+                continuation.resume(with: result)
+            }
+        }
+    }
+
+    /// Does work that is pending, and has let go of it when it returns.
+    private static func finish<Value: Sendable>(
+        _ pending: Guarded<(@Sendable () throws -> Value)?>
+    ) -> Result<Value, any Error> {
+        let work = pending.withLock { $0.take() }
+        return Result {
+            guard let work else { throw CurlewError(.fileFailed, "the work was done already") }
+            return try work()
         }
     }
 

@@ -6,12 +6,17 @@ extension DownloadRun {
         guard let part, let place, let origin, let total = representation?.total else {
             throw CurlewError(.fileFailed, "there is no part file")
         }
-        let size = try await part.snapshot().size
+        let snapshot = try await part.snapshot()
+        let size = snapshot.size
         if size > total { try await part.truncate(to: total) }
         guard size >= total else { throw CurlewError(.fileFailed, "the part file became shorter") }
         let digest = try await verify(part, total)
         let path = try await destination.commit(part, to: place)
-        if let tokenFile = options.tokenFile { await TokenFile.remove(tokenFile) }
+        // Two ways of writing one path: then the file has taken the token's place.
+        if let tokenFile = options.tokenFile, await TokenFile.snapshot(of: tokenFile)?.isSameFile(as: snapshot) != true
+        {
+            await TokenFile.remove(tokenFile)
+        }
         origin.task?.publishFile(.moved, path, nil)
         return DownloadedFile(path: path, size: total, digest: digest, of: origin)
     }

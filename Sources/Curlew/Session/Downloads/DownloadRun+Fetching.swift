@@ -40,15 +40,24 @@ extension DownloadRun {
         if let length { try found.check(count: length, isWhole: true) }
         let place = try await choosePlace(for: response)
         let part: PartFile
-        if let open = self.part { part = open } else { part = try await destination.makePart(for: place) }
+        if let open = self.part {
+            part = open
+            // Known now, and not when all bytes have come.
+            try await destination.check(place, for: part)
+        } else {
+            part = try await destination.makePart(for: place)
+        }
         self.part = part
-        if let length { try await part.checkRoom(for: length) }
+        if let length { try await part.checkRoom(for: length - ranges.count) }
     }
 
     private func choosePlace(for response: Response) async throws -> String {
         if let place { return place }
         do {
             let chosen = try await destination.path(for: response)
+            if let tokenFile = options.tokenFile, absolute(tokenFile) == absolute(chosen) {
+                throw CurlewError(.invalidDestination, "the file is to go where its token is kept")
+            }
             place = chosen
             return chosen
         } catch  where !(error is CurlewError || error is CancellationError) {
@@ -99,7 +108,7 @@ extension DownloadRun {
         do {
             let response = try await send(question)
             switch question.judge(response.head) {
-            case .part: try await begin(at: response, length: nil)
+            case .part: try await begin(at: response, length: self.representation?.total)
             case .whole: throw FreshStart(whole: response)
             case .misfit(let misfit): throw FreshStart(misfit)
             case .complete, .refused: throw await refusal(response)
@@ -161,7 +170,7 @@ extension DownloadRun {
         switch question.judge(response.head) {
         case .part(let range, let total):
             if self.representation?.total == nil { self.representation?.total = total }
-            if origin == nil { try await begin(at: response, length: nil) }
+            if origin == nil { try await begin(at: response, length: self.representation?.total) }
             try await read(response.body, into: run, upTo: range.upperBound, isCutOff: false)
             let isShort = range.upperBound < min(wanted.upperBound, total ?? .max)
             if isShort, range.upperBound - range.lowerBound < Self.leastPart {
@@ -169,7 +178,7 @@ extension DownloadRun {
             }
         case .complete:
             self.representation?.total = run.end
-            if origin == nil { try await begin(at: response, length: nil) }
+            if origin == nil { try await begin(at: response, length: self.representation?.total) }
             await response.discardBody()
         case .whole: throw FreshStart(whole: response)
         case .misfit(let misfit):
@@ -189,12 +198,17 @@ extension DownloadRun {
 }
 
 extension Response {
-    /// The same as if it were the answer to a request for the whole: what it says of its content alone is left out.
+    /// The same as if it were the answer to a request for the whole: what it says of its content alone is left out. That is
+    /// all that a 416 says, which has the representation of a refusal.
     fileprivate var asWhole: Response {
-        guard status == .partialContent else { return self }
+        guard status == .partialContent || status == .rangeNotSatisfiable else { return self }
         var whole = self
-        whole.head.status = .ok
         whole.fields[ContentDigest.contentField] = nil
+        if status == .partialContent {
+            whole.head.status = .ok
+        } else {
+            whole.fields[ContentDigest.representationField] = nil
+        }
         return whole
     }
 }

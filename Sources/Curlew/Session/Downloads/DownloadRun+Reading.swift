@@ -11,6 +11,8 @@ extension DownloadRun {
         var chunks = body.makeAsyncIterator()
         let memory = chunks.takeOverMemory()
         while let chunk = try await chunks.next() {
+            // Where the disk is slower than the network there is always a next chunk, and nothing that would throw.
+            try Task.checkCancellation()
             let room = end - run.end
             if Int64(chunk.count) <= room {
                 try await write(chunk, run, memory)
@@ -73,9 +75,12 @@ extension DownloadRun {
 
     /// The error for a status that brings no file, with the beginning of what the server says to it.
     func refusal(_ response: Response) async -> CurlewError {
-        let (bytes, _) = await response.body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
+        let (bytes, breakage) = await response.body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
         response.body.abandon()
         var context = context(response)
+        if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled {
+            return CurlewError(.cancelled, "the download was cancelled", context: context, underlying: breakage)
+        }
         context.bodyPrefix = bytes
         return CurlewError(
             .unacceptableStatus, "status \(response.status.code) where a file was wanted", context: context)

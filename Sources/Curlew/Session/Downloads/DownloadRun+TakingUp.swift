@@ -51,7 +51,7 @@ extension DownloadRun {
                 continue
             }
             let digest = Guarded(try MessageDigest(.sha256))
-            try await part.feed(piece.range, to: digest)
+            try await part.feed(piece.range, to: digest, isCancellable: true)
             guard try digest.withLock({ try $0.hashSoFar() }) == expected else { return nil }
             runs.append(ReceivedRun(piece.range, digest: digest, hashes: options.hashes))
         }

@@ -72,7 +72,7 @@ extension DownloadRun {
     }
 
     /// A later process may stand in another folder.
-    private func absolute(_ path: String) -> String { path.utf8.first == .slash ? path : "\(workingFolder)/\(path)" }
+    func absolute(_ path: String) -> String { path.utf8.first == .slash ? path : "\(workingFolder)/\(path)" }
 }
 
 extension URI {

@@ -5,8 +5,8 @@ extension ResumeToken {
     static let fileLimit: ByteCount = .mebibytes(1)
 
     /// Reads a token from the file that a download has kept (``DownloadOptions/tokenFile``).
-    /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if there is no such file, if it is larger than 1 MiB or
-    ///   cannot be read; ``ErrorCode/invalidResumeToken`` if it holds no token that can be used.
+    /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if there is no such file, if it is larger than 1 MiB,
+    ///   cannot be read or belongs to another user (root excepted); ``ErrorCode/invalidResumeToken`` if it holds no token that can be used.
     public init(contentsOf path: String) async throws {
         let bytes = try await TokenFile.read(path, upTo: Self.fileLimit)
         do {

@@ -26,7 +26,7 @@
 ///
 /// `finalURL`, `total`, `destination` and `sha256` may be absent; `end` is the first byte that is not there; in place of
 /// `entityTag` there may be `lastModified`. Reading refuses what cannot be one: unknown versions, negative numbers, ranges
-/// out of order or beyond the whole, more than 1,024 of them, paths that are relative, hold NUL or are longer than 4,095
+/// out of order or beyond the whole, gaps where no `total` is, more than 1,024 ranges, paths that are relative, hold NUL or are longer than 4,095
 /// bytes, a part whose name is none that Curlew gives (`.….part`), so that a token that was tampered with cannot make other
 /// files be written to or removed.
 public struct ResumeToken: Sendable, Hashable {
@@ -98,6 +98,9 @@ extension ResumeToken {
             else { throw Self.invalid("its ranges overlap or reach beyond the whole") }
             guard piece.sha256?.isHash ?? true else { throw Self.invalid("a hash of it is none") }
             position = piece.range.upperBound
+        }
+        guard total != nil || received.count <= 1 && received.first?.range.lowerBound ?? 0 == 0 else {
+            throw Self.invalid("it has gaps in a whole of unknown length")
         }
         guard position <= identity.size else { throw Self.invalid("its ranges reach beyond its part") }
         try checkPaths()

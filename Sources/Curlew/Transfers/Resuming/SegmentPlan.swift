@@ -22,7 +22,8 @@ struct SegmentPlan: Sendable, Hashable {
             return
         }
         let missing = gaps.reduce(Int64(0)) { $0 + ($1.upperBound - $1.lowerBound) }
-        let share = max((missing + count - 1) / count, size)
+        // Rounded up without a sum: what servers and tokens say may be as much as there are numbers.
+        let share = max(missing / count + (missing % count).signum(), size)
         segments = gaps.flatMap { Self.divide($0, share: share, smallest: size) }
     }
 

@@ -10,6 +10,7 @@ enum TokenFile {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
             guard descriptor >= 0 else { throw failure("opened", errno) }
             defer { close(descriptor) }
+            try checkOwner(of: descriptor)
             var bytes: [UInt8] = []
             while bytes.count <= limit.bytes {
                 var status: Int32 = 0
@@ -24,6 +25,18 @@ enum TokenFile {
                 bytes += piece
             }
             throw CurlewError(.resumeTokenFileFailed, "the token's file is larger than \(limit.bytes) bytes")
+        }
+    }
+
+    /// A token says what is asked for, what is written to, and which bytes are taken for right. In a folder that is open to
+    /// all, such as `/tmp`, anybody could have put one in its place.
+    private static func checkOwner(of descriptor: Int32) throws {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw CurlewError(.resumeTokenFileFailed, "the token's file is no regular file")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw CurlewError(.resumeTokenFileFailed, "the token's file belongs to another user")
         }
     }
 
@@ -51,12 +64,12 @@ enum TokenFile {
         }
     }
 
-    /// Removes the file, if it is there.
     /// What lies at a path; nil if that is no file.
     static func snapshot(of path: String) async -> FileSnapshot? {
         try? await perform { try FileSnapshot(statusOf: path) }
     }
 
+    /// Removes the file, if it is there.
     static func remove(_ path: String) async {
         try? await perform { _ = unlink(path) }
     }

@@ -1,5 +1,6 @@
 import CurlewTesting
 import CurlewTestingTraits
+import Glibc
 import HTTPTypes
 import Testing
 
@@ -58,6 +59,25 @@ struct PartFileTamperingTests {
         _ = try await bench.session.download(resuming: token)
         #expect(try bench.folder.bytes("file.bin") == bench.expected)
         if kind < 2 { #expect(try bench.folder.bytes(kind == 0 ? name : "foreign") == foreign) }
+        await bench.end()
+    }
+
+    @Test("a part that has a second name is left alone, though it be the very file")
+    func linked() async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: 100_000)
+        let name = try part(bench)
+        #expect(link(bench.folder.file(name), bench.folder.file("second")) == 0)
+        let before = try bench.folder.bytes("second")
+        bench.content.withLock { content in
+            content.entityTag = "\"two\""
+            content.bytes = DownloadBench.bytes(50_000, seed: 1)
+        }
+        _ = try await bench.session.download(resuming: token)
+        #expect(try bench.folder.bytes("second") == before)
+        try bench.expectWhole([name, "second"])
+        await token.discard()
+        #expect(bench.folder.names.contains(name))
         await bench.end()
     }
 

@@ -197,6 +197,39 @@ struct ResumingTests {
         await bench.end()
     }
 
+    @Test("a length that is known to be wrong is found out when the first answer comes")
+    func wrongLength() async throws {
+        let bench = try await DownloadBench()
+        let token = try await bench.brokenOff(after: 100_000)
+        try bench.server.inject(Fault(.inResponseBody(after: 1000), .stall))
+        let options = DownloadOptions.quick { $0.integrity.length = 299_999 }
+        let error = await curlewError { _ = try await bench.session.download(resuming: token, download: options) }
+        #expect(error?.code == .lengthMismatch && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
+    @Test("what a 416 says of its own content is not held against the file")
+    func completeWithDigest() async throws {
+        let bench = try await DownloadBench { number, _ in
+            let zeros = Data([UInt8](repeating: 0, count: 32)).base64EncodedString()
+            let refusal: HTTPFields = [
+                .contentRange: "bytes */300000", HTTPField.Name("Repr-Digest")!: "sha-256=:\(zeros):",
+                HTTPField.Name("Content-Digest")!: "sha-256=:\(zeros):",
+            ]
+            if number > 0 { return MockResponse(status: .rangeNotSatisfiable, fields: refusal, body: .none) }
+            return MockResponse(
+                fields: [.eTag: "\"one\"", .acceptRanges: "bytes"],
+                body: .stream { writer in
+                    try await writer.write(DownloadBench.bytes(300_000))
+                    throw CancellationError()
+                })
+        }
+        let error = await curlewError { _ = try await bench.download() }
+        _ = try await bench.session.download(resuming: try #require(error?.resumeToken))
+        try bench.expectWhole()
+        await bench.end()
+    }
+
     @Test("416 says that all is there, where the length was not known")
     func complete() async throws {
         let bench = try await DownloadBench { number, _ in

@@ -56,6 +56,41 @@ struct SteeredDownloadTests {
         await bench.end()
     }
 
+    private struct Hasty: Transport {
+        let chunks: Guarded<Int>
+
+        func send(_ request: Request) async throws -> Response {
+            let body = ResponseBody.stream(CancellingBody { chunks.withLock { $0 += 1 } }, length: 1 << 20)
+            return Response(.ok, fields: [.eTag: "\"one\""], body: body, uri: request.uri)
+        }
+    }
+
+    @Test("under way, though the next chunk is always there")
+    func cancelInHaste() async throws {
+        let folder = try ScratchFolder()
+        let chunks = Guarded(0)
+        let session = try HTTPSession(transport: Hasty(chunks: chunks)) { ContentDecoding() }
+        let error = await curlewError {
+            _ = try await session.download("http://a.test/f", to: .file(folder.file("f")))
+        }
+        #expect(error?.code == .cancelled && error?.resumeToken?.receivedCount == 2048)
+        #expect(chunks.withLock { $0 } == 3)
+    }
+
+    @Test("while the body of a refusal comes: it is cancelled, and not refused")
+    func cancelRefusal() async throws {
+        let bench = try await DownloadBench { _, _ in MockResponse(status: .notFound, body: "no such thing") }
+        try bench.server.inject(Fault(.inResponseBody(after: 3), .stall))
+        let task = try bench.task()
+        task.resume()
+        try await bench.server.waitForFaults(1)
+        let attempt = try #require(await bench.session.session?.tasks(.download).first)
+        for await progress in attempt.progress where progress.received.wire >= 3 { break }
+        #expect(await task.cancel() == nil)
+        #expect(task.state == .cancelled && bench.folder.names.isEmpty)
+        await bench.end()
+    }
+
     @Test("while it waits to go on, and after its end")
     func cancelWaiting() async throws {
         let bench = try await DownloadBench()

@@ -114,6 +114,28 @@ struct TokenFileTests {
         await bench.end()
     }
 
+    @Test("the file does not go where its token is kept, and is not removed in its stead", arguments: [true, false])
+    func samePlace(isPlain: Bool) async throws {
+        let bench = try await DownloadBench()
+        try bench.folder.write("file.bin", [1])
+        var destination = Destination.file(bench.path)
+        destination.existing = .replace
+        var options = options(bench)
+        options.tokenFile = isPlain ? bench.path : bench.folder.file("./file.bin")
+        let url = bench.server.url("/file.bin")
+        if isPlain {
+            let error = await curlewError {
+                _ = try await bench.session.download(url, to: destination, download: options)
+            }
+            #expect(error?.code == .invalidDestination)
+            #expect(try bench.folder.bytes("file.bin") == [1] && bench.folder.names == ["file.bin"])
+        } else {
+            _ = try await bench.session.download(url, to: destination, download: options)
+            try bench.expectWhole()
+        }
+        await bench.end()
+    }
+
     @Test("a file that cannot be continued leaves no token behind, not even an old one")
     func notContinuable() async throws {
         let bench = try await DownloadBench(adjust: { $0.entityTag = nil })

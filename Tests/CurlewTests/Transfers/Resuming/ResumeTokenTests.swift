@@ -94,6 +94,28 @@ struct ResumeTokenTests {
         #expect(try decode(json(["part": part(size: 10)])).receivedCount == 10)
     }
 
+    @Test(
+        "where the length of the whole is not known, there is one range, from the beginning",
+        arguments: ["[{\"start\":5,\"end\":10}]", "[{\"start\":0,\"end\":5},{\"start\":7,\"end\":10}]"])
+    func gapsWithoutEnd(_ received: String) throws {
+        #expect(try decode(json(["received": received])).total == 1000)
+        #expect(throws: (any Error).self) { try decode(json(["received": received, "total": "null"])) }
+    }
+
+    @Test("a token's file that is none, or that another user has put there, is not read")
+    func foreignFile() async throws {
+        let folder = try ScratchFolder()
+        #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
+        let pipe = await curlewError { _ = try await ResumeToken(contentsOf: folder.file("pipe")) }
+        #expect(pipe?.code == .resumeTokenFileFailed)
+        guard geteuid() == 0 else { return }
+        let path = folder.file("token")
+        try await decode(json()).write(to: path)
+        #expect(chown(path, 65534, 65534) == 0)
+        let error = await curlewError { _ = try await ResumeToken(contentsOf: path) }
+        #expect(error?.code == .resumeTokenFileFailed)
+    }
+
     @Test("more than 1,024 ranges are refused")
     func many() throws {
         func pieces(_ count: Int) -> String {

@@ -61,6 +61,12 @@ struct SegmentPlanTests {
         #expect(SegmentPlan(dividing: [0..<1_000_000], into: 100, smallest: 1).segments.count == 16)
     }
 
+    @Test("a length up to the largest number there is is divided without a trap")
+    func largest() {
+        let plan = SegmentPlan(dividing: [1..<Int64.max - 1], into: 4, smallest: 1)
+        #expect(plan.segments.count == 4 && ByteRanges(plan.segments).ranges == [1..<Int64.max - 1])
+    }
+
     @Test("several gaps are divided each for itself, and stay in their order")
     func severalGaps() {
         let plan = SegmentPlan(dividing: [10..<50, 60..<70, 80..<200], into: 3, smallest: 10)
