@@ -152,10 +152,16 @@ public struct Retry: Middleware {
     }
 
     private func pause(for wait: Duration, orUntil change: @escaping @Sendable () async -> Bool) async throws {
-        let end = timekeeper.elapsed() + wait
-        // Where there are no more news, time is all that is left.
-        guard await timekeeper.first(within: wait, change) == false else { return }
-        try await timekeeper.sleep(for: max(.zero, end - timekeeper.elapsed()))
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask { [timekeeper] in
+                try await timekeeper.sleep(for: wait)
+                return true
+            }
+            group.addTask { await change() }
+            defer { group.cancelAll() }
+            // Where there are no more news, time is all that is left.
+            while let isOver = try await group.next(), !isOver {}
+        }
     }
 
     /// The time before the next attempt.
