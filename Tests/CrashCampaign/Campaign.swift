@@ -56,7 +56,7 @@ final class Campaign {
             guard ContinuousClock.now < deadline else { throw Finding("it took too long") }
             let moment = killed < limit ? Duration.milliseconds(1 + Int(random.next() % 700)) : .seconds(60)
             let child = try ChildProcess(["child", url, folder, String(segments)])
-            let end = try await child.end(within: moment)
+            let end = await child.end(within: moment)
             try checkFolder(folder)
             print("  \(segments) segments: \(end) within \(moment), \(held(in: folder)) bytes in the token")
             switch end {

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 
 /// This program once more, as a process of its own.
@@ -21,20 +22,24 @@ struct ChildProcess {
     }
 
     /// Waits for the end; kills the process if it has not come after a while.
-    func end(within limit: Duration) async throws -> End {
-        let deadline = ContinuousClock.now.advanced(by: limit)
-        var isKilled = false
-        while true {
-            var status: Int32 = 0
-            if waitpid(identifier, &status, WNOHANG) == identifier {
-                let signal = status & 0x7F
-                return signal == 0 ? .exit(status >> 8 & 0xFF) : .signal(signal)
-            }
-            if !isKilled, ContinuousClock.now >= deadline {
-                kill(identifier, SIGKILL)
-                isKilled = true
-            }
-            try await Task.sleep(for: .milliseconds(1))
+    func end(within limit: Duration) async -> End {
+        let killer = Task { [identifier] in
+            try await ContinuousClock().sleep(for: limit)
+            kill(identifier, SIGKILL)
         }
+        // Its end is seen before it is taken note of, so that its number is not another's by the time it would be killed.
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [identifier] in
+                var information = siginfo_t()
+                while waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+                killer.cancel()
+                continuation.resume()
+            }
+        }
+        _ = await killer.result
+        var status: Int32 = 0
+        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7F
+        return signal == 0 ? .exit(status >> 8 & 0xFF) : .signal(signal)
     }
 }

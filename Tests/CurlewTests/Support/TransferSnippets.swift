@@ -52,14 +52,16 @@ enum TransferSnippets {
         }
     }
 
-    private func outlive(_ api: HTTPSession) async throws -> DownloadedFile {
+    private func outlive(_ api: HTTPSession) async throws {
         let tokenFile = "/var/lib/mirror/disc.token"
         var durable = DownloadOptions()
         durable.tokenFile = tokenFile
         if let token = try? await ResumeToken(contentsOf: tokenFile) {
-            return try await api.download(resuming: token, download: durable)
+            if await token.isFinished { return }
+            _ = try await api.download(resuming: token, download: durable)
+        } else {
+            _ = try await api.download("disc.iso", to: .file("/var/lib/mirror/disc.iso"), download: durable)
         }
-        return try await api.download("disc.iso", to: .file("/var/lib/mirror/disc.iso"), download: durable)
     }
 
     private func decide(_ api: HTTPSession) async throws {

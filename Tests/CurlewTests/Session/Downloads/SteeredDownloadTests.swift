@@ -158,8 +158,12 @@ struct SteeredDownloadTests {
         #expect(task.state == .suspended)
         let attempt = try #require(await bench.session.session?.tasks(.download).first)
         while await attempt.state != .suspended { await Task.yield() }
-        // Longer than the idle timeout: time itself is what is tested.
-        try await Task.sleep(for: .milliseconds(600))
+        // Another request, begun later, runs into its idle timeout: this one's would have been over by then.
+        let silent = try await DownloadBench()
+        try silent.server.inject(Fault(.atResponseStart, .stall))
+        let error = await curlewError { _ = try await silent.session.get(silent.server.url(), options: options) }
+        #expect(error?.code == .idleTimeout)
+        await silent.end()
         #expect(task.state == .suspended && !task.currentProgress.isFinished)
         #expect(task.currentProgress.received.wire < 4_000_000)
         task.resume()
