@@ -1,4 +1,4 @@
-public import HTTPTypes
+internal import HTTPTypes
 internal import Synchronization
 
 /// One exchange: made by a session, run on its event loop, ended exactly once.
@@ -20,7 +20,7 @@ public actor TaskActor: LoopActor {
     public nonisolated let request: Request
 
     nonisolated let loop: EventLoop
-    private let prepared: PreparedRequest
+    let prepared: PreparedRequest
     private let channel: BodyChannel
     nonisolated let shard: SessionShard
     /// Until the end, so that a session lives as long as its tasks run.
@@ -31,14 +31,14 @@ public actor TaskActor: LoopActor {
     private var hasBegun = false
     /// Whether it was suspended when its turn came, and has not begun.
     private var isHeld = false
-    private var startedAt = Instant(nanoseconds: 0)
-    private var endedAt: Instant?
-    private var holdTime = HoldTime()
+    private(set) var startedAt = Instant(nanoseconds: 0)
+    private(set) var endedAt: Instant?
+    private(set) var holdTime = HoldTime()
     var ownRateLimit: RateLimit?
     /// Events that wait for the task's end.
     var heldEvents: [SessionEvent] = []
-    private var pump: Task<Void, Never>?
-    private var sources = 0
+    var pump: Task<Void, Never>?
+    var sources = 0
 
     private(set) var head: HTTPResponse?
     private var security: ConnectionSecurity?
@@ -49,10 +49,10 @@ public actor TaskActor: LoopActor {
     private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
 
     private var interimSeen = 0
-    @exclusivity(unchecked) private var interim: [HTTPResponse] = []
-    @exclusivity(unchecked) private var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
-    @exclusivity(unchecked) private var attempts: [AttemptMetrics] = []
-    @exclusivity(unchecked) private var latest = TaskProgress()
+    @exclusivity(unchecked) private(set) var interim: [HTTPResponse] = []
+    @exclusivity(unchecked) var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
+    @exclusivity(unchecked) private(set) var attempts: [AttemptMetrics] = []
+    @exclusivity(unchecked) private(set) var latest = TaskProgress()
     private var progressPublisher: ProgressPublisher?
 
     init(
@@ -106,35 +106,6 @@ public actor TaskActor: LoopActor {
 
     nonisolated func onLoop(_ action: @escaping @Sendable (isolated TaskActor) -> Void) {
         loop.core.execute { self.enter(action) { $1($0) } }
-    }
-
-    // MARK: Looking
-
-    /// Where the task is in its life.
-    public var state: TaskState { lifecycle.state }
-
-    /// The task's figures up to this moment.
-    public var metrics: TaskMetrics {
-        guard lifecycle.hasStarted else { return TaskMetrics(attempts: attempts) }
-        let now = endedAt ?? loop.core.now
-        return TaskMetrics(
-            attempts: attempts, start: startedAt.date, duration: startedAt.duration(to: now),
-            suspended: holdTime.total(at: now))
-    }
-
-    /// The status of the response, once its head has come.
-    public var status: HTTPResponse.Status? { head?.status }
-
-    /// How far the task has got at this moment.
-    public var currentProgress: TaskProgress { latest }
-
-    /// The interim responses (1xx), those that have come and those to come, at most ``ResponseLimits/interimResponses``.
-    /// It ends when the final head arrives or the task ends.
-    public var interimResponses: AsyncStream<HTTPResponse> {
-        let (stream, continuation) = AsyncStream.makeStream(of: HTTPResponse.self)
-        interim.forEach { continuation.yield($0) }
-        if head != nil || lifecycle.state.isEnd { continuation.finish() } else { interimListeners.append(continuation) }
-        return stream
     }
 
     // MARK: The response
@@ -363,28 +334,6 @@ extension TaskActor: TransferObserver {
         latest.received.wire = received
         latest.received.decoded = received
         progressPublisher?.publish(latest)
-    }
-
-    nonisolated func bodySource(for transfer: Transfer) -> UploadSource? {
-        enter(transfer) { $0.makeSource($1) }
-    }
-
-    /// Not asked before the engine wants the first byte: a connection that fails costs a stream nothing.
-    private func makeSource(_ transfer: Transfer) -> UploadSource? {
-        sources += 1
-        guard sources == 1 || prepared.body.isReplayable else { return nil }
-        switch prepared.body.source {
-        case .none: return UploadSource.none
-        case .bytes(let bytes): return .bytes(bytes)
-        case let source:
-            let channel = UploadChannel(capacity: prepared.bodyBufferSize) { [loop] in
-                loop.core.execute { transfer.bodyArrived() }
-            }
-            pump?.cancel()
-            let length = prepared.contentLength
-            pump = Task.detached { await UploadPump.run(source, length: length, into: channel) }
-            return .channel(channel)
-        }
     }
 }
 
