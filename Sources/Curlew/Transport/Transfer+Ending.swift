@@ -118,7 +118,7 @@ extension Transfer {
 
     private func repeatAttempt(after refusal: Refusal) {
         attempt.number += 1
-        if refusal != .noDescriptor { attempt.isFresh = refusal != .connectionKind }
+        if refusal != .noDescriptor, refusal != .connectionKind { attempt.isFresh = true }
         if refusal == .expectation { attempt.isUnexpecting = true }
         if refusal == .connectionKind {
             attempt.joinsHTTP2 = isReused
@@ -176,7 +176,8 @@ extension Transfer {
         }
         if endsWithConnection, let handshake, !handshake.isClosedByPeer {
             return CurlewError(
-                .responseTruncated, "the connection ended without the close_notify of TLS, and the body has no other end")
+                .responseTruncated,
+                "the connection ended without the close_notify of TLS, and the body has no other end")
         }
         return nil
     }

@@ -32,7 +32,7 @@ extension Transfer {
             return false
         }
         let isStray = candidates.contains {
-            $0.isGivenUp
+            $0.isGivenUp || $0.isSilent
                 || $0.isUsed && $0.user == nil && !$0.isMultiplexed && ($0.hasStrayInput || hasBufferedTLSInput)
         }
         if isStray {
