@@ -22,8 +22,6 @@ extension Transfer {
     /// The engine is done with the attempt.
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
-        // libcurl wanted to repeat the request, and asked for the body's start before it asked for leave.
-        if result == CURLE_SEND_FAIL_REWIND { refusal = .resend }
         if refusal == nil { refusal = ownRefusal(of: result, easy) }
         if let refusal, mayRepeat(after: refusal) {
             repeatAttempt(after: refusal)

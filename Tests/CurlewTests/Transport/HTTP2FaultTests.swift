@@ -161,6 +161,46 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("again".utf8))
     }
 
+    @Test("an upload that may not be sent again leaves the connection alone on which libcurl would send it")
+    func refusedUpload() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let (uploads, uploading) = AsyncStream.makeStream(of: Void.self)
+        let (heads, headRead) = AsyncStream.makeStream(of: Void.self)
+        let (failures, failed) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start(tls: ServerTLS([certificate], applicationProtocols: ["h2"])) { connection in
+            guard connection.index == 0 else {
+                let stream = try await connection.acceptHTTP2Request()
+                try await connection.write(.response(stream: stream, status: 200))
+                for await _ in failures {}
+                try await connection.write(.data(stream: stream, Array("whole".utf8), endStream: true))
+                return try await connection.closed
+            }
+            let first = try await connection.acceptHTTP2Request(settings: [(.maxConcurrentStreams, 1)])
+            try await connection.write(
+                .response(stream: first, status: 200), .data(stream: first, [1], endStream: true))
+            let upload = try await connection.readFrame { $0.kind == .data }.stream
+            uploading.finish()
+            // libcurl wants to send the upload again, on the connection that another request is using.
+            for await _ in heads {}
+            try await connection.write(.resetStream(upload, .refusedStream))
+            try await connection.closed
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        #expect(try await session.fetch(server.url()) == [1])
+        let upload = Task {
+            try await session.send(.post, server.url(), body: .bytes(Array(repeating: 1, count: 200_000)))
+        }
+        for await _ in uploads {}
+        let response = try await session.get(server.url())
+        headRead.finish()
+        #expect(await curlewError { _ = try await upload.value }?.code == .connectionLost)
+        failed.finish()
+        #expect(try await response.body.collect(upTo: 100) == Array("whole".utf8))
+        #expect(server.accepted == 2)
+        try await session.expectUsable()
+        await server.shutdown()
+    }
+
     @Test("settings that change under way are followed")
     func settings() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 200_000))) {
