@@ -37,6 +37,7 @@ final class EasyHandle {
     private var carriedVersion = -1
     private var carriesFreshConnect = false
     private var carriesForbidReuse = false
+    private var carriesPipeWait = false
     private var carriesDebug = false
     private var carriesFields = false
     private var carriesProxyFields = false
@@ -84,7 +85,7 @@ final class EasyHandle {
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
-        try set(CURLOPT_PIPEWAIT, 1)
+        try waitToJoin(true)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
     }
 
@@ -216,6 +217,13 @@ final class EasyHandle {
         guard isForbidden != carriesForbidReuse else { return }
         try set(CURLOPT_FORBID_REUSE, isForbidden ? 1 : 0)
         carriesForbidReuse = isForbidden
+    }
+
+    /// Whether the request waits for a connection in the making that it may be able to share, instead of opening another.
+    func waitToJoin(_ waits: Bool) throws {
+        guard waits != carriesPipeWait else { return }
+        try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
+        carriesPipeWait = waits
     }
 
     /// Whether the raw bytes of the body are shown to the transfer. May be called from a callback.

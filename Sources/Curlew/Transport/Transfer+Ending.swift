@@ -58,6 +58,7 @@ extension Transfer {
         guard let easy else { return }
         if refusal != .connectionKind { attempts.append(measure(easy)) }
         if stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) { easy.isSpent = true }
+        endFirstAnswer()
         self.easy = nil
         multi.end(self, easy)
     }

@@ -16,6 +16,7 @@ extension Transfer {
                 return false
             }
         }
+        if firstAnswerDeadline != nil || isFirstAnswerSlow { firstAnswerCame() }
         switch parser.take(line) {
         case .more: return true
         case .interim(let response): return receiveInterim(response)

@@ -58,6 +58,7 @@ extension Transfer {
         mayBeUnasked = isReused && !isHTTP2Agreed && challengeCount == 0 && connection?.unconfirmedBytes == 0
         stage = .exchanging
         lastActivity = multi.core.now
+        if isHTTP2Agreed, !isReused { awaitFirstAnswer() }
         rearm()
         return true
     }
