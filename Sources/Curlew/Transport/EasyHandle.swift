@@ -16,9 +16,8 @@ final class EasyHandle {
     /// The TLS connection that was begun for the transfer's attempt; nil if none was.
     private(set) var handshake: Handshake?
 
-    /// Whether it must not serve again: libcurl 7.88 never clears the system's error that it noted for a handle, and would
-    /// tell it as the reason of a later failure, or take that for a timeout; nor does it forget that it has sent trailers; and
-    /// one that found no address keeps its read buffer, whose size then cannot be set any more.
+    /// Whether it must not serve again, as libcurl would not forget what has been (``Engine/remembersErrors``, and
+    /// trailers), or keeps a read buffer whose size cannot be set any more (``Engine/allocatesReadBuffers``).
     var isSpent = false
 
     /// The size of its read buffer, once one was set.
@@ -144,8 +143,8 @@ final class EasyHandle {
         if request.trailers != nil {
             try check(curlew_easy_set_trailer(raw, EngineCallbacks.trailers), CURLOPT_TRAILERFUNCTION)
             try set(CURLOPT_TRAILERDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            // libcurl 7.88 does not forget that a handle has sent trailers, and writes the chunks of its next body from
-            // before the beginning of the buffer on.
+            // libcurl before 8.7 does not forget that a handle has sent trailers, and writes the chunks of its next body from
+            // before the beginning of the buffer on; later ones would ask for trailers again.
             isSpent = true
         }
     }
@@ -233,8 +232,8 @@ final class EasyHandle {
         carriesDebug = isShown
     }
 
-    /// libcurl 7.88 keeps the buffer of a transfer that ended early, and refuses the option as long as there is one. So it
-    /// is set once, and the multi handle takes care that a handle serves one size alone.
+    /// With ``Engine/allocatesReadBuffers`` libcurl keeps the buffer of a transfer that ended early, and refuses the option as
+    /// long as there is one. So it is set once, and the multi handle takes care that a handle serves one size alone.
     func setReadBufferSize(_ size: Int) throws {
         guard size != readBufferSize else { return }
         try set(CURLOPT_BUFFERSIZE, size)

@@ -102,7 +102,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private func spareHandle(for transfer: Transfer) -> EasyHandle? {
         guard let last = spareHandles.popLast() else { return nil }
         let size = transfer.request.options.values.clampedReadBufferSize
-        return last.readBufferSize ?? size == size ? last : nil
+        return !Engine.allocatesReadBuffers || last.readBufferSize ?? size == size ? last : nil
     }
 
     /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.

@@ -57,7 +57,9 @@ extension Transfer {
     private func leaveEngine() {
         guard let easy else { return }
         if refusal != .connectionKind { attempts.append(measure(easy)) }
-        if stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) { easy.isSpent = true }
+        if Engine.remembersErrors, stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) {
+            easy.isSpent = true
+        }
         endFirstAnswer()
         self.easy = nil
         multi.end(self, easy)
@@ -197,6 +199,10 @@ extension Transfer {
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resourcesExhausted
             default: .connectionFailed
             }
+        // TLS that ends without close_notify; libcurl before 8 takes it for the end of the connection.
+        case CURLE_RECV_ERROR where head != nil && easy.errorText.contains("unexpected eof"): return .responseTruncated
+        // Its decoding of contents is off, so these are transfer codings.
+        case CURLE_BAD_CONTENT_ENCODING: return .invalidResponse
         // An HTTP/2 connection that ends before there is anything of a response to be cut short.
         case CURLE_PARTIAL_FILE where stage == .exchanging: return .connectionLost
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
