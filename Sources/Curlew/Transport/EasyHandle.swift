@@ -252,7 +252,7 @@ final class EasyHandle {
         guard let transfer else { return false }
         let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
         handshake = made
-        guard TLSContext.configure(context, for: made) else {
+        guard TLSContext.configure(context, for: made, remembersTickets: Engine.keepsSessionsAsBytes) else {
             made.refuse(TrustRefusal(.invalidTLSSetting, "the security policy cannot be put into force"))
             return false
         }
