@@ -15,6 +15,7 @@ extension Transfer {
     /// kept.
     func awaitFirstAnswer() {
         guard Engine.joinsAfterFirstAnswer else { return }
+        endFirstAnswer()
         try? easy?.forbidReuse(true)
         firstAnswerDeadline = multi.core.now.advanced(by: Self.firstAnswerPatience)
     }
@@ -60,7 +61,7 @@ extension MultiHandle {
 struct CountedAuthorities {
     private var counts: [String: Int] = [:]
 
-    func contains(_ authority: String) -> Bool { !counts.isEmpty && counts[authority] != nil }
+    func contains(_ authority: @autoclosure () -> String) -> Bool { !counts.isEmpty && counts[authority()] != nil }
 
     mutating func insert(_ authority: String) { counts[authority, default: 0] += 1 }
 

@@ -36,7 +36,9 @@ struct BodyFaultTests {
         let session = try makeSession()
         if Engine.showsRawBody {
             let error = await curlewError { _ = try await session.fetch(server.url()) }
-            #expect([.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code), "\(String(describing: error))")
+            #expect(
+                [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code),
+                "\(String(describing: error))")
         } else {
             // From 8.7 on libcurl shows nobody the marks of chunks. It skips to the end of the line, so the body is right.
             #expect(try await session.fetch(server.url()) == Array("hello".utf8))

@@ -1,8 +1,9 @@
-import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("HTTP/2 gone wrong", .noLeaks, .timeLimit(.minutes(2)))
 struct HTTP2FaultTests {
@@ -167,7 +168,8 @@ struct HTTP2FaultTests {
         let (uploads, uploading) = AsyncStream.makeStream(of: Void.self)
         let (heads, headRead) = AsyncStream.makeStream(of: Void.self)
         let (failures, failed) = AsyncStream.makeStream(of: Void.self)
-        let server = try await RawServer.start(tls: ServerTLS([certificate], applicationProtocols: ["h2"])) { connection in
+        let server = try await RawServer.start(tls: ServerTLS([certificate], applicationProtocols: ["h2"])) {
+            connection in
             guard connection.index == 0 else {
                 let stream = try await connection.acceptHTTP2Request()
                 try await connection.write(.response(stream: stream, status: 200))
@@ -310,5 +312,26 @@ struct HTTP2FaultTests {
             try await connection.closed
         }
         #expect(try result.get() == Array("large".utf8))
+    }
+
+    @Test(
+        "the whole answer in one reading with the reset of its stream is lost by libcurl 7.88, and the answer with 8.14"
+    )
+    func earlyAnswerInOneReading() async throws {
+        let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {
+            connection, stream in
+            try await connection.write(
+                .response(stream: stream, status: 413, fields: [("content-length", "5")]),
+                .data(stream: stream, Array("large".utf8), endStream: true),
+                .resetStream(stream, .noError)
+            )
+            try await connection.closed
+        }
+        // libcurl 7.88 drops what it has read of a stream when it reads the reset, before anybody has seen it.
+        if Engine.versionNumber < 0x080E00 {
+            expectFailure(result, .http2Failed)
+        } else {
+            #expect(try result.get() == Array("large".utf8))
+        }
     }
 }
