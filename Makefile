@@ -24,7 +24,7 @@ SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f 
 .PHONY: help setup demo examples test test-examples test-crash test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: ## Installs the missing Debian packages
 	@.ci/setup $(PACKAGES)
