@@ -22,8 +22,6 @@ extension Transfer {
     /// The engine is done with the attempt.
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
-        // libcurl wanted to repeat the request, and asked for the body's start before it asked for leave.
-        if result == CURLE_SEND_FAIL_REWIND { refusal = .resend }
         if refusal == nil { refusal = ownRefusal(of: result, easy) }
         if let refusal, mayRepeat(after: refusal) {
             repeatAttempt(after: refusal)
@@ -59,7 +57,10 @@ extension Transfer {
     private func leaveEngine() {
         guard let easy else { return }
         if refusal != .connectionKind { attempts.append(measure(easy)) }
-        if stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) { easy.isSpent = true }
+        if Engine.remembersErrors, stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) {
+            easy.isSpent = true
+        }
+        endFirstAnswer()
         self.easy = nil
         multi.end(self, easy)
     }
@@ -199,6 +200,10 @@ extension Transfer {
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resourcesExhausted
             default: .connectionFailed
             }
+        // TLS that ends without close_notify; libcurl before 8 takes it for the end of the connection.
+        case CURLE_RECV_ERROR where head != nil && easy.errorText.contains("unexpected eof"): return .responseTruncated
+        // Its decoding of contents is off, so these are transfer codings.
+        case CURLE_BAD_CONTENT_ENCODING: return .invalidResponse
         // An HTTP/2 connection that ends before there is anything of a response to be cut short.
         case CURLE_PARTIAL_FILE where stage == .exchanging: return .connectionLost
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse

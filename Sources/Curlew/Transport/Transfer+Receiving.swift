@@ -16,6 +16,7 @@ extension Transfer {
                 return false
             }
         }
+        if firstAnswerDeadline != nil || isFirstAnswerSlow { firstAnswerCame() }
         switch parser.take(line) {
         case .more: return true
         case .interim(let response): return receiveInterim(response)
@@ -69,7 +70,7 @@ extension Transfer {
         do {
             // An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
             if request.hasBody, !isBodySent, parser.version != .http2 { try easy?.forbidReuse(true) }
-            if parser.framing.isChunked, !isLate, Engine.versionNumber < 0x080700 {
+            if parser.framing.isChunked, !isLate, Engine.showsRawBody {
                 chunkFraming = ChunkFraming()
                 try easy?.showRawBody(true)
             }

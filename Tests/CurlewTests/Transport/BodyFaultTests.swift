@@ -1,7 +1,8 @@
-import Curlew
 import CurlewTesting
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("Where a body ends is checked", .timeLimit(.minutes(2)))
 struct BodyFaultTests {
@@ -10,10 +11,10 @@ struct BodyFaultTests {
     @Test(
         "a broken chunked coding is refused",
         arguments: [
-            "5zz\r\nhello\r\n0\r\n\r\n", "zz\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
+            "zz\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
             "0x5\r\nhello\r\n0\r\n\r\n",
-            "5\r\nhelloworld\r\n0\r\n\r\n", "\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n",
-            "10000000000000000\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0zz\r\n\r\n",
+            "5\r\nhelloworld\r\n0\r\n\r\n", "\r\nhello\r\n0\r\n\r\n",
+            "10000000000000000\r\nhello\r\n0\r\n\r\n",
         ])
     func brokenChunks(_ body: String) async throws {
         let server = try await rawAnswer(chunked(body))
@@ -22,6 +23,26 @@ struct BodyFaultTests {
         #expect(
             [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code),
             "\(String(describing: error))")
+        try await session.expectUsable()
+    }
+
+    @Test(
+        "what follows the size of a chunk and is no extension is refused, where libcurl shows it",
+        arguments: [
+            "5zz\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0zz\r\n\r\n",
+        ])
+    func sloppyChunks(_ body: String) async throws {
+        let server = try await rawAnswer(chunked(body))
+        let session = try makeSession()
+        if Engine.showsRawBody {
+            let error = await curlewError { _ = try await session.fetch(server.url()) }
+            #expect(
+                [.invalidResponse, .connectionLost, .responseTruncated].contains(error?.code),
+                "\(String(describing: error))")
+        } else {
+            // From 8.7 on libcurl shows nobody the marks of chunks. It skips to the end of the line, so the body is right.
+            #expect(try await session.fetch(server.url()) == Array("hello".utf8))
+        }
         try await session.expectUsable()
     }
 

@@ -1,7 +1,8 @@
-import Curlew
 import CurlewTesting
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("A kept connection is used again only when it is in step", .timeLimit(.minutes(2)))
 struct ReuseTests {
@@ -66,7 +67,8 @@ struct ReuseTests {
         #expect(server.accepted == 2)
         // An attempt is measured when it has ended.
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
-        #expect(await response.task?.metrics.attempts.count == 2)
+        // From 8.0 on libcurl itself sees that something waits, and makes a new connection without an attempt on the old one.
+        #expect(await response.task?.metrics.attempts.count == (Engine.overlooksStrayInput ? 2 : 1))
     }
 
     private let written: AsyncStream<Void>
