@@ -129,6 +129,21 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: sent, by: policy) == .hostNameMismatch)
     }
 
+    @Test("an authority's certificate that was revoked does not hide another one that was not")
+    func revoked() async throws {
+        let graph = try Graph()
+        var policy = try graph.policy([graph.firstRoot, graph.secondRoot])
+        for (revoked, expected) in [([], nil), ([graph.sharedBelowSecond], ErrorCode.certificateRevoked)] {
+            policy.revocationLists = try RevocationLists(
+                [
+                    RevocationMaker.list(by: graph.sharedBelowSecond), RevocationMaker.list(by: graph.firstRoot),
+                    RevocationMaker.list(by: graph.constrained, revoking: [graph.sharedBelowConstrained]),
+                    RevocationMaker.list(by: graph.secondRoot, revoking: revoked),
+                ], scope: .chain)
+            #expect(try await TrustStage.code(of: graph.sent, by: policy) == expected)
+        }
+    }
+
     @Test("a strict policy finds the path that is strictly good")
     func strict() async throws {
         var loose = Options.authority("Shared")
