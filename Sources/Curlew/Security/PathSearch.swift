@@ -15,6 +15,9 @@ final class PathSearch {
     static let stepLimit = 256
     /// Most certificates of those sent that are looked at.
     static let certificateLimit = 64
+    /// Most bits of a key that a signature is verified with. Larger ones are of RSA, whose cost grows with the square: 64
+    /// signatures of 16,384 bits would stop the event loop for a fifth of a second.
+    static let keyBitsLimit: Int32 = 8192
 
     /// Who is vouched for: two certificates of one authority never are on one path, so no path is a circle.
     private struct Authority: Hashable {
@@ -66,17 +69,17 @@ final class PathSearch {
 
     deinit { X509_STORE_CTX_free(context) }
 
-    /// What is sent, each once, in order, without those whose key is too weak to be on a path.
+    /// What is sent, each once, in order, without those whose key is too weak to be on a path, or too large.
     private static func intermediates(among sent: OpaquePointer?, besides leaf: CertificateHandle) -> [Intermediate] {
         var found: [Intermediate] = []
         for index in 0..<min(curlew_certificate_count(sent), Int32(certificateLimit)) {
             guard let sent, let certificate = CertificateHandle(sharing: curlew_certificate_at(sent, index)),
                 X509_cmp(certificate.raw, leaf.raw) != 0,
                 !found.contains(where: { X509_cmp($0.certificate.raw, certificate.raw) == 0 }),
-                KeyStrength.weakness(ofKey: X509_get0_pubkey(certificate.raw)) == nil,
-                let key = certificate.publicKeyHash
+                let key = X509_get0_pubkey(certificate.raw), KeyStrength.weakness(ofKey: key) == nil,
+                EVP_PKEY_get_bits(key) <= keyBitsLimit, let hash = certificate.publicKeyHash
             else { continue }
-            let authority = Authority(name: X509_subject_name_hash(certificate.raw), key: key)
+            let authority = Authority(name: X509_subject_name_hash(certificate.raw), key: hash)
             found.append(Intermediate(certificate: certificate, authority: authority))
         }
         return found
