@@ -88,6 +88,7 @@ struct CertificateReadingTests {
         policy.pinnedKeys = PinSet([try TestChain.leaf.get().pin], expires: Date(timeIntervalSince1970: 2_000_000_000))
         policy.allowsInvalidCertificates = true
         policy.validatesDomainName = false
+        policy.allowsAuthorityAsServer = true
         policy.hosts = [HostSecurityPolicy("a.test", .system)]
         policy.serverName = .name("b.test")
         let copy = try JSONDecoder().decode(SecurityPolicy.self, from: JSONEncoder().encode(policy))
