@@ -26,6 +26,9 @@ struct HeadParser {
     private var reason = ""
     // Not yet `HTTPFields`, whose `append` is a good deal slower than an array's.
     private var fields: [HTTPField] = []
+    /// The value of the last field while folded lines add to it, so that each costs what it brings and no more.
+    private var foldedValue: [UInt8]?
+    private var foldCount = 0
     private var bytes = 0
     private let names: FieldNameCache
 
@@ -71,6 +74,8 @@ struct HeadParser {
 
     /// The fields so far: also of trailers that are not finished, as HTTP/2 has no empty line after them.
     mutating func takeFields() -> HTTPFields {
+        endFold()
+        foldCount = 0
         guard !fields.isEmpty else { return HTTPFields() }
         defer { fields = [] }
         return HTTPFields(all: fields)
@@ -96,12 +101,14 @@ struct HeadParser {
             if isInAgreement, let problem = endAgreement() { return .invalid(.invalidResponse, problem) }
             lines.append(line)
         }
-        if line[0] == .space || line[0] == .tab { return takeFold(line) }
+        let isFold = line[0] == .space || line[0] == .tab
         // More would not fit into `HTTPFields`.
-        guard fields.count < min(limits.fieldCount, 60_000) else {
+        guard fields.count + foldCount < min(limits.fieldCount, 60_000) else {
             return .invalid(.responseHeadTooLarge, "there are more than \(limits.fieldCount) fields")
         }
         if fields.isEmpty { fields.reserveCapacity(16) }
+        if isFold { return takeFold(line) }
+        endFold()
         if part == .fields, let field = known?.field(fields.count, of: line) { return take(field) }
         guard let colon = line.firstIndex(of: .colon), colon > 0 else {
             return .invalid(.invalidResponse, "a field line has no name")
@@ -170,6 +177,8 @@ struct HeadParser {
         }
         if isInAgreement { _ = endAgreement() }
         let made = HTTPResponse(
+        endFold()
+        foldCount = 0
             status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: takeFields(like: known))
         if let head = RememberedHead(status: status, reason: reason, response: made, framing: framing, lines: lines) {
             memory.remember(head)
@@ -200,12 +209,21 @@ struct HeadParser {
         guard text.allSatisfy(\.isFieldValueByte) else {
             return .invalid(.invalidResponse, "the value of \(last.name.rawName) holds a control character")
         }
-        let joined = last.withUnsafeBytesOfValue { Array($0) + [.space] + Array(text) }
-        fields[fields.count - 1] = HTTPField(name: last.name, lenientValue: joined)
+        if foldedValue == nil { foldedValue = last.withUnsafeBytesOfValue { Array($0) } }
+        foldedValue?.append(.space)
+        foldedValue?.append(contentsOf: text)
+        foldCount += 1
         return .more
     }
 
     private mutating func finishHead() -> Event {
+    /// The line that comes is not folded: the value of the last field is whole.
+    private mutating func endFold() {
+        guard let value = foldedValue, let last = fields.last else { return }
+        fields[fields.count - 1] = HTTPField(name: last.name, lenientValue: value)
+        foldedValue = nil
+    }
+
         let response = makeResponse()
         if status == 101 { return .invalid(.invalidResponse, "the server switched protocols without being asked to") }
         if status < 200 {
