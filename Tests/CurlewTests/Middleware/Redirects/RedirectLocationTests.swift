@@ -75,6 +75,21 @@ struct RedirectLocationTests {
         #expect("\(error as Any)".contains("SECRET") == false, "\(error as Any)")
     }
 
+    @Test("several Location fields are one if their bytes are, which are compared in time that grows with their number")
+    func longComparison() throws {
+        let marks = (0..<40_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
+        let fields = HTTPFields([
+            HTTPField(name: .location, value: "/a\(marks)"), HTTPField(name: .location, value: "/a\(marks)b"),
+        ])
+        let base = try URI("http://a.test/")
+        let time = processorTime {
+            #expect(throws: CurlewError.self) { try RedirectTarget.read(fields, relativeTo: base) }
+        }
+        #expect(time < .milliseconds(500))
+        let composed = HTTPFields(["\u{E9}", "e\u{301}"].map { HTTPField(name: .location, value: $0) })
+        #expect(throws: CurlewError.self) { try RedirectTarget.read(composed, relativeTo: base) }
+    }
+
     @Test("an empty Location leads to the same place, which is a circle")
     func empty() async throws {
         let server = try await RawServer.start { connection in
