@@ -85,7 +85,8 @@ struct HeadParser {
         guard let (version, status, reason) = StatusLine.read(line) else {
             return .invalid(.invalidResponse, "the status line is not one of HTTP/1.0, HTTP/1.1 or HTTP/2")
         }
-        guard status >= 100, status < 600 else {
+        // Nobody has defined the statuses from 600 on, and some servers use them.
+        guard status >= 100 else {
             return .invalid(.invalidResponse, "the status \(status) is out of range")
         }
         self.version = version
@@ -106,9 +107,9 @@ struct HeadParser {
         guard fields.count + foldCount < min(limits.fieldCount, 60_000) else {
             return .invalid(.responseHeadTooLarge, "there are more than \(limits.fieldCount) fields")
         }
-        if fields.isEmpty { fields.reserveCapacity(16) }
         if isFold { return takeFold(line) }
         endFold()
+        if fields.isEmpty { fields.reserveCapacity(16) }
         if part == .fields, let field = known?.field(fields.count, of: line) { return take(field) }
         guard let colon = line.firstIndex(of: .colon), colon > 0 else {
             return .invalid(.invalidResponse, "a field line has no name")
@@ -117,7 +118,7 @@ struct HeadParser {
             return .invalid(.invalidResponse, "a field name holds a byte that may not stand there")
         }
         let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
-        guard value.allSatisfy(\.isFieldValueByte) else {
+        guard Self.isTaken(value, of: name) else {
             return .invalid(.invalidResponse, "the value of \(name.rawName) holds a control character")
         }
         if part == .fields, let problem = framing.note(name, value) {
@@ -176,9 +177,9 @@ struct HeadParser {
             return known.response
         }
         if isInAgreement { _ = endAgreement() }
-        let made = HTTPResponse(
         endFold()
         foldCount = 0
+        let made = HTTPResponse(
             status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: takeFields(like: known))
         if let head = RememberedHead(status: status, reason: reason, response: made, framing: framing, lines: lines) {
             memory.remember(head)
@@ -206,7 +207,7 @@ struct HeadParser {
             return .invalid(.invalidResponse, "the field \(last.name.rawName) is folded")
         }
         let text = Self.trimmed(line)
-        guard text.allSatisfy(\.isFieldValueByte) else {
+        guard Self.isTaken(text, of: last.name) else {
             return .invalid(.invalidResponse, "the value of \(last.name.rawName) holds a control character")
         }
         if foldedValue == nil { foldedValue = last.withUnsafeBytesOfValue { Array($0) } }
@@ -216,7 +217,6 @@ struct HeadParser {
         return .more
     }
 
-    private mutating func finishHead() -> Event {
     /// The line that comes is not folded: the value of the last field is whole.
     private mutating func endFold() {
         guard let value = foldedValue, let last = fields.last else { return }
@@ -224,6 +224,7 @@ struct HeadParser {
         foldedValue = nil
     }
 
+    private mutating func finishHead() -> Event {
         let response = makeResponse()
         if status == 101 { return .invalid(.invalidResponse, "the server switched protocols without being asked to") }
         if status < 200 {
@@ -234,6 +235,14 @@ struct HeadParser {
         if let problem = framing.problem(version: version) { return .invalid(.invalidResponse, problem) }
         part = .trailers
         return .head(response)
+    }
+
+    /// Whether a value is kept: control characters do no harm in most. A challenge is answered with words of its own, by
+    /// libcurl itself for some schemes, and what is sent may hold none.
+    private static func isTaken(_ value: UnsafeRawBufferPointer, of name: HTTPField.Name) -> Bool {
+        if value.allSatisfy(\.isFieldValueByte) { return true }
+        guard name != .wwwAuthenticate, name != .proxyAuthenticate else { return false }
+        return value.allSatisfy(\.isReceivedValueByte)
     }
 
     private static func withoutLineEnd(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

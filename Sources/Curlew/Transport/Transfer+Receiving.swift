@@ -54,6 +54,7 @@ extension Transfer {
         do {
             // An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
             if request.hasBody, !isBodySent, parser.version != .http2 { try easy?.forbidReuse(true) }
+            if parser.framing.isAmbiguous { try easy?.forbidReuse(true) }
             if parser.framing.isChunked, !isLate, Engine.versionNumber < 0x080700 {
                 chunkFraming = ChunkFraming()
                 try easy?.showRawBody(true)
