@@ -38,7 +38,7 @@ final class Handshake {
     }
 
     private var moment: Int64 {
-        rules.policy.validationDate.map { Int64($0.timeIntervalSince1970.rounded(.down)) } ?? CertificateTime.now
+        rules.policy.validationDate.map { CertificateTime.seconds($0.timeIntervalSince1970) } ?? CertificateTime.now
     }
 
     func refuse(_ refusal: TrustRefusal) { if self.refusal == nil { self.refusal = refusal } }

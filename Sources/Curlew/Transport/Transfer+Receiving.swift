@@ -70,6 +70,7 @@ extension Transfer {
         do {
             // An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
             if request.hasBody, !isBodySent, parser.version != .http2 { try easy?.forbidReuse(true) }
+            if parser.framing.isAmbiguous { try easy?.forbidReuse(true) }
             if parser.framing.isChunked, !isLate, Engine.showsRawBody {
                 chunkFraming = ChunkFraming()
                 try easy?.showRawBody(true)

@@ -174,8 +174,9 @@ extension Transfer {
 
     private func bodyIsSent() {
         isBodySent = true
+        guard head != nil, request.engineCredential == nil, !parser.framing.isAmbiguous else { return }
         // The answer came first, so the connection was to be given up; now both directions are in order again.
-        if head != nil, request.engineCredential == nil { try? easy?.forbidReuse(false) }
+        try? easy?.forbidReuse(false)
     }
 }
 

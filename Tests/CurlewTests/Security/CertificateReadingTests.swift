@@ -111,6 +111,12 @@ struct CertificateReadingTests {
             policy.validationDate = date
             #expect(try await stage.code(policy) == expected, "\(date)")
         }
+        // A `Date` can be anything that a `Double` is.
+        for interval in [-Double.infinity, -1e300, .infinity, 1e300, .nan] {
+            policy.validationDate = Date(timeIntervalSince1970: interval)
+            let expected = interval < 0 ? ErrorCode.certificateNotYetValid : .certificateExpired
+            #expect(try await stage.code(policy) == expected, "\(interval)")
+        }
         await stage.end()
     }
 }

@@ -54,6 +54,17 @@ struct BodyFaultTests {
         #expect(response.body.trailers[HTTPField.Name("X-Sum")!] == "7")
     }
 
+    @Test("a length that is claimed takes no memory before its bytes have come")
+    func hugeLength() async throws {
+        let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 200000000000\r\n\r\nx")
+        let session = try makeSession()
+        let error = await curlewError {
+            _ = try await session.get(server.url()).body.collect(upTo: ByteCount(.max))
+        }
+        #expect(error?.code == .responseTruncated)
+        try await session.expectUsable()
+    }
+
     @Test(
         "a body that ends early is truncated, and what came before it was read",
         arguments: [
