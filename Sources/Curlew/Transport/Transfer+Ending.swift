@@ -107,7 +107,7 @@ extension Transfer {
     private func mayRepeat(after refusal: Refusal) -> Bool {
         guard failure == nil, attempt.number < 6 else { return false }
         switch refusal {
-        case .strayInput, .expectation, .connectionKind, .forbiddenAddress, .otherProxy:
+        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy:
             // Nothing was sent that could have been acted on.
             return !hasSource || request.body.isReplayable
         case .noDescriptor: return true
@@ -235,7 +235,7 @@ extension Transfer {
         case .brokenStream: return "the stream broke, and the request cannot be sent again"
         case .noDescriptor: return connectSentence(easy)
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
-        case .connectionKind, .forbiddenAddress, .otherProxy: return "no connection of the right kind was found"
+        case .misdirected, .connectionKind, .forbiddenAddress, .otherProxy: return "no connection of the right kind was found"
         case nil where result == CURLE_BAD_FUNCTION_ARGUMENT && parser.hasBegun: return "the first field line is folded"
         case nil: return result == CURLE_COULDNT_CONNECT ? connectSentence(easy) : words
         }

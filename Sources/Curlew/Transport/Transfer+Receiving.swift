@@ -58,6 +58,11 @@ extension Transfer {
             refusal = .expectation
             return false
         }
+        if parser.status == 421, !attempt.isFresh, !hasSource || request.body.isReplayable {
+            refusal = .misdirected
+            return false
+        }
+        guard !parser.framing.isAmbiguous || forbidReuse() else { return false }
         if isAnsweredByEngine(parser.status) {
             heldHead = response
             return true
@@ -70,7 +75,6 @@ extension Transfer {
         do {
             // An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
             if request.hasBody, !isBodySent, parser.version != .http2 { try easy?.forbidReuse(true) }
-            if parser.framing.isAmbiguous { try easy?.forbidReuse(true) }
             if parser.framing.isChunked, !isLate, Engine.showsRawBody {
                 chunkFraming = ChunkFraming()
                 try easy?.showRawBody(true)
@@ -86,6 +90,17 @@ extension Transfer {
         head = response
         multi.touch(self)
         return true
+    }
+
+    /// Sees to it that the connection is closed after the exchange.
+    private func forbidReuse() -> Bool {
+        do {
+            try easy?.forbidReuse(true)
+            return true
+        } catch {
+            failure = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")
+            return false
+        }
     }
 
     /// The raw bytes of a chunked body, before libcurl takes the chunks apart.

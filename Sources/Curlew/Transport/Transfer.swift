@@ -125,6 +125,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case resend
         /// The server refused the expectation; the body has not left.
         case expectation
+        /// The server says that the connection does not lead to whoever answers for the URI (421, RFC 9110 §15.5.20).
+        case misdirected
         /// The connection is a new one where an open one was to be joined, or the reverse.
         case connectionKind
         /// The kept connection goes to an address that this request's policy forbids.

@@ -32,6 +32,41 @@ struct ReuseTests {
     }
 
     @Test(
+        "a misdirected request is asked once more on a new connection",
+        arguments: [HTTPRequest.Method.get, .post], [false, true])
+    func misdirected(_ method: HTTPRequest.Method, _ isMisdirectedTwice: Bool) async throws {
+        let server = try await RawServer.start { connection in
+            while true {
+                let head = try await connection.readHead()
+                if head.contains("Content-Length: 4") { _ = try await connection.readExactly(4) }
+                let isMisdirected = connection.index == 0 || isMisdirectedTwice
+                try await connection.write(
+                    isMisdirected ? "HTTP/1.1 421 No\r\nContent-Length: 4\r\n\r\nelse" : Self.ok)
+            }
+        }
+        let session = try makeSession()
+        let body: RequestBody = method == .post ? .string("body") : .none
+        let response = try await session.send(method, server.url(), body: body)
+        #expect(response.status.code == (isMisdirectedTwice ? 421 : 200))
+        #expect(try await response.body.collect(upTo: 10) == Array((isMisdirectedTwice ? "else" : "ok").utf8))
+        #expect(server.accepted == 2)
+        #expect(response.attempts == 1)
+    }
+
+    @Test("a misdirected request with a body that can be read once is answered by its 421")
+    func misdirectedOnce() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 421 No\r\nContent-Length: 4\r\n\r\nelse")
+            _ = try await connection.drain()
+        }
+        let session = try makeSession()
+        let response = try await session.post(server.url(), body: oneShot("body"))
+        #expect(response.status.code == 421)
+        #expect(server.accepted == 1)
+    }
+
+    @Test(
         "what waits on an idle connection never becomes the next answer",
         arguments: [
             "HTTP/1.1 666 Evil\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", "x",
@@ -131,7 +166,7 @@ struct ReuseTests {
     }
 
     @Test("a PUT whose body cannot be read again is not")
-    func oneShot() async throws {
+    func bodyReadOnce() async throws {
         let server = try await dyingServer()
         let session = try makeSession()
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
