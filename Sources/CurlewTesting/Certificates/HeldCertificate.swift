@@ -22,8 +22,11 @@ public struct HeldCertificate: Sendable, Hashable {
 
     /// Makes a key and a certificate for it, signed by `issuer`'s key, or by its own when `issuer` is `nil`.
     ///
-    /// - Parameter holder: Whose key it is for, instead of one of its own: two issuers may so vouch for one authority, if
-    ///   both certificates have one name.
+    /// - Parameters:
+    ///   - options: What it says.
+    ///   - issuer: Who signs it.
+    ///   - holder: Whose key it is for, instead of one of its own: two issuers may so vouch for one authority, if both
+    ///     certificates have one name.
     /// - Throws: ``TestKitError`` when OpenSSL refuses what `options` ask for.
     public init(
         _ options: Options = Options(),
