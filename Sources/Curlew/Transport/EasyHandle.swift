@@ -6,7 +6,7 @@ internal import HTTPTypes
 /// Options are set when they differ from what the handle carries already: resetting a handle and setting everything
 /// anew would be a third of a small request's cost. Not `Sendable`: it never leaves its loop's thread.
 final class EasyHandle {
-    let raw: UnsafeMutableRawPointer
+    private(set) var raw: UnsafeMutableRawPointer
     /// It owns the handle, or the transfer that has it.
     unowned let multi: MultiHandle
     /// The transfer that the callbacks speak to.
@@ -236,6 +236,20 @@ final class EasyHandle {
             return false
         }
         return true
+    }
+
+    /// libcurl before 8.1.0 keeps a pointer to the newest field line of a transfer that has ended, and frees the line with
+    /// the next one: an answer whose first field line is folded is then joined to freed memory (curl #11101).
+    static let mustRenew = Engine.versionNumber < 0x080100
+
+    /// Puts a copy in the place of libcurl's handle, with the same options and nothing that a transfer has left behind.
+    /// - Throws: ``CurlewError`` if the engine has no memory for one.
+    func renew() throws {
+        guard let copy = curl_easy_duphandle(raw) else {
+            throw CurlewError(.resourcesExhausted, "no memory for an easy handle")
+        }
+        curl_easy_cleanup(raw)
+        raw = copy
     }
 
     /// Lets go of what belonged to the transfer.

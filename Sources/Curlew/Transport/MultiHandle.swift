@@ -107,7 +107,11 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     private func recycle(_ easy: EasyHandle) {
         easy.clear()
-        if spareHandles.count < Self.spareLimit, !isClosed, !easy.isSpent { spareHandles.append(easy) }
+        guard spareHandles.count < Self.spareLimit, !isClosed, !easy.isSpent else { return }
+        if EasyHandle.mustRenew {
+            guard (try? easy.renew()) != nil else { return }
+        }
+        spareHandles.append(easy)
     }
 
     /// Notes that a transfer has news for its observer.

@@ -35,6 +35,39 @@ struct HeadFaultTests {
         try await expect(.invalidResponse, for: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
     }
 
+    // libcurl before 8.1.0 joins such a line to one of the handle's previous answer, whose memory is free by then.
+    @Test("a folded first field line is refused on a handle that has served before")
+    func foldedAfterAnother() async throws {
+        let honest = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let hostile = try await rawAnswer("HTTP/1.1 200 OK\r\n folded: x\r\nContent-Length: 0\r\n\r\n")
+        let session = try makeSession()
+        for _ in 0..<3 {
+            #expect(try await session.fetch(honest.url()).isEmpty)
+            for _ in 0..<2 {
+                let error = await curlewError { _ = try await session.fetch(hostile.url()) }
+                #expect(error?.code == .invalidResponse)
+            }
+        }
+        try await session.expectUsable()
+    }
+
+    @Test("a folded first field line is refused after a redirect")
+    func foldedAfterRedirect() async throws {
+        let server = try await RawServer.start { connection in
+            let head = try await connection.readHead()
+            try await connection.write(
+                head.contains("/again")
+                    ? "HTTP/1.1 200 OK\r\n folded: x\r\nContent-Length: 0\r\n\r\n"
+                    : "HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n")
+        }
+        let session = try makeSession { Redirects() }
+        for _ in 0..<3 {
+            let error = await curlewError { _ = try await session.fetch(server.url()) }
+            #expect(error?.code == .invalidResponse)
+        }
+        try await session.expectUsable()
+    }
+
     @Test(
         "a head that ends early is no success",
         arguments: [
