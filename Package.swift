@@ -107,12 +107,18 @@ let package = Package(
             path: "Tests/CStalledResolver",
             linkerSettings: [.linkedLibrary("dl")]
         ),
+        .target(
+            name: "CSystemFaults",
+            path: "Tests/CSystemFaults",
+            linkerSettings: [.linkedLibrary("dl")]
+        ),
         .testTarget(
             name: "CurlewTests",
             dependencies: [
                 "CCoding",
                 "COpenSSL",
                 "CStalledResolver",
+                "CSystemFaults",
                 "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",

@@ -6,11 +6,13 @@
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 
 enum {
     curlew_epoll_in = EPOLLIN,
@@ -27,6 +29,12 @@ static inline int curlew_epoll_control(int epoll, int operation, int descriptor,
 }
 
 static inline uint64_t curlew_epoll_token(const struct epoll_event *event) { return event->data.u64; }
+
+// How many bytes of a TCP connection's output are not acknowledged; -1 on failure.
+static inline int curlew_unconfirmed_bytes(int descriptor) {
+    int count = 0;
+    return ioctl(descriptor, SIOCOUTQ, &count) == 0 ? count : -1;
+}
 
 static inline size_t curlew_block_size(void *block) { return malloc_usable_size(block); }
 

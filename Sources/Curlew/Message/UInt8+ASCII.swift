@@ -14,6 +14,7 @@ extension UInt8 {
     static let semicolon = UInt8(ascii: ";")
     static let equals = UInt8(ascii: "=")
     static let quote = UInt8(ascii: "\"")
+    static let percent = UInt8(ascii: "%")
     static let backslash = UInt8(ascii: "\\")
     static let openBrace = UInt8(ascii: "{")
     static let closeBrace = UInt8(ascii: "}")

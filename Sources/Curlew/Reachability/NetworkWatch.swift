@@ -13,7 +13,7 @@ final class NetworkWatch: SocketHandler {
         try socket.subscribe()
         survey = try NetworkSurvey(source.opening, interfaces: source.interfaces)
         self.monitor = monitor
-        poller.watch(socket.descriptor, for: Readiness.input, handler: self)
+        if let problem = poller.watch(socket.descriptor, for: Readiness.input, handler: self) { throw problem }
     }
 
     /// Stops listening. The sockets are closed with the last reference.

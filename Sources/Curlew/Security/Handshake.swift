@@ -24,6 +24,8 @@ final class Handshake {
     private var receivedAlert: Int32?
     private var sentAlert: Int32?
     private var security: ConnectionSecurity?
+    /// Whether the peer has said that it sends no more (`close_notify`, RFC 8446 §6.1).
+    private(set) var isClosedByPeer = false
     /// Whether ALPN agreed on HTTP/2.
     private(set) var isHTTP2 = false
 
@@ -154,6 +156,7 @@ final class Handshake {
 
     func noteAlert(_ value: Int32, isReceived: Bool) {
         let alert = value & 0xFF
+        if isReceived, alert == 0 { isClosedByPeer = true }
         // The end, a change of mind, and the refusal to negotiate anew are no failures.
         guard ![0, 90, 100].contains(alert) else { return }
         if isReceived { receivedAlert = receivedAlert ?? alert } else { sentAlert = sentAlert ?? alert }

@@ -23,6 +23,9 @@ enum TLSContext {
         return curlew_context_ask_for_status(context, HandshakeCallbacks.stapled, object) == 1
     }
 
+    /// Keeps the secrets of a proxy's connection out of the file that the environment's `SSLKEYLOGFILE` names.
+    static func forbidKeyLog(_ context: OpaquePointer) { SSL_CTX_set_keylog_callback(context, nil) }
+
     /// Finds out whether OpenSSL takes what the rules ask.
     static func check(_ rules: TrustRules) throws {
         OpenSSLLibrary.start()

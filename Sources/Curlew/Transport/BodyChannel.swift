@@ -34,6 +34,10 @@ final class BodyChannel: @unchecked Sendable {
     /// kernel, to be asked for new pages at once.
     static let smallestRecycled = 64 << 10
 
+    /// A chunk that waits for its reader is joined to one before it, if both are smaller than this.
+    private static let smallestKept = 16 << 10
+
+    /// - Parameter capacity: The most bytes that wait for their reader. They take up twice as much memory at most.
     init(capacity: Int) { self.capacity = capacity }
 
     // MARK: The loop's side
@@ -64,8 +68,7 @@ final class BodyChannel: @unchecked Sendable {
         var chunk = chunk
         let (waiting, resumes) = lock.withLock { () -> (Waiter?, Bool) in
             guard let waiter else {
-                buffered += chunk.count
-                chunks.append(chunk)
+                keepLocked(chunk)
                 return (nil, false)
             }
             self.waiter = nil
@@ -76,6 +79,21 @@ final class BodyChannel: @unchecked Sendable {
         // Not kept here for a moment longer: the reader may be done with it before this returns, and wants its memory.
         waiting.resume(returning: exchange(&chunk, with: []))
         return resumes
+    }
+
+    /// Keeps a chunk until it is read, in hardly more memory than it has bytes: a peer that sends a few at a time to a slow
+    /// reader must not fill memory with the room beside them.
+    private func keepLocked(_ chunk: [UInt8]) {
+        buffered += chunk.count
+        let last = chunks.count - 1
+        if first <= last, chunk.count < Self.smallestKept, chunks[last].count < Self.smallestKept {
+            chunks[last].append(contentsOf: chunk)
+        } else if chunk.capacity > 2 * chunk.count + 64 {
+            // A copy has no more room than it needs.
+            chunks.append(chunk.withUnsafeBytes { Array($0) })
+        } else {
+            chunks.append(chunk)
+        }
     }
 
     /// Ends the body once; what was buffered can still be read.
@@ -121,7 +139,7 @@ final class BodyChannel: @unchecked Sendable {
             let chunk = chunks[first]
             chunks[first] = []
             first += 1
-            if first == chunks.count || first > 64 {
+            if first == chunks.count || first > max(64, chunks.count / 2) {
                 chunks.removeFirst(first)
                 first = 0
             }

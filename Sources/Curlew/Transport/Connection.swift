@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import CLinux
 internal import Glibc
 
 /// A socket of the engine's as the loop sees it. Not `Sendable`: it never leaves its loop's thread.
@@ -25,11 +26,17 @@ final class Connection: LoopTimer, SocketHandler {
     var owesReset = false
     /// Whether it was shut down by us; no request may go over it.
     var isGivenUp = false
+    /// Whether requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
+    /// other request may go over it.
+    var isSilent = false
+    /// When bytes last came.
+    private(set) var lastInput: Instant
 
     init(descriptor: Int32, isTracked: Bool, multi: MultiHandle) {
         self.descriptor = descriptor
         self.isTracked = isTracked
         self.multi = multi
+        lastInput = multi.core.now
         inode = isTracked ? Self.inode(of: descriptor) : 0
     }
 
@@ -44,7 +51,11 @@ final class Connection: LoopTimer, SocketHandler {
     func socketReady(_ descriptor: Int32, events: UInt32) {
         if !isMultiplexed { user?.transfer?.noteActivity() }
         var action: Int32 = 0
-        if events & (Readiness.input | Readiness.hangUp) != 0 { action |= CURL_CSELECT_IN }
+        if events & (Readiness.input | Readiness.hangUp) != 0 {
+            action |= CURL_CSELECT_IN
+            lastInput = multi.core.now
+            isSilent = false
+        }
         if events & Readiness.output != 0 { action |= CURL_CSELECT_OUT }
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let uploaded = multi.uploadedBytes
@@ -65,7 +76,7 @@ final class Connection: LoopTimer, SocketHandler {
         }
         fruitlessOutputs += 1
         guard fruitlessOutputs >= 4, interest & Readiness.output != 0 else { return }
-        multi.core.poller.watch(descriptor, for: Readiness.input, handler: self)
+        setWatch(Readiness.input)
         multi.core.timers.set(self, to: multi.core.now.advanced(by: 10_000_000))
     }
 
@@ -79,8 +90,17 @@ final class Connection: LoopTimer, SocketHandler {
         fruitlessOutputs = 0
         owesReset = false
         multi.core.timers.remove(self)
-        multi.core.poller.watch(descriptor, for: interest, handler: self)
+        setWatch(interest)
     }
+
+    private func setWatch(_ events: UInt32) {
+        guard let problem = multi.core.poller.watch(descriptor, for: events, handler: self) else { return }
+        isGivenUp = true
+        // Not at once: this may be inside one of libcurl's callbacks.
+        multi.core.execute { [multi, descriptor] in multi.failUsers(of: descriptor, problem) }
+    }
+
+    var isUnixSocket: Bool { withLocalAddress { _, family in family == AF_UNIX } ?? false }
 
     /// The local port; 0 where there is none, as with a Unix socket.
     var localPort: Int32 {
@@ -126,6 +146,13 @@ final class Connection: LoopTimer, SocketHandler {
         guard status == 0 else { return nil }
         let family = Int32(address.ss_family)
         return withUnsafeMutableBytes(of: &address) { body($0, family) }
+    }
+
+    /// How many of the bytes that were written the peer's system has not confirmed; nil if that cannot be told.
+    var unconfirmedBytes: Int? {
+        guard let port, port > 0 else { return nil }
+        let count = curlew_unconfirmed_bytes(descriptor)
+        return count < 0 ? nil : Int(count)
     }
 
     /// Whether something can be read, the end included, though no request is under way.

@@ -32,6 +32,8 @@ final class ConnectionOptions: @unchecked Sendable {
     let judgesTargets: Bool
     /// Whether there is a proxy.
     let hasProxy: Bool
+    /// The credentials for the proxy, if they are a field.
+    let proxyFields: FieldList?
     private let connectTo: FieldList?
     private let resolve: FieldList?
     private let proxies: ProxyResolver
@@ -51,6 +53,7 @@ final class ConnectionOptions: @unchecked Sendable {
         hasProxy = values.proxy != nil
         judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
         judgesTargets = hasProxy && !values.addressPolicy.isUnrestricted
+        proxyFields = try Self.proxyFields(of: values.proxy)
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
     }
 
@@ -61,7 +64,15 @@ final class ConnectionOptions: @unchecked Sendable {
         hasProxy = values.proxy != nil
         judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
         judgesTargets = hasProxy && !values.addressPolicy.isUnrestricted
+        proxyFields = try Self.proxyFields(of: values.proxy)
         (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
+    }
+
+    private static func proxyFields(of proxy: Proxy?) throws -> FieldList? {
+        guard let proxy, proxy.sendsBasicItself else { return nil }
+        let fields = FieldList()
+        try fields.append(line: proxy.basicField)
+        return fields
     }
 
     /// These options, or another value where the request has its own.

@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import FoundationEssentials
 
 extension EasyHandle {
     /// Sets the proxy, or that there is none, whatever the environment says.
@@ -8,12 +9,22 @@ extension EasyHandle {
         }
         // Credentials stand apart, as the URL would be part of errors.
         try set(CURLOPT_PROXY, proxy.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? "")
-        try set(CURLOPT_PROXYUSERNAME, proxy?.user)
-        try set(CURLOPT_PROXYPASSWORD, proxy?.password)
-        guard let proxy else { return }
+        guard let proxy else {
+            try set(CURLOPT_PROXYUSERNAME, nil as String?)
+            return try set(CURLOPT_PROXYPASSWORD, nil as String?)
+        }
+        let isField = proxy.sendsBasicItself
+        if !isField { try proxy.checkEscapes() }
+        // Names that nothing decodes, so that libcurl tells the connections of users apart; the field takes their place.
+        try set(CURLOPT_PROXYUSERNAME, isField ? proxy.user.map(Self.hex) : proxy.user)
+        try set(CURLOPT_PROXYPASSWORD, isField ? proxy.password.map(Self.hex) : proxy.password)
         try set(CURLOPT_PROXYAUTH, EngineAuthentication(proxy.authentication).rawValue)
         if proxy.isSOCKS { try set(CURLOPT_SOCKS5_AUTH, EngineAuthentication.basic.rawValue) }
         if proxy.scheme == .https { try applyTrust(proxy.anchorsPEM) }
+    }
+
+    private static func hex(_ text: String) -> String {
+        text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     private func applyTrust(_ anchors: String?) throws {
@@ -26,6 +37,33 @@ extension EasyHandle {
             try set(CURLOPT_PROXY_CAINFO_BLOB, blob: Array(anchors.utf8))
         } else {
             try set(CURLOPT_PROXY_CAINFO_BLOB, pointer: nil)
+        }
+    }
+}
+
+extension Proxy {
+    /// Whether the credentials are a field of ours. libcurl before 8.8.0 percent-decodes those that it is given, once for
+    /// each connection that it looks for: some would arrive as others, or end the field.
+    var sendsBasicItself: Bool { user != nil && authentication == .basic && !isSOCKS }
+
+    /// The field that holds them (RFC 7617 §2), for ``sendsBasicItself``.
+    var basicField: String {
+        let credentials = Data("\(user ?? ""):\(password ?? "")".utf8).base64EncodedString()
+        return "Proxy-Authorization: Basic \(credentials)"
+    }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl would change.
+    fileprivate func checkEscapes() throws {
+        guard Engine.versionNumber < 0x080800 else { return }
+        let texts = [user, password].compactMap { $0.map { Array($0.utf8) } }
+        let isChanged = texts.contains { text in
+            text.indices.dropLast(2).contains {
+                text[$0] == .percent && text[$0 + 1].isHexDigit && text[$0 + 2].isHexDigit
+            }
+        }
+        guard !isChanged else {
+            throw CurlewError(
+                .unsupported, "libcurl before 8.8 cannot give a proxy a name or password with a percent-encoded byte")
         }
     }
 }

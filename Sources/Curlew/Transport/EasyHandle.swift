@@ -24,6 +24,12 @@ final class EasyHandle {
     /// The size of its read buffer, once one was set.
     private(set) var readBufferSize: Int?
 
+    /// Where TLS sessions are kept; nil if libcurl keeps them in a better place.
+    private let tickets: SessionTickets?
+
+    /// The proxy whose challenges libcurl may have kept on the handle: it would answer another's, or another user's, with them.
+    private var challenger: Proxy?
+
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
     private var carriedMethod = ""
@@ -41,15 +47,17 @@ final class EasyHandle {
     private enum Kind { case none, download, head, upload }
 
     /// - Throws: ``CurlewError`` if the engine has no memory for one.
-    init(multi: MultiHandle) throws {
+    init(multi: MultiHandle, tickets: SessionTickets?) throws {
         guard let raw = curl_easy_init() else {
             throw CurlewError(.resourcesExhausted, "no memory for an easy handle")
         }
         self.raw = raw
         self.multi = multi
+        self.tickets = tickets
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try setConstants(multi: multi)
+        try joinTickets()
     }
 
     deinit {
@@ -107,6 +115,9 @@ final class EasyHandle {
     func prepare(_ request: PreparedRequest, _ attempt: Transfer.Attempt) throws {
         errorBuffer.pointee = 0
         handshake = nil
+        let proxy = request.options.values.proxy
+        if let challenger, challenger != proxy { try renew() }
+        if let proxy, proxy.awaitsChallenge { challenger = proxy }
         if carriedOptions !== request.options {
             carriedOptions = nil
             try request.options.apply(to: self)
@@ -225,10 +236,13 @@ final class EasyHandle {
     /// Puts the transfer's policy into a TLS connection that libcurl is about to make.
     /// - Returns: Whether it may be made.
     func beginHandshake(_ context: OpaquePointer) -> Bool {
-        guard let transfer else { return false }
         // A proxy's: libcurl verifies it, by options of its own. Were it the server's after all, libcurl would know no
         // authority to verify it by, and the transfer would not use a connection without a handshake of ours.
-        guard TLSContext.isServers(context) else { return true }
+        guard TLSContext.isServers(context) else {
+            TLSContext.forbidKeyLog(context)
+            return true
+        }
+        guard let transfer else { return false }
         let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
         handshake = made
         guard TLSContext.configure(context, for: made) else {
@@ -250,6 +264,12 @@ final class EasyHandle {
         }
         curl_easy_cleanup(raw)
         raw = copy
+        challenger = nil
+        try joinTickets()
+    }
+
+    private func joinTickets() throws {
+        if let tickets { try set(CURLOPT_SHARE, pointer: tickets.raw) }
     }
 
     /// Lets go of what belonged to the transfer.
@@ -262,4 +282,26 @@ final class EasyHandle {
         try? setProxyFields(nil)
         try? showRawBody(false)
     }
+}
+
+/// TLS sessions to be resumed, for the handles of one multi handle. libcurl before 8.12 keeps them on the easy handle, where
+/// they would be lost when it is replaced (``EasyHandle/mustRenew``). It keeps eight.
+///
+/// Not `Sendable`: it never leaves its loop's thread, and so libcurl needs no lock.
+final class SessionTickets {
+    let raw: UnsafeMutableRawPointer
+
+    /// - Throws: ``CurlewError`` if the engine has no memory for them.
+    init() throws {
+        guard let raw = curl_share_init() else {
+            throw CurlewError(.resourcesExhausted, "no memory for TLS sessions")
+        }
+        self.raw = raw
+        guard curlew_share_tls_sessions(raw) == CURLSHE_OK else {
+            throw CurlewError(.unsupported, "libcurl does not share TLS sessions")
+        }
+    }
+
+    // Every handle that uses them keeps them, so nothing does any more.
+    deinit { curl_share_cleanup(raw) }
 }

@@ -9,6 +9,9 @@ enum Engine {
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()
 
+    /// Whether an HTTP/2 stream goes on whose HEADERS could not be sent at once.
+    static let resumesStreams = versionNumber >= 0x080000
+
     /// Whether it was built with GSS-API, and so with Negotiate, and whether with NTLM.
     static let hasNegotiate = curlew_version_features() & CURL_VERSION_SPNEGO != 0
     static let hasNTLM = curlew_version_features() & CURL_VERSION_NTLM != 0

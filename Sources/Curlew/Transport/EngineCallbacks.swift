@@ -100,7 +100,9 @@ enum EngineCallbacks {
                 guard let context, let address else { return -1 }
                 let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
                 guard easy.transfer?.mayConnect(to: address) == true else { return -1 }
-                let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+                // Not left to libcurl, which does not notice when it cannot make a socket so; it would then block the loop.
+                let kind =
+                    address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
                 let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
                 if descriptor >= 0 { easy.multi.opened(descriptor) } else { easy.multi.socketError = errno }
                 return descriptor

@@ -33,6 +33,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// Multi handles with news for their observers, told at the end of a turn: so the threads that wait for them are woken
     /// once for many.
     @exclusivity(unchecked) private var withNews: [MultiHandle] = []
+    /// Those whose engines have been started, and not closed since.
+    @exclusivity(unchecked) var engines: [MultiHandle] = []
     let poller: Poller
 
     init(name: String) throws {

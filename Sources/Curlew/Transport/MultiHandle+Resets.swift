@@ -10,9 +10,19 @@ extension MultiHandle {
 
     /// Notes that a transfer ended early, so that its peer is told soon that nobody listens any more.
     func noteDropped(on connection: Connection?) {
-        guard Engine.keepsResetsBack, let connection, connection.isMultiplexed, mayEnd(connection) else { return }
+        guard let connection, connection.isMultiplexed, mayEnd(connection) else { return }
+        guard !connection.isSilent else { return connection.giveUp() }
+        guard Engine.keepsResetsBack else { return }
         connection.owesReset = true
         core.timers.set(connection, to: core.now.advanced(by: Self.resetPatience))
+    }
+
+    /// Ends the transfers on a connection that cannot be watched.
+    func failUsers(of descriptor: Int32, _ error: CurlewError) {
+        guard let connection = connection(descriptor), connection.isGivenUp else { return }
+        connection.user?.transfer?.fail(error)
+        for transfer in active where transfer.connection === connection { transfer.fail(error) }
+        if mayEnd(connection) { connection.giveUp() }
     }
 
     /// Whether nobody uses the connection, as far as that is known: one that a port number did not name uniquely may be

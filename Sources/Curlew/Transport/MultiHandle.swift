@@ -11,7 +11,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private let limits: ConnectionLimits
     private var raw: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var spareHandles: [EasyHandle] = []
-    @exclusivity(unchecked) private var active: [Transfer] = []
+    @exclusivity(unchecked) private(set) var active: [Transfer] = []
     @exclusivity(unchecked) private var touched: [Transfer] = []
     @exclusivity(unchecked) private var telling: [Transfer] = []
     private var hasNews = false
@@ -32,6 +32,11 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// Bytes of bodies given to the engine so far; it may wrap.
     var uploadedBytes = 0
+
+    private var tickets: SessionTickets?
+
+    /// Whether libcurl is limited to one connection, so that it closes an idle one before it opens another.
+    private var isMakingRoom = false
 
     /// Why the last socket could not be made; libcurl does not keep it. 0 after a success.
     var socketError: Int32 = 0
@@ -68,7 +73,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
     func begin(_ transfer: Transfer) throws {
         let multi = try engine()
-        let easy = try spareHandle(for: transfer) ?? EasyHandle(multi: self)
+        let easy = try spareHandle(for: transfer) ?? EasyHandle(multi: self, tickets: sharedTickets())
         easy.transfer = transfer
         do {
             try transfer.configure(easy)
@@ -82,6 +87,12 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         }
         transfer.position = active.count
         active.append(transfer)
+    }
+
+    private func sharedTickets() throws -> SessionTickets? {
+        guard EasyHandle.mustRenew, tickets == nil else { return tickets }
+        tickets = try SessionTickets()
+        return tickets
     }
 
     /// A handle that has served before, if it reads into a buffer of the right size.
@@ -133,6 +144,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     func tellNews() {
         hasNews = false
         collect()
+        if isMakingRoom, socketError == 0 || active.isEmpty { endMakingRoom() }
         swap(&touched, &telling)
         for transfer in telling {
             transfer.isTouched = false
@@ -167,6 +179,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
             throw CurlewError(.resourcesExhausted, "no memory for a multi handle")
         }
         raw = made
+        core.engines.append(self)
         let own = Unmanaged.passUnretained(self).toOpaque()
         try check(curlew_multi_set_socket(made, EngineCallbacks.socket))
         try check(curlew_multi_set_pointer(made, CURLMOPT_SOCKETDATA, own))
@@ -197,14 +210,16 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     override func fire() { act(on: CURL_SOCKET_TIMEOUT, 0) }
 
     func timerChanged(milliseconds: Int) {
-        core.timers.set(
-            self, to: milliseconds < 0 ? .distantFuture : core.now.advanced(by: Int64(milliseconds) * 1_000_000))
+        let wait = Int64(min(milliseconds, 1 << 40)) * 1_000_000
+        core.timers.set(self, to: milliseconds < 0 ? .distantFuture : core.now.advanced(by: wait))
     }
 
     // MARK: Sockets
 
     /// Whether the connection is still one of ours.
     func knows(_ connection: Connection) -> Bool { connections[connection.descriptor] === connection }
+
+    func connection(_ descriptor: Int32) -> Connection? { connections[descriptor] }
 
     func opened(_ descriptor: Int32) {
         closing(descriptor)
@@ -224,11 +239,20 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if named[port]?.isEmpty == true { named[port] = nil }
     }
 
+    /// Files the connection under its local port, if it has one by now. Unix sockets have none, which counts as 0.
+    private func name(_ connection: Connection) {
+        let port = connection.localPort
+        guard port != 0 || connection.isUnixSocket else { return }
+        unnamed[connection.descriptor] = nil
+        connection.port = port
+        named[port, default: []].append(connection)
+    }
+
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
         let connection = connections[descriptor] ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil
-            if connection.isTracked, connection.port == nil, !connection.isOpen {
+            if connection.isTracked, !connection.isUsed, !connection.isOpen {
                 closing(descriptor)
             } else if connection.isTracked {
                 connection.watch(0)
@@ -242,6 +266,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         connections[descriptor] = connection
         connection.user = Self.easyHandle(easy)
         connection.user?.lastConnection = connection
+        if connection.isTracked, connection.port == nil { name(connection) }
         var events: UInt32 = 0
         if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
         if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
@@ -252,16 +277,14 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// towards two peers at once, or there is none, as with Unix sockets.
     func candidates(localPort: Int32, for easy: EasyHandle) -> [Connection] {
         let port = max(0, localPort)
-        let newest = easy.lastConnection.flatMap { $0.port == nil && $0.isTracked && $0.localPort == port ? $0 : nil }
-        // Port 0 stands for every Unix socket, new ones too.
-        if newest == nil, port != 0, let known = named[port] { return known }
-        if let connection = newest ?? unnamed.values.first(where: { $0.localPort == port && $0.isOpen }) {
-            unnamed[connection.descriptor] = nil
-            connection.port = port
-            named[port, default: []].append(connection)
-            return [connection]
+        // Opened in this very step of the engine's, or never connected.
+        if !unnamed.isEmpty {
+            for connection in Array(unnamed.values) where connection.isOpen { name(connection) }
         }
-        return named[port] ?? []
+        guard let known = named[port], known.count > 1 else { return named[port] ?? [] }
+        // A new one that the engine has last spoken of for this handle is the handle's own.
+        if let newest = easy.lastConnection, newest.port == port, !newest.isUsed, newest.isOpen { return [newest] }
+        return known.filter { $0.isUsed || $0.isOpen }
     }
 
     // MARK: Ends
@@ -289,11 +312,36 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         guard active.isEmpty, let raw else { return }
         core.timers.remove(self)
         self.raw = nil
+        core.engines.removeAll { $0 === self }
+        isMakingRoom = false
         joinable.removeAll()
         spareHandles.removeAll()
         curl_multi_cleanup(raw)
         core.timers.remove(self)
         EngineMemory.releaseKept()
+    }
+
+    /// Gives up idle connections for a new one, as the process has no descriptor left: those of the loop's sessions that are
+    /// idle as a whole now, one of this one's when the next connection is begun.
+    /// - Returns: Whether there are any.
+    func makeRoom() -> Bool {
+        var hasRoom = false
+        for other in core.engines where other !== self && other.active.isEmpty && other.connectionCount > 0 {
+            other.closeIdleConnections()
+            hasRoom = true
+        }
+        guard !hasRoom else { return true }
+        let hasIdle = connections.values.contains { $0.isTracked && $0.isUsed && $0.user == nil }
+        guard hasIdle, let raw, curlew_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, 1) == CURLM_OK else {
+            return false
+        }
+        isMakingRoom = true
+        return true
+    }
+
+    private func endMakingRoom() {
+        guard let raw else { return }
+        isMakingRoom = curlew_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, max(0, limits.total)) != CURLM_OK
     }
 
     /// Lets the transfers under way end on their connections, and closes it then, or at once if there are none. No other

@@ -47,10 +47,16 @@ final class Poller: @unchecked Sendable {
             throw CurlewError(.resourcesExhausted, "no event descriptor could be made (\(describe(errno)))")
         }
         ready = .allocate(capacity: LoopCore.batchLimit)
-        _ = curlew_epoll_control(epoll, EPOLL_CTL_ADD, event, Readiness.input, Self.wakeToken)
+        guard curlew_epoll_control(epoll, EPOLL_CTL_ADD, event, Readiness.input, Self.wakeToken) == 0 else {
+            let problem = describe(errno)
+            release()
+            throw CurlewError(.resourcesExhausted, "the event descriptor cannot be watched (\(problem))")
+        }
     }
 
-    deinit {
+    deinit { release() }
+
+    private func release() {
         close(event)
         close(epoll)
         ready.deallocate()
@@ -96,20 +102,26 @@ final class Poller: @unchecked Sendable {
     }
 
     /// Sets what is wanted of a socket: a mask of ``Readiness``; 0 for nothing at present.
-    func watch(_ descriptor: Int32, for events: UInt32, handler: any SocketHandler) {
+    /// - Returns: Why it cannot be watched; nil if it can.
+    func watch(_ descriptor: Int32, for events: UInt32, handler: any SocketHandler) -> CurlewError? {
         let index = Int(descriptor)
         if index >= watches.count {
             watches.append(contentsOf: repeatElement(Watch(), count: max(64, index + 1 - watches.count)))
         }
         watches[index].handler = handler
         watches[index].wanted = events
-        guard events != 0 else { return }
+        guard events != 0 else { return nil }
         watches[index].strayed = false
-        guard watches[index].registered != events else { return }
+        guard watches[index].registered != events else { return nil }
         let isNew = watches[index].registered == 0
         let token = UInt64(watches[index].generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
-        _ = curlew_epoll_control(epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, events, token)
+        guard curlew_epoll_control(epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, events, token) == 0 else {
+            let problem = describe(errno)
+            deregister(descriptor)
+            return CurlewError(.resourcesExhausted, "a socket cannot be watched (\(problem))")
+        }
         watches[index].registered = events
+        return nil
     }
 
     /// Whether something arrived, or the peer hung up, while nobody was interested in the socket.

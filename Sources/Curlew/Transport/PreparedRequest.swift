@@ -62,7 +62,7 @@ final class PreparedRequest: Sendable {
         expectContinue = check.expectsContinue ? (options.expectContinue ?? .seconds(1)) : nil
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation
-        proxyFields = check.proxyFields
+        proxyFields = check.proxyFields ?? self.options.proxyFields
         engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0.use : nil }
         trailers = check.trailers
         version = trailers == nil ? choice.kind : .http11

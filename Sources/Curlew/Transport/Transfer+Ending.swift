@@ -6,7 +6,7 @@ internal import HTTPTypes
 extension Transfer {
     /// Tells the observer what is new; called by the multi handle when the engine has done a step.
     func deliver() {
-        flushFilling()
+        endFilling()
         // The body first, so that a reader woken by the head finds all of it.
         if let outcome { channel.finish(outcome) }
         observer?.transferAdvanced(self)
@@ -24,6 +24,7 @@ extension Transfer {
         guard outcome == nil, let easy else { return }
         // libcurl wanted to repeat the request, and asked for the body's start before it asked for leave.
         if result == CURLE_SEND_FAIL_REWIND { refusal = .resend }
+        if refusal == nil { refusal = ownRefusal(of: result, easy) }
         if let refusal, mayRepeat(after: refusal) {
             repeatAttempt(after: refusal)
             return
@@ -41,7 +42,10 @@ extension Transfer {
     func settle(_ result: Result<HTTPFields, CurlewError>) {
         guard outcome == nil else { return }
         leaveEngine()
-        if case .failure = result { multi.noteDropped(on: connection) }
+        if case .failure(let error) = result {
+            noteSilence(error.code)
+            multi.noteDropped(on: connection)
+        }
         multi.core.timers.remove(self)
         pace?.release()
         pace = nil
@@ -66,7 +70,37 @@ extension Transfer {
             method: request.method, uri: request.uri, stage: stage, response: head, bodyPrefix: bodyPrefix)
     }
 
+    /// Notes that the connection has brought nothing while the exchange waited: it may have died without a word, which HTTP/2
+    /// has no other sign of, and shall not take the requests along that follow.
+    private func noteSilence(_ code: ErrorCode) {
+        guard let connection, connection.isMultiplexed, holds.isEmpty, stage == .exchanging || stage == .receiving
+        else { return }
+        let waited = lastActivity.duration(to: multi.core.now)
+        switch code {
+        case .idleTimeout, .totalTimeout: break
+        // Callers have time limits of their own, and also cancel for other reasons.
+        case .cancelled where waited >= .seconds(1): break
+        default: return
+        }
+        if connection.lastInput.duration(to: multi.core.now) * 2 >= waited { connection.isSilent = true }
+    }
+
     // MARK: Again
+
+    /// Why an attempt that libcurl has ended is no exchange of the request's.
+    private func ownRefusal(of result: CURLcode, _ easy: EasyHandle) -> Refusal? {
+        guard failure == nil else { return nil }
+        switch result {
+        case CURLE_COULDNT_CONNECT where Self.isLackOfDescriptors(connectError(easy)) && attempt.number < 4:
+            return multi.makeRoom() ? .noDescriptor : nil
+        // libcurl 7.88 cannot go on with a stream whose HEADERS it could not send at once. What the peer resets has words.
+        case CURLE_HTTP2_STREAM where !Engine.resumesStreams && attempt.number == 1 && easy.errorText.isEmpty:
+            return parser.hasBegun ? nil : .brokenStream
+        default: return nil
+        }
+    }
+
+    private static func isLackOfDescriptors(_ error: Int32) -> Bool { error == EMFILE || error == ENFILE }
 
     /// Whether the request may go out once more after an attempt that was refused, or that died on a kept connection.
     private func mayRepeat(after refusal: Refusal) -> Bool {
@@ -75,7 +109,8 @@ extension Transfer {
         case .strayInput, .expectation, .connectionKind, .forbiddenAddress, .otherProxy:
             // Nothing was sent that could have been acted on.
             return !hasSource || request.body.isReplayable
-        case .resend:
+        case .noDescriptor: return true
+        case .resend, .unaskedAnswer, .brokenStream:
             guard request.isIdempotent, head == nil, !parser.hasBegun else { return false }
             return !hasSource || request.body.isReplayable
         }
@@ -83,7 +118,7 @@ extension Transfer {
 
     private func repeatAttempt(after refusal: Refusal) {
         attempt.number += 1
-        attempt.isFresh = refusal != .connectionKind
+        if refusal != .noDescriptor { attempt.isFresh = refusal != .connectionKind }
         if refusal == .expectation { attempt.isUnexpecting = true }
         if refusal == .connectionKind {
             attempt.joinsHTTP2 = isReused
@@ -97,6 +132,8 @@ extension Transfer {
         isBodySent = false
         self.refusal = nil
         readyCount = 0
+        mayBeUnasked = false
+        handshake = nil
         forbidden = nil
         hasTriedAddress = false
         heldHead = nil
@@ -137,10 +174,22 @@ extension Transfer {
                 parser.hasBegun ? "the connection ended inside the head" : "the connection ended without an answer"
             return CurlewError(.connectionLost, message)
         }
+        if endsWithConnection, let handshake, !handshake.isClosedByPeer {
+            return CurlewError(
+                .responseTruncated, "the connection ended without the close_notify of TLS, and the body has no other end")
+        }
         return nil
     }
 
+    /// Whether nothing but the end of the connection tells where the body ends (RFC 9112 §6.3). libcurl before 8.0 takes an
+    /// end of TLS that anybody on the way may have made for the server's.
+    private var endsWithConnection: Bool {
+        parser.version != .http2 && request.method != .head && ![204, 304].contains(parser.status)
+            && parser.framing.contentLength == nil && !parser.framing.isChunked
+    }
+
     private func code(for result: CURLcode, _ easy: EasyHandle) -> ErrorCode {
+        if refusal == .noDescriptor { return .resourcesExhausted }
         if refusal != nil { return .connectionLost }
         switch result {
         case CURLE_COULDNT_CONNECT:
@@ -173,8 +222,15 @@ extension Transfer {
                 ? "the connection ended before the answer, and the body cannot be sent again"
                 : "the kept connection ended before the answer; a \(request.method) is not sent a second time"
         case .strayInput: return "a kept connection was out of step, and the body cannot be sent again"
+        case .unaskedAnswer:
+            return request.isIdempotent
+                ? "an answer came before its request, and the body cannot be sent again"
+                : "an answer came before its request; a \(request.method) is not sent a second time"
+        case .brokenStream: return "the stream broke, and the request cannot be sent again"
+        case .noDescriptor: return connectSentence(easy)
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
         case .connectionKind, .forbiddenAddress, .otherProxy: return "no connection of the right kind was found"
+        case nil where result == CURLE_BAD_FUNCTION_ARGUMENT && parser.hasBegun: return "the first field line is folded"
         case nil: return result == CURLE_COULDNT_CONNECT ? connectSentence(easy) : words
         }
     }

@@ -12,6 +12,7 @@ extension Transfer {
             handshake.policy === request.options.trust, let agreed = handshake.agreement(of: session)
         else { return false }
         security = agreed
+        self.handshake = handshake
         isHTTP2Agreed = handshake.isHTTP2
         return true
     }

@@ -9,6 +9,13 @@ extension Transfer {
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         guard failure == nil, refusal == nil else { return false }
         noteActivity()
+        if mayBeUnasked {
+            mayBeUnasked = false
+            guard !isUnasked else {
+                refusal = .unaskedAnswer
+                return false
+            }
+        }
         switch parser.take(line) {
         case .more: return true
         case .interim(let response): return receiveInterim(response)
@@ -20,6 +27,14 @@ extension Transfer {
             failure = CurlewError(code, message)
             return false
         }
+    }
+
+    /// Whether the answer has begun before its server had a byte of the request. The system learns with the first packet of
+    /// an answer what of the request has arrived; then as much of it is open as has left.
+    private var isUnasked: Bool {
+        guard sentBody == 0, let easy, let open = connection?.unconfirmedBytes else { return false }
+        let left = easy.long(CURLINFO_REQUEST_SIZE)
+        return left > 0 && open >= left
     }
 
     private func receiveInterim(_ response: HTTPResponse) -> Bool {
@@ -102,10 +117,13 @@ extension Transfer {
             return .paused
         }
         noteActivity()
+        if !filling.isEmpty, filling.count + bytes.count > filling.capacity {
+            fillingSize = min(largestFilling, max(4096, 4 * filling.capacity))
+            flushFilling()
+        }
         if filling.isEmpty { beginFilling(bytes.count) }
         filling.append(contentsOf: bytes)
         receivedBody += Int64(bytes.count)
-        if filling.count + Int(CURL_MAX_WRITE_SIZE) > filling.capacity { flushFilling() }
         multi.touch(self)
         return .taken
     }
@@ -116,16 +134,22 @@ extension Transfer {
         filling.reserveCapacity(capacity)
     }
 
-    /// libcurl hands bodies over in pieces of 16 KiB. A long body is gathered into ever larger chunks, within a turn of the
-    /// loop and up to half of what may be buffered, so that its reader is woken less often.
+    /// libcurl hands bodies over in pieces of 16 KiB. What comes within a turn of the loop is gathered, so that its reader is
+    /// woken less often: into chunks that grow as long as they are filled, and shrink when less comes than they have room
+    /// for. A peer that sends little at a time so takes up little.
     private func fillingCapacity(for count: Int) -> Int {
-        guard count >= Int(CURL_MAX_WRITE_SIZE) || receivedBody > 0 else { return count }
-        let most = min(256 << 10, request.bodyBufferSize / 2)
-        var chunk = max(count, min(most, max(64 << 10, Int(clamping: receivedBody))))
-        if let length = parser.framing.contentLength {
-            chunk = min(chunk, Int(clamping: max(Int64(count), length - receivedBody)))
-        }
-        return chunk + Int(CURL_MAX_WRITE_SIZE)
+        var size = max(count, fillingSize)
+        if count >= Int(CURL_MAX_WRITE_SIZE) { size = max(size, min(64 << 10, largestFilling)) }
+        guard let length = parser.framing.contentLength else { return size }
+        return min(size, Int(clamping: max(Int64(count), length - receivedBody)))
+    }
+
+    private var largestFilling: Int { min(256 << 10, request.bodyBufferSize / 2) }
+
+    /// Hands over what was gathered in this turn.
+    func endFilling() {
+        if filling.count < fillingSize / 4 { fillingSize = 2 * filling.count }
+        flushFilling()
     }
 
     func flushFilling() {

@@ -54,6 +54,8 @@ extension Transfer {
             candidate.isUsed = true
             candidate.isMultiplexed = isHTTP2Agreed
         }
+        // Only a kept connection may bring the answer to another request.
+        mayBeUnasked = isReused && !isHTTP2Agreed && challengeCount == 0 && connection?.unconfirmedBytes == 0
         stage = .exchanging
         lastActivity = multi.core.now
         rearm()

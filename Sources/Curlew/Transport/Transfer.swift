@@ -46,11 +46,15 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var interimCount = 0
     var trailers = HTTPFields()
     @exclusivity(unchecked) var filling: [UInt8] = []
+    /// The room that the next chunk of the body is given beyond what comes first.
+    @exclusivity(unchecked) var fillingSize = 0
     var bodyPrefix: [UInt8] = []
     var receivedBody: Int64 = 0
     var connection: Connection?
     var isReused = false
     var isHTTP2Agreed = false
+    /// Whether it is to be asked, when the first byte of an answer comes, if the peer can have had the request.
+    var mayBeUnasked = false
 
     // What was sent.
     @exclusivity(unchecked) var source = UploadSource.none
@@ -89,6 +93,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var attempt = Attempt()
     @exclusivity(unchecked) var attempts: [AttemptMetrics] = []
     var queued = Duration.zero
+    /// How the connection in use came to be; nil without TLS.
+    var handshake: Handshake?
     /// What TLS agreed on; nil without it, and as long as there is no connection.
     @exclusivity(unchecked) var security: ConnectionSecurity?
     @exclusivity(unchecked) var outcome: Result<HTTPFields, CurlewError>?
@@ -122,6 +128,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case forbiddenAddress
         /// The kept connection was let through a proxy with other credentials.
         case otherProxy
+        /// An answer came over the kept connection before its server had a byte of the request.
+        case unaskedAnswer
+        /// libcurl has broken the request's stream, and nothing of an answer had come.
+        case brokenStream
+        /// There was no descriptor for a socket; idle connections have made room since.
+        case noDescriptor
     }
 
     init(request: PreparedRequest, channel: BodyChannel, multi: MultiHandle, observer: any TransferObserver) {

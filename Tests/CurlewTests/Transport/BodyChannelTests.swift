@@ -1,0 +1,70 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("The channel of a response's body")
+struct BodyChannelTests {
+    /// Everything that waits in the channel.
+    private func takeAll(_ channel: BodyChannel) -> [[UInt8]] {
+        var chunks: [[UInt8]] = []
+        while case .chunk(let chunk, _) = channel.take() { chunks.append(chunk) }
+        return chunks
+    }
+
+    @Test("single bytes that wait for their reader take up no more than twice their number")
+    func singleBytes() {
+        let channel = BodyChannel(capacity: 1 << 20)
+        let count = 300_000
+        for number in 0..<count {
+            var chunk: [UInt8] = []
+            chunk.reserveCapacity(80 << 10)
+            chunk.append(UInt8(truncatingIfNeeded: number))
+            #expect(channel.append(chunk) == false)
+        }
+        let chunks = takeAll(channel)
+        #expect(chunks.reduce(0) { $0 + $1.capacity } <= 2 * count + 64 * chunks.count)
+        #expect(chunks.count <= count / (8 << 10))
+        #expect(Array(chunks.joined()) == (0..<count).map { UInt8(truncatingIfNeeded: $0) })
+    }
+
+    @Test("a chunk with more room than bytes keeps its bytes alone while it waits")
+    func roomy() {
+        let channel = BodyChannel(capacity: 1 << 20)
+        for _ in 0..<8 {
+            var chunk: [UInt8] = []
+            chunk.reserveCapacity(272 << 10)
+            chunk.append(contentsOf: repeatElement(7, count: 20 << 10))
+            _ = channel.append(chunk)
+        }
+        let chunks = takeAll(channel)
+        #expect(chunks.map(\.count) == Array(repeating: 20 << 10, count: 8))
+        #expect(chunks.allSatisfy { $0.capacity <= 2 * $0.count + 64 })
+    }
+
+    @Test("a full channel admits nothing until half of it was read")
+    func backPressure() {
+        let channel = BodyChannel(capacity: 8)
+        #expect(channel.admits(100, pending: 0))
+        _ = channel.append([1, 2, 3, 4])
+        #expect(channel.admits(4, pending: 0))
+        #expect(!channel.admits(5, pending: 0))
+        _ = channel.append(Array(repeating: 5, count: 20 << 10))
+        guard case .chunk(_, let first) = channel.take(), case .chunk(_, let second) = channel.take() else {
+            Issue.record("nothing to read")
+            return
+        }
+        #expect([first, second] == [false, true])
+    }
+
+    @Test("many chunks come out in order, whatever is read in between")
+    func order() {
+        let channel = BodyChannel(capacity: .max)
+        var taken: [[UInt8]] = []
+        let made = (0..<500).map { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 16 << 10) }
+        for (index, chunk) in made.enumerated() {
+            _ = channel.append(chunk)
+            if index % 3 == 0, case .chunk(let chunk, _) = channel.take() { taken.append(chunk) }
+        }
+        #expect(taken + takeAll(channel) == made)
+    }
+}

@@ -1,0 +1,176 @@
+import CSystemFaults
+import CurlewTesting
+import CurlewTestingTraits
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite(
+    "When the system refuses", .serialized, .noLeaks, .timeLimit(.minutes(2)),
+    .enabled(if: curlew_faults_are_available() != 0, "ThreadSanitizer has these calls"))
+struct SystemFaultTests {
+    /// Arms a fault for the event loops of sessions that the tests make, as long as `body` runs.
+    private func with(
+        _ fault: curlew_fault, skipping skipped: Int32 = 0, count: Int32 = 1, _ body: () async throws -> Void
+    ) async throws {
+        curlew_arm_fault(fault, skipped, count)
+        defer { curlew_disarm_faults() }
+        try await body()
+        #expect(curlew_fault_hits(fault) == count)
+    }
+
+    private func echo() async throws -> MockServer {
+        try await MockServer.start { MockResponse(body: .bytes(Array($0.path.utf8))) }
+    }
+
+    @Test("a socket that cannot be watched is an error at once, and the session goes on")
+    func unwatched() async throws {
+        let server = try await echo()
+        let session = try makeSession()
+        // The loop watches its own descriptor from the start.
+        try await session.expectUsable()
+        try await with(CURLEW_FAULT_EPOLL_ADD) {
+            let error = await curlewError { _ = try await session.fetch(server.url("/")) }
+            #expect(error?.code == .resourcesExhausted)
+        }
+        #expect(try await session.fetch(server.url("/again")) == Array("/again".utf8))
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a socket whose flags cannot be set does not block the loop")
+    func blocking() async throws {
+        let server = try await echo()
+        let (released, release) = AsyncStream<Void>.makeStream()
+        let stalled = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            for await _ in released { break }
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let session = try makeSession()
+        try await with(CURLEW_FAULT_FLAGS) {
+            let late = Task { try await session.fetch(stalled.url()) }
+            try await stalled.waitForAccepted(1)
+            let body = try await session.fetch(server.url("/other"))
+            #expect(body == Array("/other".utf8))
+            release.yield()
+            let lateBody = try await late.value
+            #expect(lateBody == Array("ok".utf8))
+        }
+        await session.shutdown()
+        await stalled.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an idle connection makes room for a new one when descriptors run out")
+    func descriptors() async throws {
+        let first = try await echo()
+        let second = try await echo()
+        let session = try makeSession()
+        #expect(try await session.fetch(first.url("/1")) == Array("/1".utf8))
+        // Another transfer is under way, so that the session is not idle as a whole.
+        let busy = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.closed
+        }
+        let waiting = Task { try await session.fetch(busy.url()) }
+        try await busy.waitForAccepted(1)
+        try await with(CURLEW_FAULT_SOCKET) {
+            let body = try await session.fetch(second.url("/2"))
+            #expect(body == Array("/2".utf8))
+        }
+        try await first.waitForConnections(open: 0)
+        // The limit that made room is gone: two more connections come to be beside the others.
+        #expect(try await session.fetch(first.url("/3")) == Array("/3".utf8))
+        #expect(second.connectionCounts.open == 1)
+        waiting.cancel()
+        _ = await waiting.result
+        await session.shutdown()
+        for server in [first, second] { await server.shutdown() }
+        await busy.shutdown()
+    }
+
+    @Test("idle connections of another session on the loop make room")
+    func otherSession() async throws {
+        let first = try await echo()
+        let second = try await echo()
+        let loop = try EventLoop(name: "curlew-test")
+        let sessions = try (0..<2).map { _ in try HTTPSession(eventLoops: [loop]) }
+        #expect(try await sessions[0].fetch(first.url("/1")) == Array("/1".utf8))
+        try await with(CURLEW_FAULT_SOCKET) {
+            let body = try await sessions[1].fetch(second.url("/2"))
+            #expect(body == Array("/2".utf8))
+        }
+        try await first.waitForConnections(open: 0)
+        for session in sessions { await session.shutdown() }
+        for server in [first, second] { await server.shutdown() }
+    }
+
+    @Test("a lack of descriptors that nothing can mend is an error at once")
+    func noRoom() async throws {
+        let server = try await echo()
+        let session = try makeSession()
+        try await with(CURLEW_FAULT_SOCKET) {
+            let error = await curlewError { _ = try await session.fetch(server.url("/")) }
+            #expect(error?.code == .resourcesExhausted)
+        }
+        #expect(try await session.fetch(server.url("/again")) == Array("/again".utf8))
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an HTTP/2 request that the system takes in parts is answered", arguments: 0..<4)
+    func shortSend(_ skipped: Int32) async throws {
+        let (server, session) = try await serverAndSession(http2: true) { request in
+            MockResponse(body: .bytes(Array(request.path.utf8)))
+        }
+        #expect(try await session.fetch(server.url("/1")) == Array("/1".utf8))
+        curlew_arm_fault(CURLEW_FAULT_SHORT_SEND, skipped, 1)
+        defer { curlew_disarm_faults() }
+        for number in 2..<8 {
+            #expect(try await session.fetch(server.url("/\(number)")) == Array("/\(number)".utf8))
+        }
+        #expect(curlew_fault_hits(CURLEW_FAULT_SHORT_SEND) == 1)
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an answer that overtakes its request is not taken for its answer", arguments: ["GET", "POST"])
+    func overtaken(_ method: String) async throws {
+        let (ready, signal) = AsyncStream<Void>.makeStream()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright")
+            guard connection.index == 0 else { return }
+            for await _ in ready { break }
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong")
+            _ = try await connection.drain()
+        }
+        let session = try makeSession()
+        let method = try #require(HTTPRequest.Method(method))
+        #expect(try await session.fetch(server.url()) == Array("right".utf8))
+        try await with(CURLEW_FAULT_OVERTAKEN_SEND) {
+            let answer = Task { try await session.send(method, server.url()).body.collect(upTo: 100) }
+            // The request is about to be sent.
+            await withCheckedContinuation { struck in
+                Thread.detachNewThread {
+                    curlew_await_fault(CURLEW_FAULT_OVERTAKEN_SEND)
+                    struck.resume()
+                }
+            }
+            signal.yield()
+            if method == .get {
+                let body = try await answer.value
+                #expect(body == Array("right".utf8))
+            } else {
+                let error = await curlewError { _ = try await answer.value }
+                #expect(error?.code == .connectionLost)
+            }
+        }
+        try await session.expectUsable()
+        await session.shutdown()
+        await server.shutdown()
+    }
+}
