@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor works while it is listened to", .needsNamespaces, .noLeaks, .timeLimit(.minutes(2)))
+@Suite("A monitor works while it is listened to", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct MonitorTests {
     private func descriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("HTTP/2 gone wrong", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("HTTP/2 gone wrong", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct HTTP2FaultTests {
     /// What a server does with the first request of a connection.
     typealias Script = @Sendable (RawConnection, UInt32) async throws -> Void
