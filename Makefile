@@ -58,9 +58,9 @@ SECONDS ?= 60
 SOAK_SEED ?=
 
 soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, LD_LIBRARY_PATH=… has another libcurl
-	$(SWIFT) build --configuration release --product soak $(SWIFTFLAGS)
+	$(SWIFT) build --product soak $(SWIFTFLAGS)
 	timeout $$(($(SECONDS) + 120)) \
-	    $$($(SWIFT) build --configuration release --show-bin-path $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED)
+	    $$($(SWIFT) build --show-bin-path $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED)
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.

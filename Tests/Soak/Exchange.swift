@@ -80,15 +80,8 @@ struct Exchange: Sendable {
 
     private static func content(_ nonce: UInt64, count: Int) -> [UInt8] {
         var numbers = Numbers(state: nonce)
-        return [UInt8](unsafeUninitializedCapacity: (count + 7) / 8 * 8) { space, used in
-            for start in stride(from: 0, to: count, by: 8) {
-                var word = numbers.next()
-                withUnsafeBytes(of: &word) { bytes in
-                    for index in 0..<8 { space.initializeElement(at: start + index, to: bytes[index]) }
-                }
-            }
-            used = count
-        }
+        let words = (0..<(count + 7) / 8).map { _ in numbers.next() }
+        return words.withUnsafeBytes { Array($0.prefix(count)) }
     }
 
     private static func summary(of bytes: [UInt8], nonce: UInt64) -> [UInt8] {
