@@ -10,21 +10,27 @@ import Glibc
 @main
 struct Main {
     static func main() async throws {
-        setvbuf(stdout, nil, Int32(_IOLBF), 0)
-        let arguments = CommandLine.arguments.dropFirst().map { UInt64($0) }
-        guard arguments.count <= 2, !arguments.contains(nil) else {
-            print("usage: soak [SECONDS] [SEED]")
+        let arguments = CommandLine.arguments.dropFirst()
+        let numbers = arguments.compactMap { UInt64($0) }
+        guard numbers.count == arguments.count, numbers.count <= 2 else {
+            report("usage: soak [SECONDS] [SEED]")
             exit(2)
         }
-        let seconds = (arguments.first ?? 60) ?? 60
-        let seed = (arguments.dropFirst().first ?? nil) ?? UInt64.random(in: 0...UInt64(UInt32.max))
+        let seconds = numbers.first ?? 60
+        let seed = numbers.dropFirst().first ?? UInt64.random(in: 0...UInt64(UInt32.max))
         let soak = try await Soak(seed: seed, duration: .seconds(Int64(clamping: seconds)))
         let findings = try await soak.run()
         guard findings.isEmpty else {
-            for finding in findings { print("FOUND: \(finding)") }
-            print("failed with seed \(seed)")
+            for finding in findings { report("FOUND: \(finding)") }
+            report("failed with seed \(seed)")
             exit(1)
         }
-        print("nothing found")
+        report("nothing found")
     }
+}
+
+/// Prints a line at once, into a pipe or a file too.
+func report(_ line: String) {
+    print(line)
+    fflush(nil)
 }

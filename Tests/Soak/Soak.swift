@@ -28,11 +28,11 @@ final class Soak: Sendable {
 
     /// - Returns: What was wrong, in words.
     func run() async throws -> [String] {
-        print("seed \(seed), \(duration), \(Resources.libcurl)")
+        report("seed \(seed), \(duration), \(Resources.libcurl)")
         let start = ContinuousClock.now
         let early = try await serve(from: start)
         let left = await Resources.settled(to: before)
-        print("at the end: \(left)")
+        report("at the end: \(left)")
         var findings = tally.findings + left.excess(over: before)
         if let early, left.memory > early.memory + Self.memoryMargin {
             findings.append("\(left.memory >> 20) MB of memory, after \(early.memory >> 20) MB at a third of the time")
@@ -68,7 +68,7 @@ final class Soak: Sendable {
                 }
                 return nil
             }
-            group.addTask { await self.report(from: start, session) }
+            group.addTask { await self.watch(from: start, session) }
             var early: Resources?
             for await resources in group { early = early ?? resources }
             return early
@@ -78,7 +78,7 @@ final class Soak: Sendable {
         return early
     }
 
-    private func report(from start: ContinuousClock.Instant, _ session: HTTPSession) async -> Resources? {
+    private func watch(from start: ContinuousClock.Instant, _ session: HTTPSession) async -> Resources? {
         var early: Resources?
         let interval = max(.seconds(1), min(.seconds(10), duration / 12))
         while ContinuousClock.now + interval < start + duration {
@@ -87,7 +87,7 @@ final class Soak: Sendable {
             let resources = Resources.now()
             if early == nil, passed >= duration / 3 { early = resources }
             let connections = await session.session?.connectionCount() ?? 0
-            print("\(passed.components.seconds) s: \(resources), \(connections) connections, \(tally)")
+            report("\(passed.components.seconds) s: \(resources), \(connections) connections, \(tally)")
         }
         return early
     }
@@ -104,7 +104,7 @@ final class Soak: Sendable {
             }
             try await call.value
         } catch let error as CurlewError {
-            tally.count(error.code.name)
+            tally.count(error.code.rawValue)
         } catch is CancellationError {
             tally.count("cancelled")
         } catch {
@@ -127,7 +127,9 @@ final class Soak: Sendable {
         let expected = exchange.expected
         guard case .whole = exchange.reading else {
             for try await chunk in response.body {
-                guard expected.starts(with: chunk) else { return tally.find("\(exchange.path) begins with another body") }
+                guard expected.starts(with: chunk) else {
+                    return tally.find("\(exchange.path) begins with another body")
+                }
                 return tally.count("dropped")
             }
             return tally.count("empty")
