@@ -21,7 +21,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-crash test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-crash soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -57,6 +57,14 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 test-crash: setup ## Kills a downloading process at twenty moments; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(SWIFTFLAGS)
 	timeout 175 $$($(SWIFT) build --show-bin-path $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
+
+SECONDS ?= 60
+SOAK_SEED ?=
+
+soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, LD_LIBRARY_PATH=… has another libcurl
+	$(SWIFT) build --product soak $(SWIFTFLAGS)
+	timeout $$(($(SECONDS) + 120)) \
+	    $$($(SWIFT) build --show-bin-path $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED)
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.

@@ -138,6 +138,18 @@ let package = Package(
             path: "Tests/CrashCampaign",
             swiftSettings: settings
         ),
+        // Another: it looks at what its process holds, for as long as it is told. `make soak` runs it.
+        .executableTarget(
+            name: "soak",
+            dependencies: [
+                "CLibcurl",
+                "Curlew",
+                "CurlewTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/Soak",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "CurlewXMLTests",
             dependencies: [

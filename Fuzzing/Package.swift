@@ -35,6 +35,7 @@ let names = [
     "FuzzRetryAfter",
     "FuzzSetCookie",
     "FuzzURIs",
+    "FuzzWire",
 ]
 
 let package = Package(

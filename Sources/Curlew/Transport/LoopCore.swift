@@ -108,11 +108,13 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         lock.withLock {}  // until `thread` is set
         var isDone = false
         while !isDone {
+            let start = TurnWatch.turnBegins()
             runWork()
             runTimers()
             gatherMoreNews()
             tellNews()
             isDone = wait()
+            if let start { TurnWatch.turnEnds(after: start) }
         }
         detachSelf()
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Bodies are decoded as they are read", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Bodies are decoded as they are read", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ContentDecodingTests {
     private func session(
         _ limits: ContentDecodingLimits = ContentDecodingLimits(),

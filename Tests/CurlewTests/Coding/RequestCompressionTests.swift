@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Request bodies are compressed, and nothing is lost", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Request bodies are compressed, and nothing is lost", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RequestCompressionTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The file of a jar", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The file of a jar", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CookieFileTests {
     private func write(_ text: String, to path: String) throws {
         try text.write(toFile: path, atomically: false, encoding: .utf8)

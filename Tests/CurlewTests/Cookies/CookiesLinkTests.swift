@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Cookies over the wire", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Cookies over the wire", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct CookiesLinkTests {
     /// Answers with the Cookie fields that it got, one a line, and sets what the query says.
     private static let echo: MockServer.Handler = { request in

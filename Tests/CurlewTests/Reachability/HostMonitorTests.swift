@@ -4,7 +4,10 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A host is looked up again when the network changes", .needsNamespaces, .noLeaks, .timeLimit(.minutes(1)))
+@Suite(
+    "A host is looked up again when the network changes",
+    .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1))
+)
 struct HostMonitorTests {
     /// Look-ups that a test answers.
     private final class Resolver: Sendable {

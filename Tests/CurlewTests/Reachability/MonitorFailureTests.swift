@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor that cannot know says so", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A monitor that cannot know says so", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MonitorFailureTests {
     private func monitor(
         failing number: Int32, times: Int = .max, _ target: ReachabilityTarget = .everything

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor tells what becomes of the network", .needsNamespaces, .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A monitor tells what becomes of the network", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct NetworkChangeTests {
     @Test("nothing there, plugged in, unplugged, plugged in again")
     func plug() async throws {

@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("The events of a session come in the order that is promised", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("The events of a session come in the order that is promised", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct EventTests {
     struct Bird: Codable, Sendable, Equatable { var name: String }
 

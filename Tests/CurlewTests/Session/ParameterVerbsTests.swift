@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Verbs with parameters", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Verbs with parameters", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ParameterVerbsTests {
     struct Search: Codable, Sendable {
         var text = "a b"

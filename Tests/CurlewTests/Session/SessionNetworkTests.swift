@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A session and a network that changes", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A session and a network that changes", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNetworkTests {
     private func path(_ address: String) -> ReachabilityStatus {
         .reachable(NetworkPath(interface: "eth0", kind: .wired, localAddresses: [address]))
@@ -197,7 +197,7 @@ struct SessionNetworkTests {
     }
 }
 
-@Suite("A session in a network of its own", .needsNamespaces, .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A session in a network of its own", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SessionNamespaceTests {
     /// A session whose sockets are in the network: its loop's thread has entered it.
     private func session(

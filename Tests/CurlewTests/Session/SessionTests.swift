@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A session and its tasks", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("A session and its tasks", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct SessionTests {
     private func stalledServer() async throws -> RawServer {
         try await RawServer.start { connection in try await connection.closed }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The standard chain", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The standard chain", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct StandardChainTests {
     private func options(_ logger: Logger? = nil) -> StandardChain.Options {
         var options = StandardChain.Options(logger: logger)

@@ -5,7 +5,10 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A task can be cancelled in every state, and its connection goes with it", .noLeaks, .timeLimit(.minutes(2)))
+@Suite(
+    "A task can be cancelled in every state, and its connection goes with it",
+    .noLeaks, .noLongTurns, .timeLimit(.minutes(2))
+)
 struct CancellationTests {
     @Test("before it starts")
     func suspended() async throws {

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A file that is sent must stay what it was", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("A file that is sent must stay what it was", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct FileUploadTests {
     private let counts: AsyncStream<Int>
     private let count: AsyncStream<Int>.Continuation

@@ -5,7 +5,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-@Suite("The figures of a task", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The figures of a task", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MetricsTests {
     @Test("are complete for an upload with its answer, and say when it was")
     func upload() async throws {

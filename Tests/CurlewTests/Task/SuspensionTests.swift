@@ -5,7 +5,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A task can be suspended and resumed in every state", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("A task can be suspended and resumed in every state", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct SuspensionTests {
     private func task(
         _ session: HTTPSession, _ url: String, method: HTTPRequest.Method = .get, body: RequestBody = .none,

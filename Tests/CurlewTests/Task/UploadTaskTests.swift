@@ -5,7 +5,7 @@ import Dispatch
 import HTTPTypes
 import Testing
 
-@Suite("Upload tasks", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Upload tasks", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct UploadTaskTests {
     private func counter() async throws -> MockServer {
         try await MockServer.start { request in

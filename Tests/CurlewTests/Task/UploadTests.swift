@@ -5,7 +5,7 @@ import Glibc
 import HTTPTypes
 import Testing
 
-@Suite("Bodies are sent as they promised, and never differently", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Bodies are sent as they promised, and never differently", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct UploadTests {
     /// A server that takes any upload and answers with its length.
     private func counter(_ configuration: MockServer.Configuration = .init()) async throws -> MockServer {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A file that gets its name", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A file that gets its name", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct CommitTests {
     private func whole(_ folder: ScratchFolder, _ name: String = "file") async throws -> PartFile {
         let part = try await PartFile.create(beside: folder.file(name), existing: .replace)

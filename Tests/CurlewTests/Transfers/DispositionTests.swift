@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What is to become of a response", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("What is to become of a response", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct DispositionTests {
     private func options(
         _ decide: @escaping @Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What is saved is checked", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("What is saved is checked", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct IntegrityTests {
     private static let bytes = BytePattern.bytes(count: 100_000)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A file that is written beside its destination", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A file that is written beside its destination", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct PartFileTests {
     private func part(_ folder: ScratchFolder, _ name: String = "file") async throws -> PartFile {
         try await PartFile.create(beside: folder.file(name))

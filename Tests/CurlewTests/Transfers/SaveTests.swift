@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A body saved into a file", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A body saved into a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SaveTests {
     private func save(
         _ response: MockResponse, to folder: ScratchFolder, range: Bool = false, method: HTTPRequest.Method = .get,

@@ -1,10 +1,11 @@
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
 @testable import Curlew
 
-@Suite("Where a body ends is checked", .timeLimit(.minutes(2)))
+@Suite("Where a body ends is checked", .noLongTurns, .timeLimit(.minutes(2)))
 struct BodyFaultTests {
     private func chunked(_ body: String) -> String { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)" }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A dropped HTTP/2 stream", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("A dropped HTTP/2 stream", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct DroppedStreamTests {
     private static let piece = Array("curlews whistle over the marsh, over the marsh they whistle".utf8)
 

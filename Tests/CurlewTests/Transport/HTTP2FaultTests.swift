@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("HTTP/2 gone wrong", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("HTTP/2 gone wrong", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct HTTP2FaultTests {
     /// What a server does with the first request of a connection.
     typealias Script = @Sendable (RawConnection, UInt32) async throws -> Void

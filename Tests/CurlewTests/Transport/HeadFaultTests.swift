@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("The head of a response is checked as it arrives", .timeLimit(.minutes(2)))
+@Suite("The head of a response is checked as it arrives", .noLongTurns, .timeLimit(.minutes(2)))
 struct HeadFaultTests {
     @Test(
         "a status line that is none is refused",

@@ -5,7 +5,10 @@ import HTTPTypes
 import Testing
 
 /// A byte a second lets one piece of what is received pass, and then hours go by before the next.
-@Suite("Transfers keep to limits of rate, and go on when these are lifted", .noLeaks, .timeLimit(.minutes(2)))
+@Suite(
+    "Transfers keep to limits of rate, and go on when these are lifted",
+    .noLeaks, .noLongTurns, .timeLimit(.minutes(2))
+)
 struct RateLimitTests {
     private static let nearlyNothing = RateLimit(sending: 1, receiving: 1)
     /// The largest piece in which bytes are received.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A request waits for the network after it could not connect", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A request waits for the network after it could not connect", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct WaitsForConnectivityTests {
     private let network = NetworkPath(interface: "eth0", kind: .wired)
 

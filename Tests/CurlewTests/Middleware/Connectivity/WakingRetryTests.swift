@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A retry need not wait to the end if the network changed", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A retry need not wait to the end if the network changed", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct WakingRetryTests {
     private let wired = ReachabilityStatus.reachable(NetworkPath(interface: "eth0", kind: .wired))
     private let wireless = ReachabilityStatus.reachable(NetworkPath(interface: "wlan0", kind: .wifi))

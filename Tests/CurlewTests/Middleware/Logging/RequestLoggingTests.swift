@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests are logged, and secrets are not", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Requests are logged, and secrets are not", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RequestLoggingTests {
     private let log = RecordingLog()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Where a Location leads", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Where a Location leads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectLocationTests {
     /// The URI that a redirect from `start` leads to.
     private func target(of location: String, from start: String) async throws -> String {

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("What a redirect makes of method and body", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("What a redirect makes of method and body", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectMethodTests {
     private func server(_ status: Int) async throws -> MockServer {
         try await MockServer.start { request in

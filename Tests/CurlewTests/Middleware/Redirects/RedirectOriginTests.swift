@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("What another origin is not told", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("What another origin is not told", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectOriginTests {
     private static let own = HTTPField.Name("X-Own-Secret")!
 

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("The policy decides on redirects", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The policy decides on redirects", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectPolicyTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in

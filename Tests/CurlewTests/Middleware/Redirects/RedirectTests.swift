@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Redirects are followed, within bounds", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Redirects are followed, within bounds", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectTests {
     /// Counts down: `/3` leads to `/2`, and `/0` is there.
     private func countdown() async throws -> MockServer {

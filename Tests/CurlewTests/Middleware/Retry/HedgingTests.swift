@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A slow answer is asked for a second time", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A slow answer is asked for a second time", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct HedgingTests {
     private func link(_ clock: TestClock, maximum: Int = 2, budget: RetryBudget? = nil) -> Hedging {
         Hedging(after: .seconds(1), maximum: maximum, budget: budget, clock: clock)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Sending again has a budget", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Sending again has a budget", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryBudgetTests {
     private func uri(_ host: String) throws -> URI { try URI("http://\(host)/") }
 

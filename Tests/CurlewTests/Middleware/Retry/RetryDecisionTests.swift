@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A decision of the caller's goes before the rules", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A decision of the caller's goes before the rules", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryDecisionTests {
     private func session(
         _ stub: StubTransport, attempts: Int = 3,

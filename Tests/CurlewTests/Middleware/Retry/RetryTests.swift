@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("What failed for a while is sent again", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("What failed for a while is sent again", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryTests {
     private func server(_ statuses: Int...) async throws -> MockServer {
         let server = try await MockServer.start { request in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("How long is waited before a request is sent again", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("How long is waited before a request is sent again", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryWaitTests {
     /// Sends a GET over a stub that answers so, and returns the waits and the response.
     private func waits(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Large forms", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Large forms", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct LargeFormTests {
     private func counter() async throws -> MockServer {
         var configuration = MockServer.Configuration()

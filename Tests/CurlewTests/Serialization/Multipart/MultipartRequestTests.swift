@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Requests with a form", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Requests with a form", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MultipartRequestTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in

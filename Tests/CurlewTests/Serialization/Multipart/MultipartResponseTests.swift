@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Multipart responses", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Multipart responses", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MultipartResponseTests {
     private func response(_ body: String, type: String? = "multipart/mixed; boundary=B") throws -> Response {
         var fields = HTTPFields()

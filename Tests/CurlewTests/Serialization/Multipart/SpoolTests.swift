@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A body written into a file", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A body written into a file", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SpoolTests {
     private func server() async throws -> MockServer {
         try await MockServer.start { request in

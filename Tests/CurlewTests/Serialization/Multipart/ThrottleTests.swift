@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A throttled body", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A throttled body", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ThrottleTests {
     private func throttle(_ size: Int, _ clock: TestClock) -> UploadThrottle {
         UploadThrottle(packetSize: ByteCount(size), delay: .seconds(3600), clock: clock)

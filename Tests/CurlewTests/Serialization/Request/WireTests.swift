@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Requests with parameters, byte for byte on the wire", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Requests with parameters, byte for byte on the wire", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct WireTests {
     private static let agent = "User-Agent: importer (Linux 6.1.0)\r\n"
     private static let languages = "Accept-Language: en;q=1, fr;q=0.9\r\n"

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An endpoint", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("An endpoint", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct EndpointTests {
     struct User: Codable, Sendable, Equatable { var name: String }
 

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An event source", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("An event source", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct EventSourceTests {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")!
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads into files", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Downloads into files", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct DownloadTests {
     @Test("a file arrives whole, alone, and with what is known of it", arguments: [0, 1, 300_000, 3_000_000])
     func whole(_ count: Int) async throws {

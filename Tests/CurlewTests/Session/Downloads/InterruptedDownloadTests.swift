@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads that are interrupted, and go on by themselves", .noLeaks, .timeLimit(.minutes(3)))
+@Suite("Downloads that are interrupted, and go on by themselves", .noLeaks, .noLongTurns, .timeLimit(.minutes(3)))
 struct InterruptedDownloadTests {
     @Test("cut off at any places by any means, the file is whole in the end", arguments: 0..<12)
     func anyPlaces(_ seed: Int) async throws {

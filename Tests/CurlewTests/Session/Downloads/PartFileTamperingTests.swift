@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Part files that others have been at", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Part files that others have been at", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct PartFileTamperingTests {
     private func part(_ bench: DownloadBench) throws -> String { try #require(bench.folder.names.first) }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads that go on from a token", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Downloads that go on from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ResumingTests {
     @Test("what is missing is asked for on condition, and the file is whole", arguments: [1, 65_536, 299_999])
     func goesOn(_ count: Int) async throws {

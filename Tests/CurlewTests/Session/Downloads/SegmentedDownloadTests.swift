@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads over several connections", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("Downloads over several connections", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct SegmentedDownloadTests {
     private static let size = 64 << 10
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads that are suspended, resumed and cancelled", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Downloads that are suspended, resumed and cancelled", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SteeredDownloadTests {
     @Test("before it begins: nothing is sent, and a token that it was made of stays good")
     func cancelBeforeStart() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Files that tokens are kept in", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Files that tokens are kept in", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct TokenFileTests {
     private func options(_ bench: DownloadBench, segments: Int = 1, isSafe: Bool = false) -> DownloadOptions {
         .segmented(segments) { options in

@@ -1,0 +1,123 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+
+/// One request of the soak. Its path says everything that its server has to know, and its nonce makes its body unlike any
+/// other.
+struct Exchange: Sendable {
+    enum Kind: String, CaseIterable, Sendable {
+        /// A body at once.
+        case plain
+        /// A body in pieces, with pauses between them.
+        case slow
+        /// A body that is sent and summed up.
+        case upload
+        /// 302, and then a body at another path.
+        case moved
+        /// 503, however often it is asked again.
+        case busy
+        /// No answer at all.
+        case stalled
+    }
+
+    /// What the client does with it.
+    enum Reading: Sendable {
+        case whole
+        case firstChunk
+        /// It is cancelled after that time.
+        case cancelled(Duration)
+    }
+
+    var kind: Kind
+    var nonce: UInt64
+    /// Of the response's body, or of the request's where that is an upload.
+    var size: Int
+    var isChunked: Bool
+    var reading: Reading
+
+    /// - Parameter mayBeChunked: Over HTTP/2 a body without a length may be cut off unnoticed (see the article Architecture),
+    ///   so all have one there.
+    init(_ random: inout Numbers, mayBeChunked: Bool) {
+        kind =
+            switch random.next() % 100 {
+            case 0..<55: .plain
+            case 55..<65: .slow
+            case 65..<80: .upload
+            case 80..<90: .moved
+            case 90..<98: .busy
+            default: .stalled
+            }
+        nonce = random.next()
+        size = [0, 1, 100, 2_000, 20_000, 300_000][Int(random.next() % 6)]
+        if kind == .slow { size = min(size, 20_000) }
+        isChunked = mayBeChunked && random.next() % 3 == 0
+        reading =
+            switch random.next() % 20 {
+            case 0: .firstChunk
+            case 1: .cancelled(.microseconds(Int64(random.next() % 30_000)))
+            default: .whole
+            }
+    }
+
+    var path: String { "/\(kind.rawValue)/\(nonce)/\(size)/\(isChunked)" }
+
+    /// - Parameter path: As ``path`` has it; nil if it is another.
+    init?(path: String) {
+        let parts = path.split(separator: "/").map(String.init)
+        guard parts.count == 4, let kind = Kind(rawValue: parts[0]), let nonce = UInt64(parts[1]),
+            let size = Int(parts[2]), let isChunked = Bool(parts[3])
+        else { return nil }
+        (self.kind, self.nonce, self.size, self.isChunked, reading) = (kind, nonce, size, isChunked, .whole)
+    }
+
+    /// The bytes that its body has, one way or the other.
+    var content: [UInt8] { Self.content(nonce, count: size) }
+
+    var expectedStatus: HTTPResponse.Status { kind == .busy ? .serviceUnavailable : .ok }
+
+    /// What a right answer holds.
+    var expected: [UInt8] { kind == .upload ? Self.summary(of: content, nonce: nonce) : content }
+
+    private static func content(_ nonce: UInt64, count: Int) -> [UInt8] {
+        var numbers = Numbers(state: nonce)
+        let words = (0..<(count + 7) / 8).map { _ in numbers.next() }
+        return words.withUnsafeBytes { Array($0.prefix(count)) }
+    }
+
+    private static func summary(of bytes: [UInt8], nonce: UInt64) -> [UInt8] {
+        // FNV-1a.
+        let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return Array("\(nonce): \(bytes.count) bytes, \(sum)".utf8)
+    }
+
+    // MARK: The server's side
+
+    /// How a server answers it.
+    static func response(to request: InboundRequest) async throws -> MockResponse {
+        guard var exchange = Exchange(path: request.path) else { return .notFound }
+        switch exchange.kind {
+        case .plain: break
+        case .slow:
+            var response = exchange.success
+            response.throttle = .init(bytes: max(1, exchange.size / 8), every: .milliseconds(5))
+            return response
+        case .upload:
+            let received = try await request.body.collect()
+            return MockResponse(body: .bytes(summary(of: received, nonce: exchange.nonce)))
+        case .moved:
+            exchange.kind = .plain
+            return MockResponse(status: .found, fields: [.location: exchange.path], body: "moved")
+        case .busy:
+            return MockResponse(status: .serviceUnavailable, fields: [.retryAfter: "0"], body: .bytes(exchange.content))
+        case .stalled:
+            try await Task.sleep(for: .seconds(60))
+        }
+        return exchange.success
+    }
+
+    private var success: MockResponse {
+        var response = MockResponse(body: .bytes(content))
+        if isChunked { response.framing = .chunked }
+        return response
+    }
+}

@@ -1,0 +1,64 @@
+import CLibcurl
+import Foundation
+import Glibc
+
+/// What the process holds.
+struct Resources: Sendable, CustomStringConvertible {
+    /// In bytes, of RAM.
+    var memory: Int
+    var descriptors: Int
+    var threads: Int
+    /// Threads of the session's loop.
+    var loops: Int
+
+    static let loopName = "soak-loop"
+    static var libcurl: String { String(cString: curl_version()) }
+
+    static func now() -> Resources {
+        let pages = text("/proc/self/statm").split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        let threads = entries("/proc/self/task")
+        return Resources(
+            memory: pages * sysconf(Int32(_SC_PAGESIZE)),
+            // Reading the list takes one itself.
+            descriptors: max(0, entries("/proc/self/fd").count - 1), threads: threads.count,
+            loops: threads.count { text("/proc/self/task/\($0)/comm").hasPrefix(loopName) })
+    }
+
+    /// What is left once no more goes away, or after a while: idle threads live for some seconds, and threads of names that
+    /// were looked up as long as that takes.
+    static func settled(to before: Resources) async -> Resources {
+        let end = ContinuousClock.now + .seconds(20)
+        var left = now()
+        // There is no event for the end of a thread or of a descriptor.
+        while !left.excess(over: before).isEmpty, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(100))
+            left = now()
+        }
+        return left
+    }
+
+    /// What has been left, in words.
+    func excess(over before: Resources) -> [String] {
+        // Dispatch makes a timer a clock when a task first sleeps by it, and keeps it and its epoll.
+        let descriptorLimit = before.descriptors + 6
+        // Swift's pool has a thread a processor, Dispatch some more.
+        let threadLimit = before.threads + sysconf(Int32(_SC_NPROCESSORS_ONLN)) + 4
+        var excess: [String] = []
+        if descriptors > descriptorLimit {
+            excess.append("\(descriptors) descriptors are open; before it were \(before.descriptors)")
+        }
+        if threads > threadLimit { excess.append("there are \(threads) threads; before it were \(before.threads)") }
+        if loops > 0 { excess.append("the session's loop runs still") }
+        return excess
+    }
+
+    var description: String { "\(memory >> 20) MB, \(descriptors) descriptors, \(threads) threads" }
+
+    private static func text(_ path: String) -> String {
+        (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    }
+
+    private static func entries(_ path: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    }
+}

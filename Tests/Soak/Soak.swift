@@ -1,0 +1,217 @@
+import Curlew
+import CurlewTesting
+import HTTPTypes
+import Synchronization
+
+/// One session, servers of both versions of HTTP that fail now and then, and as many requests as there is time for.
+final class Soak: Sendable {
+    private let seed: UInt64
+    private let duration: Duration
+    private let before: Resources
+    private let certificate: HeldCertificate
+    private let tally = Tally()
+
+    private static let workers = 48
+    private static let totalTimeout = Duration.seconds(4)
+    /// A request that takes longer than its timeout by this hangs; a busy machine is slow by less.
+    private static let patience = Duration.seconds(5)
+    /// What may stay of the memory that the first third of the time has taken, and of the allocator's habits.
+    private static let memoryMargin = 64 << 20
+
+    init(seed: UInt64, duration: Duration) async throws {
+        self.seed = seed
+        self.duration = duration
+        SharedThreads.start()
+        before = .now()
+        certificate = try HeldCertificate.localhost()
+    }
+
+    /// - Returns: What was wrong, in words.
+    func run() async throws -> [String] {
+        report("seed \(seed), \(duration), \(Resources.libcurl)")
+        let start = ContinuousClock.now
+        let early = try await serve(from: start)
+        let left = await Resources.settled(to: before)
+        report("at the end: \(left)")
+        var findings = tally.findings + left.excess(over: before)
+        if let early, left.memory > early.memory + Self.memoryMargin {
+            findings.append("\(left.memory >> 20) MB of memory, after \(early.memory >> 20) MB at a third of the time")
+        }
+        return findings
+    }
+
+    /// Runs until the time is over, and lets go of servers and session.
+    /// - Returns: What the process held after a third of the time.
+    private func serve(from start: ContinuousClock.Instant) async throws -> Resources? {
+        let servers = [
+            try await server(.http11, usesTLS: false), try await server(.http11, usesTLS: true),
+            try await server(.http2, usesTLS: true),
+        ]
+        let session = try session()
+        let end = start + duration
+        let early = await withTaskGroup(of: Resources?.self) { group in
+            for worker in 0..<Self.workers {
+                group.addTask {
+                    var random = Numbers(state: self.seed &+ UInt64(worker) &* 0x9E37_79B9_7F4A_7C15)
+                    while ContinuousClock.now < end {
+                        let server = servers[Int(random.next() % UInt64(servers.count))]
+                        await self.perform(Exchange(&random, mayBeChunked: !server.isHTTP2), server, session)
+                    }
+                    return nil
+                }
+            }
+            group.addTask {
+                var random = Numbers(state: ~self.seed)
+                while ContinuousClock.now < end {
+                    for server in servers { server.break(&random) }
+                    try? await Task.sleep(for: .milliseconds(20))
+                }
+                return nil
+            }
+            group.addTask { await self.watch(from: start, session) }
+            var early: Resources?
+            for await resources in group { early = early ?? resources }
+            return early
+        }
+        await session.shutdown()
+        for server in servers { await server.mock.shutdown() }
+        return early
+    }
+
+    private func watch(from start: ContinuousClock.Instant, _ session: HTTPSession) async -> Resources? {
+        var early: Resources?
+        let interval = max(.seconds(1), min(.seconds(10), duration / 12))
+        while ContinuousClock.now + interval < start + duration {
+            try? await Task.sleep(for: interval)
+            let passed = ContinuousClock.now - start
+            let resources = Resources.now()
+            if early == nil, passed >= duration / 3 { early = resources }
+            let connections = await session.session?.connectionCount() ?? 0
+            report("\(passed.components.seconds) s: \(resources), \(connections) connections, \(tally)")
+        }
+        return early
+    }
+
+    // MARK: One request
+
+    private func perform(_ exchange: Exchange, _ server: SoakServer, _ session: HTTPSession) async {
+        let start = ContinuousClock.now
+        do {
+            let call = Task { try await self.fetch(exchange, server, session) }
+            if case .cancelled(let delay) = exchange.reading {
+                try await Task.sleep(for: delay)
+                call.cancel()
+            }
+            try await call.value
+        } catch let error as CurlewError {
+            tally.count(error.code.rawValue)
+        } catch is CancellationError {
+            tally.count("cancelled")
+        } catch {
+            tally.find("\(exchange.path): \(error)")
+        }
+        let duration = ContinuousClock.now - start
+        if duration > Self.totalTimeout + Self.patience { tally.find("\(exchange.path) took \(duration)") }
+    }
+
+    private func fetch(_ exchange: Exchange, _ server: SoakServer, _ session: HTTPSession) async throws {
+        var options = RequestOptions()
+        options.totalTimeout = Self.totalTimeout
+        let isUpload = exchange.kind == .upload
+        let response = try await session.send(
+            isUpload ? .put : .get, server.mock.url(exchange.path),
+            body: isUpload ? .bytes(exchange.content) : .none, options: options)
+        guard response.status == exchange.expectedStatus else {
+            return tally.find("\(exchange.path) is answered \(response.status)")
+        }
+        let expected = exchange.expected
+        guard case .whole = exchange.reading else {
+            for try await chunk in response.body {
+                guard expected.starts(with: chunk) else {
+                    return tally.find("\(exchange.path) begins with another body")
+                }
+                return tally.count("dropped")
+            }
+            return tally.count("empty")
+        }
+        let body = try await response.body.collect(upTo: .mebibytes(4))
+        guard body == expected else {
+            return tally.find(
+                "\(exchange.path) has \(body.count) bytes that are not the \(expected.count) of its own, "
+                    + "over \(response.version)")
+        }
+        tally.count("whole")
+    }
+
+    // MARK: The two sides
+
+    private func session() throws -> HTTPSession {
+        var configuration = SessionConfiguration()
+        configuration.security = .anchors(pem: certificate.certificatePEM)
+        configuration.timeouts = Timeouts(connect: .seconds(2), idle: .seconds(1), total: Self.totalTimeout)
+        return try HTTPSession.standard(
+            configuration: configuration, eventLoops: [EventLoop(name: Resources.loopName)])
+    }
+
+    private func server(_ version: ProtocolVersion, usesTLS: Bool) async throws -> SoakServer {
+        var configuration = MockServer.Configuration()
+        configuration.protocols = [version]
+        configuration.recordedBodyLimit = 0
+        configuration.recordedRequestLimit = 1
+        if usesTLS { configuration.tls = ServerTLS([certificate]) }
+        let mock = try await MockServer.start(configuration) { try await Exchange.response(to: $0) }
+        return SoakServer(mock: mock, isHTTP2: version == .http2, usesTLS: usesTLS)
+    }
+}
+
+/// A server, and what may go wrong with it.
+struct SoakServer: Sendable {
+    let mock: MockServer
+    let isHTTP2: Bool
+    let usesTLS: Bool
+
+    /// Lets something happen to the next exchange, or to the next connection.
+    func `break`(_ random: inout Numbers) {
+        let bytes = Int(random.next() % 30_000)
+        let triggers: [Fault.Trigger] = [
+            .onAccept, .afterHandshake, .atRequestStart, .inRequestBody(after: bytes), .atResponseStart,
+            .inResponseBody(after: bytes), .atResponseEnd,
+        ]
+        var effects: [Fault.Effect] = [.close, .reset, .halfClose, .stall, .garbage(Array("?!?!?!?!?!".utf8))]
+        if usesTLS { effects.append(.truncatedTLS) }
+        if isHTTP2 { effects += [.goAway(.noError), .resetStream(.cancel), .resetStream(.refusedStream)] }
+        let trigger = triggers[Int(random.next() % UInt64(triggers.count))]
+        let effect = effects[Int(random.next() % UInt64(effects.count))]
+        // Not every effect can happen at every moment. Those that have not found theirs yet make room.
+        mock.removeFaults()
+        try? mock.inject(Fault(trigger, effect))
+    }
+}
+
+/// How requests ended, and what was wrong with some.
+private final class Tally: Sendable, CustomStringConvertible {
+    private struct State {
+        var counts: [String: Int] = [:]
+        var findings: [String] = []
+    }
+
+    private let state = Mutex(State())
+    private static let findingLimit = 20
+
+    func count(_ outcome: String) { state.withLock { $0.counts[outcome, default: 0] += 1 } }
+
+    func find(_ finding: String) {
+        state.withLock { state in
+            state.counts["WRONG", default: 0] += 1
+            if state.findings.count < Self.findingLimit { state.findings.append(finding) }
+        }
+    }
+
+    var findings: [String] { state.withLock { $0.findings } }
+
+    var description: String {
+        state.withLock { state in
+            state.counts.sorted { $0.value > $1.value }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        }
+    }
+}
