@@ -235,7 +235,8 @@ extension Transfer {
         case .brokenStream: return "the stream broke, and the request cannot be sent again"
         case .noDescriptor: return connectSentence(easy)
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
-        case .misdirected, .connectionKind, .forbiddenAddress, .otherProxy: return "no connection of the right kind was found"
+        case .misdirected, .connectionKind, .forbiddenAddress, .otherProxy:
+            return "no connection of the right kind was found"
         case nil where result == CURLE_BAD_FUNCTION_ARGUMENT && parser.hasBegun: return "the first field line is folded"
         case nil: return result == CURLE_COULDNT_CONNECT ? connectSentence(easy) : words
         }
