@@ -94,8 +94,10 @@ extension Transfer {
         switch result {
         case CURLE_COULDNT_CONNECT where Self.isLackOfDescriptors(connectError(easy)) && attempt.number < 4:
             return multi.makeRoom() ? .noDescriptor : nil
-        // libcurl 7.88 cannot go on with a stream whose HEADERS it could not send at once. What the peer resets has words.
-        case CURLE_HTTP2_STREAM where !Engine.resumesStreams && attempt.number == 1 && easy.errorText.isEmpty:
+        // libcurl 7.88 cannot go on with a preface or a stream that it could not send at once, and has no words for it, as it
+        // has for what the peer does.
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM:
+            guard !Engine.resumesStreams, attempt.number < 4, easy.errorText.isEmpty else { return nil }
             return parser.hasBegun ? nil : .brokenStream
         default: return nil
         }
