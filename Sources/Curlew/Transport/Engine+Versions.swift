@@ -19,6 +19,9 @@ extension Engine {
     /// failure, or take that for a timeout.
     static let remembersErrors = versionNumber < 0x080800
 
+    /// From 8.10 on it closes idle connections until there are fewer than the limit, and else waits; before, it closed one.
+    static let recountsConnections = versionNumber >= 0x080A00
+
     /// From 8.10 on it keeps TLS sessions as bytes; before, it kept OpenSSL's objects.
     static let keepsSessionsAsBytes = versionNumber >= 0x080A00
 }

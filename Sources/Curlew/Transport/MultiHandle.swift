@@ -38,7 +38,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     private var tickets: SessionTickets?
 
-    /// Whether libcurl is limited to one connection, so that it closes an idle one before it opens another.
+    /// Whether libcurl is limited in its connections, so that it closes an idle one before it opens another.
     private var isMakingRoom = false
 
     /// Why the last socket could not be made; libcurl does not keep it. 0 after a success.
@@ -345,7 +345,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         }
         guard !hasRoom else { return true }
         let hasIdle = connections.values.contains { $0.isTracked && $0.isUsed && $0.user == nil }
-        guard hasIdle, let raw, curlew_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, 1) == CURLM_OK else {
+        // Where it counts anew after closing one, a limit of one would let the request wait for those in use.
+        let limit = Engine.recountsConnections ? max(1, connectionCount) : 1
+        guard hasIdle, let raw, curlew_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit) == CURLM_OK else {
             return false
         }
         isMakingRoom = true

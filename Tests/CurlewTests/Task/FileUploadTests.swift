@@ -20,7 +20,11 @@ struct FileUploadTests {
         "a change between the making of a task and its start is an error before a byte", arguments: FileChange.allCases)
     func beforeStart(_ change: FileChange) async throws {
         let server = try await RawServer.start { [count] connection in
-            _ = try await connection.readHead()
+            // libcurl 8.14 may ask for the body before the head has left; then nothing at all arrives.
+            guard (try? await connection.readHead()) != nil else {
+                count.yield(0)
+                return
+            }
             count.yield(try await connection.drain())
         }
         let folder = try ScratchFolder()
