@@ -21,10 +21,10 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-crash soak test-large test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-crash soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: ## Installs the missing Debian packages
 	@.ci/setup $(PACKAGES)
@@ -43,6 +43,10 @@ test-examples: setup ## Builds the examples and runs their tests
 
 test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
 	CURLEW_TEST_LARGE=1 $(TEST) --package-path Examples --filter LargeFileTests
+
+# The same build as `test`; one test finds out whether that libcurl was really loaded.
+test-newer-libcurl: setup ## Runs the tests with the libcurl of Debian 13
+	.ci/newer-libcurl $(TEST) $(if $(FILTER),--filter LibraryVersionTests)
 
 # What it finds is shown last, so that a log that is cut off still says it.
 test-thread: setup ## Runs the tests under ThreadSanitizer
@@ -85,4 +89,4 @@ bench: ## Runs the benchmarks
 endif
 
 clean: ## Removes everything that was built
-	rm -rf .build .build-thread .build-address Examples/.build Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-thread .build-address .build-newer-libcurl Examples/.build Benchmarks/.build Fuzzing/.build

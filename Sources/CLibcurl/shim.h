@@ -106,5 +106,6 @@ static inline const char *curlew_authority_folder(void) { return curl_version_in
 static inline CURLcode curlew_global_init(curl_malloc_callback allocate, curl_free_callback release) {
     return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, release, realloc, strdup, calloc);
 }
+static inline CURLcode curlew_global_init_plain(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 
 #endif

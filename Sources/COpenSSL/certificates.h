@@ -33,15 +33,15 @@ static inline int curlew_add_extension(
     return added;
 }
 
-// Adds one extension, not critical, whose DER value is given; 1 on success. OpenSSL copies the bytes unread.
+// Adds one extension whose DER value is given; 1 on success. OpenSSL copies the bytes unread.
 static inline int curlew_add_encoded_extension(
-    X509 *_Nonnull certificate, int nid, const unsigned char *_Nonnull bytes, int length
+    X509 *_Nonnull certificate, int nid, int critical, const unsigned char *_Nonnull bytes, int length
 ) {
     ASN1_OCTET_STRING *value = ASN1_OCTET_STRING_new();
     X509_EXTENSION *extension = NULL;
     int added = 0;
     if (value != NULL && ASN1_OCTET_STRING_set(value, bytes, length) == 1)
-        extension = X509_EXTENSION_create_by_NID(NULL, nid, 0, value);
+        extension = X509_EXTENSION_create_by_NID(NULL, nid, critical, value);
     if (extension != NULL) added = X509_add_ext(certificate, extension, -1);
     X509_EXTENSION_free(extension);
     ASN1_OCTET_STRING_free(value);

@@ -70,25 +70,35 @@ static inline int curlew_must_staple(const X509 *_Nonnull certificate) {
     return found;
 }
 
-// Whether every constraint on DNS names is a plain name (RFC 5280, section 4.2.1.10), tested by `valid`: 1 yes, 0 no;
-// -1 there is none, or the extension has none of DNS names; -2 the extension is broken.
-static inline int curlew_name_constraints_are(
-    const X509 *_Nonnull certificate, int (*_Nonnull valid)(const unsigned char *_Nullable, int)
+// Name constraints; `critical` is -1 afterwards if there are none, and at least 0 with NULL if they are broken.
+static inline NAME_CONSTRAINTS *_Nullable curlew_name_constraints(
+    const X509 *_Nonnull certificate, int *_Nonnull critical
 ) {
-    int critical = -1, result = -1;
-    NAME_CONSTRAINTS *constraints =
-        (NAME_CONSTRAINTS *)X509_get_ext_d2i(certificate, NID_name_constraints, &critical, NULL);
-    if (constraints == NULL) return critical == -1 ? -1 : -2;
-    STACK_OF(GENERAL_SUBTREE) *trees[] = {constraints->permittedSubtrees, constraints->excludedSubtrees};
-    for (int tree = 0; tree < 2; tree++)
-        for (int index = 0; index < (trees[tree] == NULL ? 0 : sk_GENERAL_SUBTREE_num(trees[tree])); index++) {
-            const GENERAL_NAME *base = sk_GENERAL_SUBTREE_value(trees[tree], index)->base;
-            if (base->type != GEN_DNS) continue;
-            int good = valid(ASN1_STRING_get0_data(base->d.dNSName), ASN1_STRING_length(base->d.dNSName));
-            result = result == 0 ? 0 : good;
-        }
+    return (NAME_CONSTRAINTS *)X509_get_ext_d2i(certificate, NID_name_constraints, critical, NULL);
+}
+static inline int curlew_subtree_count(const STACK_OF(GENERAL_SUBTREE) *_Nullable trees) {
+    return trees == NULL ? 0 : sk_GENERAL_SUBTREE_num(trees);
+}
+static inline const GENERAL_NAME *_Nullable curlew_subtree_base(
+    const STACK_OF(GENERAL_SUBTREE) *_Nonnull trees, int index
+) {
+    return sk_GENERAL_SUBTREE_value(trees, index)->base;
+}
+static inline void curlew_name_constraints_free(NAME_CONSTRAINTS *_Nullable constraints) {
     NAME_CONSTRAINTS_free(constraints);
-    return result;
+}
+
+// How many places the authority information access (RFC 5280, section 4.2.2.1) names: -1 there is no such extension, -2 it
+// is not what it has to be, to its last byte.
+static inline int curlew_information_access_count(const X509 *_Nonnull certificate) {
+    int index = X509_get_ext_by_NID(certificate, NID_info_access, -1);
+    if (index < 0) return -1;
+    const ASN1_OCTET_STRING *value = X509_EXTENSION_get_data(X509_get_ext(certificate, index));
+    const unsigned char *start = ASN1_STRING_get0_data(value), *end = start + ASN1_STRING_length(value);
+    AUTHORITY_INFO_ACCESS *access = d2i_AUTHORITY_INFO_ACCESS(NULL, &start, ASN1_STRING_length(value));
+    int count = access == NULL || start != end ? -2 : sk_ACCESS_DESCRIPTION_num(access);
+    AUTHORITY_INFO_ACCESS_free(access);
+    return count;
 }
 
 // Writes a distinguished name as RFC 2253 has it, with text in UTF-8; 1 on success.

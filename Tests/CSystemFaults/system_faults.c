@@ -3,10 +3,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -75,15 +73,24 @@ int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *even
     return REAL(epoll_ctl)(epoll, operation, descriptor, event);
 }
 
+static int is_tcp(int family, int kind) {
+    return (family == AF_INET || family == AF_INET6) && (kind & 0xF) == SOCK_STREAM;
+}
+
 int socket(int family, int kind, int protocol) {
-    if ((family == AF_INET || family == AF_INET6) && (kind & 0xF) == SOCK_STREAM && strikes(CURLEW_FAULT_SOCKET)) {
+    if (is_tcp(family, kind) && strikes(CURLEW_FAULT_SOCKET)) {
         errno = EMFILE;
         return -1;
     }
+    if (is_tcp(family, kind) && !(kind & SOCK_NONBLOCK)) (void)strikes(CURLEW_FAULT_BLOCKING_SOCKET);
     return REAL(socket)(family, kind, protocol);
 }
 
 ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {
+    if (strikes(CURLEW_FAULT_INTERRUPTED_SEND)) {
+        errno = EINTR;
+        return -1;
+    }
     if (count > 1 && strikes(CURLEW_FAULT_SHORT_SEND)) return REAL(send)(descriptor, bytes, count / 2, flags);
     if (strikes(CURLEW_FAULT_OVERTAKEN_SEND)) {
         struct pollfd input = {descriptor, POLLIN, 0};
@@ -91,30 +98,6 @@ ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {
         return REAL(send)(descriptor, bytes, count, flags | MSG_MORE);
     }
     return REAL(send)(descriptor, bytes, count, flags);
-}
-
-int fcntl(int descriptor, int command, ...) {
-    va_list list;
-    va_start(list, command);
-    void *argument = va_arg(list, void *);
-    va_end(list);
-    if (command == F_SETFL && strikes(CURLEW_FAULT_FLAGS)) {
-        errno = EPERM;
-        return -1;
-    }
-    return REAL(fcntl)(descriptor, command, argument);
-}
-
-int fcntl64(int descriptor, int command, ...) {
-    va_list list;
-    va_start(list, command);
-    void *argument = va_arg(list, void *);
-    va_end(list);
-    if (command == F_SETFL && strikes(CURLEW_FAULT_FLAGS)) {
-        errno = EPERM;
-        return -1;
-    }
-    return REAL(fcntl64)(descriptor, command, argument);
 }
 
 #endif

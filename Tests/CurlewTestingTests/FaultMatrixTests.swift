@@ -1,8 +1,9 @@
-import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("Every fault, seen by a client and by the server", .noLeaks, .timeLimit(.minutes(2)))
 struct FaultMatrixTests {
@@ -84,7 +85,9 @@ struct FaultMatrixTests {
         if !spoilsStream { await session.session?.closeIdleConnections() }
         let response = try await session.get(server.url())
         #expect(try await response.body.collect(upTo: .mebibytes(1)).count == FaultCase.responseLength)
-        #expect(server.connectionCounts.accepted == (spoilsStream ? 1 : 2))
+        // With libcurl 8.12 to 8.15 a connection is not kept whose first stream ends before an answer, as nobody could join it.
+        let isKept = spoilsStream && !(Engine.joinsAfterFirstAnswer && scene.precedesAnswer)
+        #expect(server.connectionCounts.accepted == (isKept ? 1 : 2))
     }
 
     private static let certificate = Result { try HeldCertificate.localhost() }
@@ -103,5 +106,12 @@ struct FaultMatrixTests {
         client.security = .anchors(pem: certificate.certificatePEM)
         if wire == .http2 { client.protocolChoice = .http2PriorKnowledge }
         return (server, try HTTPSession(configuration: client))
+    }
+}
+
+extension FaultCase {
+    /// Whether the fault comes before a byte of the answer.
+    fileprivate var precedesAnswer: Bool {
+        ![.inResponseBody(after: 400), .atResponseEnd].contains(fault.trigger)
     }
 }

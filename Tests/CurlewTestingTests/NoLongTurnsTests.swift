@@ -7,9 +7,8 @@ import Testing
 struct NoLongTurnsTests {
     /// Runs something on a loop, inside the scope of the trait.
     private func watch(_ work: @escaping @Sendable () -> Void) async throws {
-        let trait: NoLongTurnsTrait = .noLongTurns
         let test = try #require(Test.current)
-        try await trait.provideScope(for: test, testCase: Test.Case.current) {
+        try await NoLongTurnsTrait.noLongTurns.provideScope(for: test, testCase: Test.Case.current) {
             let loop = try EventLoop(name: "curlew-watched")
             await Task(executorPreference: loop) { work() }.value
             // In the next turn, so the last one is over.

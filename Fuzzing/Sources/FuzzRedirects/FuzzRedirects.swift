@@ -46,7 +46,8 @@ struct FuzzRedirects: FuzzTarget {
         }
         requireEqual(next.uri.userInformation, isSame ? request.uri.userInformation : nil, "the user is another")
         requireEqual(next.fields[.accept], "a/b", "a field is lost")
-        let keepsContent = status >= 307 || status != 303 && request.method != .post
+        let isRetrieval = request.method == .get || request.method == .head
+        let keepsContent = status >= 307 || isRetrieval || status != 303 && request.method != .post
         requireEqual(next.fields.contains(.contentType), keepsContent, "the fields of the body are in the wrong place")
         requireEqual(next.body.isNone, !keepsContent || request.body.isNone, "the body is in the wrong place")
         if status >= 307 { requireEqual(next.method, request.method, "the method changes") }

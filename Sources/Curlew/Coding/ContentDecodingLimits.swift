@@ -6,14 +6,14 @@ public struct ContentDecodingLimits: Sendable, Hashable, Codable {
     /// ``ratioFreeSize``. 100 by default; nil for no such bound. Beyond it is ``ErrorCode/responseTooLarge``. It also holds
     /// for what lies between two codings.
     public var ratio: Int?
-    /// Up to this size a body may grow as it likes. 1 MiB by default.
+    /// Up to this size a body may grow as it likes. 64 MiB by default: logs and tables often shrink by more than a hundred.
     public var ratioFreeSize: ByteCount
     /// The most bytes that a decoded body may have. nil, the default, leaves this to whoever reads it. Beyond it is
     /// ``ErrorCode/responseTooLarge``.
     public var size: ByteCount?
 
     public init(
-        codings: Int = 5, ratio: Int? = 100, ratioFreeSize: ByteCount = .mebibytes(1), size: ByteCount? = nil
+        codings: Int = 5, ratio: Int? = 100, ratioFreeSize: ByteCount = .mebibytes(64), size: ByteCount? = nil
     ) {
         self.codings = codings
         self.ratio = ratio

@@ -9,9 +9,10 @@ enum PublicSuffixes {
 
     /// Whether cookies for the name would go to hosts of different owners. A name that the list does not know is one if it
     /// has a single label. Without a list every name is one.
-    /// - Parameter name: ASCII in lower case.
+    /// - Parameter name: ASCII in lower case. Dots at its end, as of a host that is not to be completed, make no other name;
+    ///   libpsl takes them for one.
     static func contains(_ name: String) -> Bool {
-        guard let list else { return true }
-        return psl_is_public_suffix2(list, name, PSL_TYPE_ANY) != 0
+        guard let list, let end = name.utf8.lastIndex(where: { $0 != UInt8(ascii: ".") }) else { return true }
+        return psl_is_public_suffix2(list, String(name[...end]), PSL_TYPE_ANY) != 0
     }
 }

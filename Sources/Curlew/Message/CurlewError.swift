@@ -25,7 +25,8 @@ public struct CurlewError: Error, Sendable {
 
         init(code: ErrorCode, message: String, context: Context, underlying: (any Error)?) {
             self.code = code
-            self.message = message
+            // It may quote what a peer has written, which shall not write lines of its own into a log.
+            self.message = message.replacingControlCharacters
             self.context = context
             self.underlying = underlying
         }

@@ -69,8 +69,10 @@ public struct Response: Sendable {
     /// Content-Type as ``MediaType/init(contentTypeOf:)`` reads it.
     public var mediaType: MediaType? { MediaType(contentTypeOf: fields) }
 
-    /// Content-Length as a number, if the field is there.
+    /// Content-Length as a number, if the field is there and no Transfer-Encoding, which has the last word on the length of
+    /// the body (RFC 9112 §6.3).
     public var contentLength: Int64? {
-        head.headerFields[.contentLength].flatMap { Int64($0) }
+        guard !head.headerFields.contains(.transferEncoding) else { return nil }
+        return head.headerFields[.contentLength].flatMap { ContentLength.read($0.utf8) }
     }
 }

@@ -12,11 +12,16 @@ extension ResponseBody {
                 collected = chunk
                 continue
             }
-            if collected.isEmpty, let length { collected.reserveCapacity(Int(length)) }
+            if collected.isEmpty, let length {
+                collected.reserveCapacity(Int(Swift.min(length, Self.reservedSize)))
+            }
             collected.append(contentsOf: chunk)
         }
         return collected
     }
+
+    /// The most that is reserved because a field promises it. What has come makes room for the rest.
+    private static let reservedSize: Int64 = 1 << 20
 
     static func tooLarge(_ limit: ByteCount) -> CurlewError {
         CurlewError(.responseTooLarge, "the body is larger than \(limit.bytes) bytes")

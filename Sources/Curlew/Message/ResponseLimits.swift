@@ -3,7 +3,8 @@ public struct ResponseLimits: Sendable, Hashable, Codable {
     /// Bytes of all heads and trailers of one response, interim ones included. 256 KiB by default; libcurl has a bound of
     /// its own at 300 KiB, and one of 100 KiB for a single line.
     public var headSize: ByteCount
-    /// Fields of one head or one trailer section. 1,000 by default; more than 60,000 are never taken.
+    /// Field lines, folded ones as well, of one head or one trailer section. 1,000 by default; more than 60,000 are never
+    /// taken, nor 5,000 or more by libcurl from 8.14 on.
     public var fieldCount: Int
     /// How many interim responses are kept for the caller. 16 by default; more than 100 fail the exchange.
     public var interimResponses: Int

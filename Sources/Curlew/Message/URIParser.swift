@@ -4,7 +4,7 @@ enum URIParser {
         if let uri = PlainURI.read(string) { return uri }
         let bytes = Array(string.utf8)
         guard let schemeEnd = schemeEnd(of: bytes) else {
-            throw CurlewError(.invalidURL, "\"\(printable(string))\" is not an absolute URL")
+            throw CurlewError(.invalidURL, "\"\(printable(url: string))\" is not an absolute URL")
         }
         let scheme = String(decoding: bytes[..<schemeEnd], as: UTF8.self).lowercased()
         guard scheme == "http" || scheme == "https" else {
@@ -12,7 +12,7 @@ enum URIParser {
         }
         let start = schemeEnd + 3
         guard bytes.count > start, bytes[schemeEnd + 1] == .slash, bytes[schemeEnd + 2] == .slash else {
-            throw CurlewError(.invalidURL, "\"\(printable(string))\" names no host")
+            throw CurlewError(.invalidURL, "\"\(printable(url: string))\" names no host")
         }
         let authorityEnd = bytes[start...].firstIndex { $0 == .slash || $0 == .questionMark || $0 == .numberSign }
         return try assemble(
@@ -154,11 +154,17 @@ enum URIParser {
 
     /// Text fit for an error: no control characters, no password, at most 100 characters.
     static func printable(_ string: String) -> String {
-        let visible = String(
-            String.UnicodeScalarView(
-                string.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
+        let visible = string.replacingControlCharacters
         guard let at = visible.lastIndex(of: "@") else { return String(visible.prefix(100)) }
         return String(("…" + visible[at...]).prefix(100))
+    }
+
+    /// As much of a URL as is fit for an error: neither query nor fragment, which hold codes and tokens.
+    static func printable(url: String) -> String {
+        guard let end = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return printable(url) }
+        // A password that is not percent-encoded may hold either.
+        if url[end...].contains("@") { return "…" }
+        return printable(String(url[..<end].prefix(100)) + "…")
     }
 
     private static let hexDigits = Array("0123456789ABCDEF".utf8)

@@ -13,6 +13,13 @@ enum CertificateTime {
         time.flatMap { seconds(UnsafePointer($0)) }
     }
 
+    /// Whole seconds of a moment, which may be any `Double`: what is beyond the years that certificates can name is their
+    /// beginning or end, where none of them is valid.
+    static func seconds(_ interval: Double) -> Int64 {
+        // The years 1 and 9999. Of NaN `min` makes the end.
+        Int64(max(-62_135_596_800, min(253_402_300_799, interval)).rounded(.down))
+    }
+
     /// Now.
     static var now: Int64 { Int64(time(nil)) }
 

@@ -11,6 +11,7 @@ final class CompiledPolicy: Sendable {
     let validatesEveryName: Bool
     /// Whether it pins anything for some host.
     let isPinning: Bool
+    let ticketPeers = TicketPeers()
 
     private init(_ policy: SecurityPolicy, number: UInt64) throws {
         self.number = number

@@ -38,7 +38,7 @@ final class Handshake {
     }
 
     private var moment: Int64 {
-        rules.policy.validationDate.map { Int64($0.timeIntervalSince1970.rounded(.down)) } ?? CertificateTime.now
+        rules.policy.validationDate.map { CertificateTime.seconds($0.timeIntervalSince1970) } ?? CertificateTime.now
     }
 
     func refuse(_ refusal: TrustRefusal) { if self.refusal == nil { self.refusal = refusal } }
@@ -55,11 +55,26 @@ final class Handshake {
         case .name(let name): _ = curlew_set_server_name(connection, name)
         }
         guard let session = SSL_get_session(connection) else { return }
-        if !mayResume(HandshakeData.peer(of: session)) { SSL_set_session(connection, nil) }
+        let known = HandshakeData.peer(of: session)
+        guard let peer = known ?? policy.ticketPeers.peer(for: session), mayResume(peer) else {
+            SSL_set_session(connection, nil)
+            return
+        }
+        if known == nil { HandshakeData.keep(peer, in: session) }
     }
 
-    private func mayResume(_ peer: VerifiedPeer?) -> Bool {
-        guard let peer, rules.policy.evaluator == nil, rules.policy.revocationLists == nil,
+    /// What libcurl wants to do with each new session, if its objects do not outlive that; see ``TicketPeers``.
+    var engineTakesSession: (@convention(c) (OpaquePointer?, OpaquePointer?) -> Int32)?
+
+    /// The server has sent a ticket.
+    /// - Returns: 1 if the object is kept.
+    func takeSession(_ session: OpaquePointer, of connection: OpaquePointer) -> Int32 {
+        if let peer = HandshakeData.peer(of: session) { policy.ticketPeers.insert(peer, for: session) }
+        return engineTakesSession?(connection, session) ?? 0
+    }
+
+    private func mayResume(_ peer: VerifiedPeer) -> Bool {
+        guard rules.policy.evaluator == nil, rules.policy.revocationLists == nil,
             rules.policy.stapling != .required
         else { return false }
         let name = HostName(host: host)

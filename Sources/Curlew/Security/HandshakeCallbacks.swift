@@ -38,6 +38,11 @@ enum HandshakeCallbacks {
         handshake.noteAlert(value, isReceived: place & SSL_CB_READ != 0)
     }
 
+    static let newSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
+        guard let connection, let session else { return 0 }
+        return HandshakeData.handshake(of: connection)?.takeSession(session, of: connection) ?? 0
+    }
+
     static let keyLog: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { connection, line in
         guard let connection, let line else { return }
         HandshakeData.handshake(of: connection)?.rules.keyLog?.append(line)

@@ -1,10 +1,12 @@
 internal import COpenSSL
 
-/// Path validation (RFC 5280 §6) by OpenSSL, with what it leaves lax made tight by ``ChainChecks``.
+/// Path validation (RFC 5280 §6) by OpenSSL, with what it leaves lax made tight by ``ChainChecks``; where the path that it
+/// has built is refused, others are tried as ``PathSearch`` finds them.
 struct PathValidation {
     /// What is asked of a path besides its anchor.
     struct Rules: Sendable {
         var isStrict = false
+        var allowsAuthorityAsServer = false
         var intermediateLimit = 10
         var lists: [RevocationListHandle] = []
         var scope: RevocationLists.Scope = .leaf
@@ -35,6 +37,37 @@ struct PathValidation {
     func validate(leaf: OpaquePointer, sent: OpaquePointer?) -> Outcome {
         ERR_clear_error()
         defer { ERR_clear_error() }
+        let first = validate(leaf: leaf, sent: sent, in: store)
+        guard first.refusal != nil, !first.isInternalFailure,
+            let search = PathSearch(
+                leaf: leaf, sent: sent, store: store, intermediateLimit: rules.intermediateLimit)
+        else { return first }
+        // Of several reasons the first is told: it is that of the path which others would find too.
+        return search.first { path in
+            guard !Self.isSame(path, first.chain) else { return nil }
+            let other = validate(leaf: leaf, along: path)
+            return other.refusal == nil || other.isInternalFailure ? other : nil
+        } ?? first
+    }
+
+    /// Validates one path: its last certificate is the only anchor, and nothing but those between may be used.
+    private func validate(leaf: OpaquePointer, along path: [CertificateHandle]) -> Outcome {
+        guard let anchor = path.last, let anchors = try? TrustStore([anchor]),
+            let between = curlew_certificates_new()
+        else { return .noMemory }
+        defer { curlew_certificates_free(between) }
+        guard path.dropFirst().dropLast().allSatisfy({ curlew_certificates_push(between, $0.raw) == 1 }) else {
+            return .noMemory
+        }
+        return validate(leaf: leaf, sent: between, in: anchors)
+    }
+
+    private static func isSame(_ path: [CertificateHandle], _ other: [CertificateHandle]) -> Bool {
+        path.count == other.count && zip(path, other).allSatisfy { X509_cmp($0.raw, $1.raw) == 0 }
+    }
+
+    /// Has OpenSSL build and validate a path.
+    private func validate(leaf: OpaquePointer, sent: OpaquePointer?, in store: TrustStore) -> Outcome {
         guard let context = X509_STORE_CTX_new() else { return .noMemory }
         defer { X509_STORE_CTX_free(context) }
         let lists = curlew_lists_new()
@@ -82,7 +115,7 @@ struct PathValidation {
         guard let chain = Self.chain(of: context, leaf: leaf) else { return .noMemory }
         let error = X509_STORE_CTX_get_error(context)
         guard !isValid || error != X509_V_OK else {
-            return Outcome(chain: chain, refusal: ChainChecks.refusal(of: chain, isStrict: rules.isStrict))
+            return Outcome(chain: chain, refusal: ChainChecks.refusal(of: chain, by: rules))
         }
         // A failure without a reason is none of the peer's.
         guard error != X509_V_OK, error != X509_V_ERR_OUT_OF_MEM else { return .noMemory }

@@ -14,13 +14,29 @@ enum StrictChecks {
         if isCritical(raw, NID_authority_key_identifier) || isCritical(raw, NID_subject_key_identifier) {
             return "its key identifiers are critical"
         }
-        if X509_get_ext_by_NID(raw, NID_policy_constraints, -1) >= 0, !isCritical(raw, NID_policy_constraints) {
+        if has(raw, NID_name_constraints), !isCritical(raw, NID_name_constraints) {
+            return "its name constraints are not critical"
+        }
+        if has(raw, NID_policy_constraints), !isCritical(raw, NID_policy_constraints) {
             return "its policy constraints are not critical"
         }
-        if position == count - 1, X509_get_ext_by_NID(raw, NID_ext_key_usage, -1) >= 0 {
-            return "an anchor has no extended key usage"
-        }
+        if position == count - 1, let problem = anchorProblem(raw) { return problem }
         return position == 0 ? leafProblem(certificate) : nil
+    }
+
+    private static func anchorProblem(_ raw: OpaquePointer) -> String? {
+        if has(raw, NID_ext_key_usage) { return "an anchor has no extended key usage" }
+        // An intermediate that is an anchor names its issuer's key. A root is its own (baseline, 7.1.2.1.3).
+        guard X509_NAME_cmp(X509_get_issuer_name(raw), X509_get_subject_name(raw)) == 0,
+            has(raw, NID_authority_key_identifier)
+        else { return nil }
+        guard let issuer = X509_get0_authority_key_id(raw), let own = X509_get0_subject_key_id(raw),
+            ASN1_OCTET_STRING_cmp(issuer, own) == 0
+        else { return "it is a root, and names another key as its authority's" }
+        guard X509_get0_authority_issuer(raw) == nil, X509_get0_authority_serial(raw) == nil else {
+            return "it is a root, and names an issuer besides its key"
+        }
+        return nil
     }
 
     private static func leafProblem(_ certificate: CertificateHandle) -> String? {
@@ -29,6 +45,7 @@ enum StrictChecks {
         guard usage != UInt32.max, usage & UInt32(XKU_SSL_SERVER) != 0 else {
             return "it does not say that it is a server's"
         }
+        guard usage & UInt32(XKU_ANYEKU) == 0 else { return "it may be used for anything" }
         if isCritical(raw, NID_ext_key_usage) { return "its extended key usage is critical" }
         guard let names = AlternativeNames(certificate) else { return "it has no alternative names" }
         let hasSubject = X509_NAME_entry_count(X509_get_subject_name(raw)) > 0
@@ -61,6 +78,10 @@ enum StrictChecks {
             return "its serial number is not positive, or too long"
         }
         return nil
+    }
+
+    private static func has(_ raw: OpaquePointer, _ identifier: Int32) -> Bool {
+        X509_get_ext_by_NID(raw, identifier, -1) >= 0
     }
 
     private static func isCritical(_ raw: OpaquePointer, _ identifier: Int32) -> Bool {

@@ -33,7 +33,8 @@ final class TrustRules: Sendable {
         certificates = Set(policy.pinnedCertificates.map(\.der))
         keysOfCertificates = Set(pinned.compactMap(\.pin))
         path = PathValidation.Rules(
-            isStrict: policy.isStrict, intermediateLimit: policy.intermediateLimit,
+            isStrict: policy.isStrict, allowsAuthorityAsServer: policy.allowsAuthorityAsServer,
+            intermediateLimit: policy.intermediateLimit,
             lists: try policy.revocationLists?.lists.map { try RevocationListHandle(der: $0) } ?? [],
             scope: policy.revocationLists?.scope ?? .leaf)
         identity = try policy.identity.map { identity in

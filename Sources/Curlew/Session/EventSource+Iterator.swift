@@ -27,7 +27,7 @@ extension EventSource {
                 switch phase {
                 case .closed: return nil
                 case .waiting(let delay):
-                    guard (try? await source.clock.sleep(for: delay)) != nil else { break }
+                    guard (try? await Timekeeper(source.clock).sleep(for: delay)) != nil else { break }
                     phase = .connecting
                 case .connecting:
                     if let event = await connect() { return event }

@@ -81,7 +81,7 @@ extension Response {
     ///   ``ErrorCode/emptyBody``. Anything else is ``ErrorCode/unacceptableStatus``, with the beginning of the body in
     ///   ``CurlewError/bodyPrefix``, and nothing is written.
     /// - The bytes go into a file beside the destination that gets its name when they are whole and right. Until then at most
-    ///   4 MiB are on their way to the disk, and the transfer pauses while the disk is behind.
+    ///   1 MiB is on its way to the disk, and the transfer pauses while the disk is behind.
     /// - A body that breaks off, a digest that differs, a full disk and a cancelled task leave nothing behind. A file that is
     ///   whole and cannot be given its name is kept: ``CurlewError/file`` says where it is.
     ///

@@ -3,8 +3,15 @@ internal import HTTPTypes
 /// What a response's fields say about where its body ends (RFC 9112 §6), read by us because libcurl takes much for a
 /// length or a coding that is none.
 struct BodyFraming {
-    private(set) var contentLength: Int64?
+    private var length: Int64?
     private(set) var isChunked = false
+
+    /// The length of the body, if a field says it. A transfer coding has the last word (RFC 9112 §6.3).
+    var contentLength: Int64? { isChunked ? nil : length }
+
+    /// Whether length and coding are both there, as where somebody smuggles responses in: what follows on the connection
+    /// cannot be trusted.
+    var isAmbiguous: Bool { isChunked && length != nil }
 
     static func matters(_ name: HTTPField.Name) -> Bool { name == .contentLength || name == .transferEncoding }
 
@@ -18,17 +25,13 @@ struct BodyFraming {
     /// What is wrong with the whole.
     func problem(version: HTTPVersion) -> String? {
         guard isChunked else { return nil }
-        if version != .http11 { return "Transfer-Encoding in \(version)" }
-        if contentLength != nil { return "both Content-Length and Transfer-Encoding" }
-        return nil
+        return version == .http11 ? nil : "Transfer-Encoding in \(version)"
     }
 
     private mutating func noteLength(_ value: UnsafeRawBufferPointer) -> String? {
-        guard !value.isEmpty, value.count <= 19, value.allSatisfy(\.isDigit),
-            let length = Int64(String(decoding: value, as: UTF8.self))
-        else { return "Content-Length is not a number" }
-        if let known = contentLength, known != length { return "two Content-Length fields differ" }
-        contentLength = length
+        guard let number = ContentLength.read(value) else { return "Content-Length is not a number" }
+        if let length, length != number { return "two Content-Length fields differ" }
+        length = number
         return nil
     }
 

@@ -60,14 +60,14 @@ final class Connection: LoopTimer, SocketHandler {
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let uploaded = multi.uploadedBytes
         multi.act(on: descriptor, action)
-        guard isMultiplexed, multi.knows(self) else { return }
+        guard Engine.asksInVain, isMultiplexed, multi.knows(self) else { return }
         noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded)
     }
 
     // MARK: Uploads that the peer holds back
 
-    /// libcurl 7.88 asks for writability also while HTTP/2's flow control lets nothing out, so the loop would spin. After
-    /// a few times without a byte gone, writability is left alone until something is read, or for ten milliseconds.
+    /// libcurl before 8.5 asks for writability also while HTTP/2's flow control lets nothing out, so the loop would spin.
+    /// After a few times without a byte gone, writability is left alone until something is read, or for ten milliseconds.
     private func noteOutcome(isFruitless: Bool) {
         guard isFruitless else {
             fruitlessOutputs = 0

@@ -16,9 +16,8 @@ final class EasyHandle {
     /// The TLS connection that was begun for the transfer's attempt; nil if none was.
     private(set) var handshake: Handshake?
 
-    /// Whether it must not serve again: libcurl 7.88 never clears the system's error that it noted for a handle, and would
-    /// tell it as the reason of a later failure, or take that for a timeout; nor does it forget that it has sent trailers; and
-    /// one that found no address keeps its read buffer, whose size then cannot be set any more.
+    /// Whether it must not serve again, as libcurl would not forget what has been (``Engine/remembersErrors``, and
+    /// trailers), or keeps a read buffer whose size cannot be set any more (``Engine/allocatesReadBuffers``).
     var isSpent = false
 
     /// The size of its read buffer, once one was set.
@@ -37,6 +36,7 @@ final class EasyHandle {
     private var carriedVersion = -1
     private var carriesFreshConnect = false
     private var carriesForbidReuse = false
+    private var carriesPipeWait = false
     private var carriesDebug = false
     private var carriesFields = false
     private var carriesProxyFields = false
@@ -84,7 +84,7 @@ final class EasyHandle {
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
-        try set(CURLOPT_PIPEWAIT, 1)
+        try waitToJoin(true)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
     }
 
@@ -143,8 +143,8 @@ final class EasyHandle {
         if request.trailers != nil {
             try check(curlew_easy_set_trailer(raw, EngineCallbacks.trailers), CURLOPT_TRAILERFUNCTION)
             try set(CURLOPT_TRAILERDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            // libcurl 7.88 does not forget that a handle has sent trailers, and writes the chunks of its next body from
-            // before the beginning of the buffer on.
+            // libcurl before 8.7 does not forget that a handle has sent trailers, and writes the chunks of its next body from
+            // before the beginning of the buffer on; later ones would ask for trailers again.
             isSpent = true
         }
     }
@@ -218,6 +218,13 @@ final class EasyHandle {
         carriesForbidReuse = isForbidden
     }
 
+    /// Whether the request waits for a connection in the making that it may be able to share, instead of opening another.
+    func waitToJoin(_ waits: Bool) throws {
+        guard waits != carriesPipeWait else { return }
+        try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
+        carriesPipeWait = waits
+    }
+
     /// Whether the raw bytes of the body are shown to the transfer. May be called from a callback.
     func showRawBody(_ isShown: Bool) throws {
         guard isShown != carriesDebug else { return }
@@ -225,8 +232,8 @@ final class EasyHandle {
         carriesDebug = isShown
     }
 
-    /// libcurl 7.88 keeps the buffer of a transfer that ended early, and refuses the option as long as there is one. So it
-    /// is set once, and the multi handle takes care that a handle serves one size alone.
+    /// With ``Engine/allocatesReadBuffers`` libcurl keeps the buffer of a transfer that ended early, and refuses the option as
+    /// long as there is one. So it is set once, and the multi handle takes care that a handle serves one size alone.
     func setReadBufferSize(_ size: Int) throws {
         guard size != readBufferSize else { return }
         try set(CURLOPT_BUFFERSIZE, size)
@@ -245,7 +252,7 @@ final class EasyHandle {
         guard let transfer else { return false }
         let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
         handshake = made
-        guard TLSContext.configure(context, for: made) else {
+        guard TLSContext.configure(context, for: made, remembersTickets: Engine.keepsSessionsAsBytes) else {
             made.refuse(TrustRefusal(.invalidTLSSetting, "the security policy cannot be put into force"))
             return false
         }

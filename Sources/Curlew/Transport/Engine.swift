@@ -2,9 +2,11 @@ internal import CLibcurl
 
 /// libcurl as a whole.
 enum Engine {
-    /// What `curl_global_init_mem` answered; it runs once, before the first handle. Where somebody else in the process has
-    /// started libcurl before, its own memory functions stay in use.
-    private static let startResult = curlew_global_init(EngineMemory.allocate, EngineMemory.release)
+    /// What libcurl's start answered; it runs once, before the first handle. Where somebody else in the process has started
+    /// libcurl before, its own memory functions stay in use.
+    private static let startResult =
+        allocatesReadBuffers
+        ? curlew_global_init(EngineMemory.allocate, EngineMemory.release) : curlew_global_init_plain()
 
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()

@@ -40,8 +40,9 @@ enum EngineCallbacks {
     /// libcurl wants to read the body again when it repeats a request by itself.
     static let seek: @convention(c) (UnsafeMutableRawPointer?, curl_off_t, Int32) -> Int32 = {
         context, offset, origin in
-        let isStart = offset == 0 && origin == SEEK_SET
-        return isStart && transfer(context)?.rewindBody() == true ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+        guard offset == 0, origin == SEEK_SET, let transfer = transfer(context) else { return CURL_SEEKFUNC_FAIL }
+        transfer.rewindBody()
+        return CURL_SEEKFUNC_OK
     }
 
     static let ready:

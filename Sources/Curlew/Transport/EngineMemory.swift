@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Memory for libcurl: malloc's, except that large blocks are kept and used again.
 ///
-/// libcurl 7.88 allocates a read buffer for each transfer and frees it at the end. At the size that long bodies want, malloc
+/// libcurl before 8.7 allocates a read buffer for each transfer and frees it at the end. At the size that long bodies want, malloc
 /// gives the pages back to the kernel each time, and every small request pays for unmapping, for new pages and for telling
 /// the other processors. Every block is malloc's own, so it does not matter who frees it.
 enum EngineMemory {

@@ -26,6 +26,9 @@ struct HeadParser {
     private var reason = ""
     // Not yet `HTTPFields`, whose `append` is a good deal slower than an array's.
     private var fields: [HTTPField] = []
+    /// The value of the last field while folded lines add to it, so that each costs what it brings and no more.
+    private var foldedValue: [UInt8]?
+    private var foldCount = 0
     private var bytes = 0
     private let names: FieldNameCache
 
@@ -71,6 +74,8 @@ struct HeadParser {
 
     /// The fields so far: also of trailers that are not finished, as HTTP/2 has no empty line after them.
     mutating func takeFields() -> HTTPFields {
+        endFold()
+        foldCount = 0
         guard !fields.isEmpty else { return HTTPFields() }
         defer { fields = [] }
         return HTTPFields(all: fields)
@@ -80,7 +85,8 @@ struct HeadParser {
         guard let (version, status, reason) = StatusLine.read(line) else {
             return .invalid(.invalidResponse, "the status line is not one of HTTP/1.0, HTTP/1.1 or HTTP/2")
         }
-        guard status >= 100, status < 600 else {
+        // Nobody has defined the statuses from 600 on, and some servers use them.
+        guard status >= 100 else {
             return .invalid(.invalidResponse, "the status \(status) is out of range")
         }
         self.version = version
@@ -96,11 +102,13 @@ struct HeadParser {
             if isInAgreement, let problem = endAgreement() { return .invalid(.invalidResponse, problem) }
             lines.append(line)
         }
-        if line[0] == .space || line[0] == .tab { return takeFold(line) }
+        let isFold = line[0] == .space || line[0] == .tab
         // More would not fit into `HTTPFields`.
-        guard fields.count < min(limits.fieldCount, 60_000) else {
+        guard fields.count + foldCount < min(limits.fieldCount, 60_000) else {
             return .invalid(.responseHeadTooLarge, "there are more than \(limits.fieldCount) fields")
         }
+        if isFold { return takeFold(line) }
+        endFold()
         if fields.isEmpty { fields.reserveCapacity(16) }
         if part == .fields, let field = known?.field(fields.count, of: line) { return take(field) }
         guard let colon = line.firstIndex(of: .colon), colon > 0 else {
@@ -110,7 +118,7 @@ struct HeadParser {
             return .invalid(.invalidResponse, "a field name holds a byte that may not stand there")
         }
         let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
-        guard value.allSatisfy(\.isFieldValueByte) else {
+        guard Self.isTaken(value, of: name) else {
             return .invalid(.invalidResponse, "the value of \(name.rawName) holds a control character")
         }
         if part == .fields, let problem = framing.note(name, value) {
@@ -169,6 +177,8 @@ struct HeadParser {
             return known.response
         }
         if isInAgreement { _ = endAgreement() }
+        endFold()
+        foldCount = 0
         let made = HTTPResponse(
             status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: takeFields(like: known))
         if let head = RememberedHead(status: status, reason: reason, response: made, framing: framing, lines: lines) {
@@ -197,12 +207,21 @@ struct HeadParser {
             return .invalid(.invalidResponse, "the field \(last.name.rawName) is folded")
         }
         let text = Self.trimmed(line)
-        guard text.allSatisfy(\.isFieldValueByte) else {
+        guard Self.isTaken(text, of: last.name) else {
             return .invalid(.invalidResponse, "the value of \(last.name.rawName) holds a control character")
         }
-        let joined = last.withUnsafeBytesOfValue { Array($0) + [.space] + Array(text) }
-        fields[fields.count - 1] = HTTPField(name: last.name, lenientValue: joined)
+        if foldedValue == nil { foldedValue = last.withUnsafeBytesOfValue { Array($0) } }
+        foldedValue?.append(.space)
+        foldedValue?.append(contentsOf: text)
+        foldCount += 1
         return .more
+    }
+
+    /// The line that comes is not folded: the value of the last field is whole.
+    private mutating func endFold() {
+        guard let value = foldedValue, let last = fields.last else { return }
+        fields[fields.count - 1] = HTTPField(name: last.name, lenientValue: value)
+        foldedValue = nil
     }
 
     private mutating func finishHead() -> Event {
@@ -216,6 +235,14 @@ struct HeadParser {
         if let problem = framing.problem(version: version) { return .invalid(.invalidResponse, problem) }
         part = .trailers
         return .head(response)
+    }
+
+    /// Whether a value is kept: control characters do no harm in most. A challenge is answered with words of its own, by
+    /// libcurl itself for some schemes, and what is sent may hold none.
+    private static func isTaken(_ value: UnsafeRawBufferPointer, of name: HTTPField.Name) -> Bool {
+        if value.allSatisfy(\.isFieldValueByte) { return true }
+        guard name != .wwwAuthenticate, name != .proxyAuthenticate else { return false }
+        return value.allSatisfy(\.isReceivedValueByte)
     }
 
     private static func withoutLineEnd(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

@@ -27,6 +27,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Transfer/mustJoinHTTP2``). Bounded.
     var joinable: Set<String> = []
 
+    /// Authorities with a new HTTP/2 connection whose first answer takes long (``Engine/joinsAfterFirstAnswer``).
+    var slowOrigins = CountedAuthorities()
+
     /// The limit that the session's transfers share; nil if there is none.
     var rate: SharedRate?
 
@@ -99,7 +102,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private func spareHandle(for transfer: Transfer) -> EasyHandle? {
         guard let last = spareHandles.popLast() else { return nil }
         let size = transfer.request.options.values.clampedReadBufferSize
-        return last.readBufferSize ?? size == size ? last : nil
+        return !Engine.allocatesReadBuffers || last.readBufferSize ?? size == size ? last : nil
     }
 
     /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.
@@ -114,6 +117,16 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if let raw { curl_multi_remove_handle(raw, easy.raw) }
         recycle(easy)
         if active.isEmpty { scheduleIdleEnd() }
+    }
+
+    /// Lets a transfer that waits for a connection look for one again, and open one rather than wait.
+    /// - Returns: Why it cannot go on.
+    func reconsider(_ transfer: Transfer) -> CurlewError? {
+        guard let raw, let easy = transfer.easy else { return nil }
+        curl_multi_remove_handle(raw, easy.raw)
+        do { try easy.waitToJoin(false) } catch { return error as? CurlewError }
+        let code = curl_multi_add_handle(raw, easy.raw)
+        return code == CURLM_OK ? nil : CurlewError(.engineFailed, String(cString: curl_multi_strerror(code)))
     }
 
     private func recycle(_ easy: EasyHandle) {

@@ -22,7 +22,13 @@ enum StatusLine {
         position += 4
         guard position == line.count || line[position] == .space else { return nil }
         let reason = line[min(position + 1, line.count)...]
-        guard reason.allSatisfy({ $0 >= 0x20 ? $0 != 0x7F : $0 == .tab }) else { return nil }
-        return (version, status, String(decoding: reason, as: UTF8.self))
+        guard reason.allSatisfy(\.isReceivedValueByte) else { return nil }
+        return (version, status, text(of: reason))
+    }
+
+    /// A reason is ISO 8859-1, if it is not ASCII.
+    private static func text(of reason: UnsafeRawBufferPointer.SubSequence) -> String {
+        guard reason.contains(where: { $0 >= 0x80 }) else { return String(decoding: reason, as: UTF8.self) }
+        return String(String.UnicodeScalarView(reason.map { Unicode.Scalar($0) }))
     }
 }

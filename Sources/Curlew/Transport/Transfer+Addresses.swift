@@ -5,6 +5,8 @@ extension Transfer {
     /// Whether a socket may be made towards the address. Those of a proxy are the configuration's own choice; what the proxy
     /// is asked for is judged by ``ConnectionOptions/checkTarget(_:)``.
     func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
+        // The attempt will be refused, so there is no use in a connection.
+        guard refusal == nil else { return false }
         guard request.options.judgesAddresses else {
             hasTriedAddress = true
             return true

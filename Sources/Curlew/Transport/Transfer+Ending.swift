@@ -22,8 +22,6 @@ extension Transfer {
     /// The engine is done with the attempt.
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
-        // libcurl wanted to repeat the request, and asked for the body's start before it asked for leave.
-        if result == CURLE_SEND_FAIL_REWIND { refusal = .resend }
         if refusal == nil { refusal = ownRefusal(of: result, easy) }
         if let refusal, mayRepeat(after: refusal) {
             repeatAttempt(after: refusal)
@@ -59,7 +57,10 @@ extension Transfer {
     private func leaveEngine() {
         guard let easy else { return }
         if refusal != .connectionKind { attempts.append(measure(easy)) }
-        if stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) { easy.isSpent = true }
+        if Engine.remembersErrors, stage == .connecting || (!isReused && easy.long(CURLINFO_OS_ERRNO) != 0) {
+            easy.isSpent = true
+        }
+        endFirstAnswer()
         self.easy = nil
         multi.end(self, easy)
     }
@@ -106,7 +107,7 @@ extension Transfer {
     private func mayRepeat(after refusal: Refusal) -> Bool {
         guard failure == nil, attempt.number < 6 else { return false }
         switch refusal {
-        case .strayInput, .expectation, .connectionKind, .forbiddenAddress, .otherProxy:
+        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy:
             // Nothing was sent that could have been acted on.
             return !hasSource || request.body.isReplayable
         case .noDescriptor: return true
@@ -118,7 +119,7 @@ extension Transfer {
 
     private func repeatAttempt(after refusal: Refusal) {
         attempt.number += 1
-        if refusal != .noDescriptor { attempt.isFresh = refusal != .connectionKind }
+        if refusal != .noDescriptor, refusal != .connectionKind { attempt.isFresh = true }
         if refusal == .expectation { attempt.isUnexpecting = true }
         if refusal == .connectionKind {
             attempt.joinsHTTP2 = isReused
@@ -176,7 +177,8 @@ extension Transfer {
         }
         if endsWithConnection, let handshake, !handshake.isClosedByPeer {
             return CurlewError(
-                .responseTruncated, "the connection ended without the close_notify of TLS, and the body has no other end")
+                .responseTruncated,
+                "the connection ended without the close_notify of TLS, and the body has no other end")
         }
         return nil
     }
@@ -198,6 +200,10 @@ extension Transfer {
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resourcesExhausted
             default: .connectionFailed
             }
+        // TLS that ends without close_notify; libcurl before 8 takes it for the end of the connection.
+        case CURLE_RECV_ERROR where head != nil && easy.errorText.contains("unexpected eof"): return .responseTruncated
+        // Its decoding of contents is off, so these are transfer codings.
+        case CURLE_BAD_CONTENT_ENCODING: return .invalidResponse
         // An HTTP/2 connection that ends before there is anything of a response to be cut short.
         case CURLE_PARTIAL_FILE where stage == .exchanging: return .connectionLost
         case CURLE_UNSUPPORTED_PROTOCOL where stage != .preparing && stage != .connecting: return .invalidResponse
@@ -229,7 +235,8 @@ extension Transfer {
         case .brokenStream: return "the stream broke, and the request cannot be sent again"
         case .noDescriptor: return connectSentence(easy)
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
-        case .connectionKind, .forbiddenAddress, .otherProxy: return "no connection of the right kind was found"
+        case .misdirected, .connectionKind, .forbiddenAddress, .otherProxy:
+            return "no connection of the right kind was found"
         case nil where result == CURLE_BAD_FUNCTION_ARGUMENT && parser.hasBegun: return "the first field line is folded"
         case nil: return result == CURLE_COULDNT_CONNECT ? connectSentence(easy) : words
         }

@@ -7,6 +7,8 @@ extension Transfer {
         let options = request.options
         guard candidates.contains(where: { $0.isUsed && !options.fits($0) }) else { return true }
         refusal = .otherProxy
+        // Else libcurl 8 would keep it and find it first each time.
+        try? easy?.forbidReuse(true)
         return false
     }
 

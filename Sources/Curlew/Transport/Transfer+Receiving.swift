@@ -16,6 +16,7 @@ extension Transfer {
                 return false
             }
         }
+        if firstAnswerDeadline != nil || isFirstAnswerSlow { firstAnswerCame() }
         switch parser.take(line) {
         case .more: return true
         case .interim(let response): return receiveInterim(response)
@@ -57,6 +58,11 @@ extension Transfer {
             refusal = .expectation
             return false
         }
+        if parser.status == 421, !attempt.isFresh, !hasSource || request.body.isReplayable {
+            refusal = .misdirected
+            return false
+        }
+        guard !parser.framing.isAmbiguous || forbidReuse() else { return false }
         if isAnsweredByEngine(parser.status) {
             heldHead = response
             return true
@@ -69,7 +75,7 @@ extension Transfer {
         do {
             // An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
             if request.hasBody, !isBodySent, parser.version != .http2 { try easy?.forbidReuse(true) }
-            if parser.framing.isChunked, !isLate, Engine.versionNumber < 0x080700 {
+            if parser.framing.isChunked, !isLate, Engine.showsRawBody {
                 chunkFraming = ChunkFraming()
                 try easy?.showRawBody(true)
             }
@@ -84,6 +90,17 @@ extension Transfer {
         head = response
         multi.touch(self)
         return true
+    }
+
+    /// Sees to it that the connection is closed after the exchange.
+    private func forbidReuse() -> Bool {
+        do {
+            try easy?.forbidReuse(true)
+            return true
+        } catch {
+            failure = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")
+            return false
+        }
     }
 
     /// The raw bytes of a chunked body, before libcurl takes the chunks apart.

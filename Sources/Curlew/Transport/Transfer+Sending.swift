@@ -12,7 +12,7 @@ extension Transfer {
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
     func connectionReady(peer: UnsafePointer<CChar>?, localPort: Int32) -> Bool {
         if heldHead != nil { answerIsAnnounced() }
-        guard failure == nil else { return false }
+        guard failure == nil, refusal == nil else { return false }
         readyCount += 1
         if readyCount > 1 {
             // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
@@ -32,7 +32,7 @@ extension Transfer {
             return false
         }
         let isStray = candidates.contains {
-            $0.isGivenUp
+            $0.isGivenUp || $0.isSilent
                 || $0.isUsed && $0.user == nil && !$0.isMultiplexed && ($0.hasStrayInput || hasBufferedTLSInput)
         }
         if isStray {
@@ -58,6 +58,7 @@ extension Transfer {
         mayBeUnasked = isReused && !isHTTP2Agreed && challengeCount == 0 && connection?.unconfirmedBytes == 0
         stage = .exchanging
         lastActivity = multi.core.now
+        if isHTTP2Agreed, !isReused { awaitFirstAnswer() }
         rearm()
         return true
     }
@@ -71,10 +72,15 @@ extension Transfer {
         }
     }
 
-    /// Goes back to the start of the body, if the request may be sent again and its body is in memory.
-    func rewindBody() -> Bool {
+    /// Goes back to the start of the body, if the request may be sent again and its body is in memory. Else the attempt is
+    /// refused, but later, when libcurl asks for leave to send: since 8.7 it rewinds when it has joined a connection, and
+    /// if that fails it frees the connection under the other transfers that use it.
+    func rewindBody() {
         let isAnswering = heldHead != nil && request.body.isReplayable
-        guard mayBeRepeatedByEngine || isAnswering else { return false }
+        guard mayBeRepeatedByEngine || isAnswering else {
+            refusal = .resend
+            return
+        }
         if case .channel(let channel) = source {
             // The next reading asks for a fresh one.
             channel.close()
@@ -83,7 +89,6 @@ extension Transfer {
         }
         sentBody = 0
         isBodySent = false
-        return true
     }
 
     /// Whether OpenSSL has bytes decrypted that nobody asked for: libcurl's own look at an idle connection may have
@@ -169,8 +174,9 @@ extension Transfer {
 
     private func bodyIsSent() {
         isBodySent = true
+        guard head != nil, request.engineCredential == nil, !parser.framing.isAmbiguous else { return }
         // The answer came first, so the connection was to be given up; now both directions are in order again.
-        if head != nil, request.engineCredential == nil { try? easy?.forbidReuse(false) }
+        try? easy?.forbidReuse(false)
     }
 }
 

@@ -55,6 +55,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var isHTTP2Agreed = false
     /// Whether it is to be asked, when the first byte of an answer comes, if the peer can have had the request.
     var mayBeUnasked = false
+    /// When the first answer of a new HTTP/2 connection counts as slow; see `Transfer+FirstAnswer`.
+    @exclusivity(unchecked) var firstAnswerDeadline: Instant?
+    var isFirstAnswerSlow = false
 
     // What was sent.
     @exclusivity(unchecked) var source = UploadSource.none
@@ -122,6 +125,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case resend
         /// The server refused the expectation; the body has not left.
         case expectation
+        /// The server says that the connection does not lead to whoever answers for the URI (421, RFC 9110 §15.5.20).
+        case misdirected
         /// The connection is a new one where an open one was to be joined, or the reverse.
         case connectionKind
         /// The kept connection goes to an address that this request's policy forbids.
@@ -174,6 +179,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
                 attempt.joinsHTTP2 = attempt.joinsHTTP2 || multi.joinable.contains(request.uri.authority)
             }
             try easy.prepare(request, attempt)
+            try easy.waitToJoin(!multi.slowOrigins.contains(request.uri.authority))
         } catch {
             self.easy = nil
             throw error
@@ -195,7 +201,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if idleDeadline <= now {
             return fail(CurlewError(.idleTimeout, "no byte either way for \(request.timeouts.idle)"))
         }
-        multi.core.timers.set(self, to: min(totalDeadline, idleDeadline))
+        if let slow = firstAnswerDeadline, slow <= now { firstAnswerIsSlow() }
+        multi.core.timers.set(self, to: nearestDeadline)
     }
 
     /// The idle clock stands still until a connection is there, and while the reader, the user or a limit of rate holds the
@@ -209,11 +216,15 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         return lastActivity.advanced(by: request.idleLimit)
     }
 
+    private var nearestDeadline: Instant {
+        min(totalDeadline, currentIdleDeadline, firstAnswerDeadline ?? .distantFuture)
+    }
+
     /// Sees to it that the timer fires at the nearest deadline. One that is set for an earlier moment is left alone: it
     /// looks at the clocks anew when it fires, and moving it with every step would be for nothing.
     func rearm() {
         guard position >= 0 else { return }
-        let nearest = min(totalDeadline, currentIdleDeadline)
+        let nearest = nearestDeadline
         if nearest < deadline { multi.core.timers.set(self, to: nearest) }
     }
 

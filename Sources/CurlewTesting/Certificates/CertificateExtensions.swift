@@ -16,17 +16,20 @@ enum CertificateExtensions {
         let extended = options.extendedKeyUsage ?? (options.authority.isAuthority ? [] : ["serverAuth", "clientAuth"])
         if !extended.isEmpty { extensions.append((NID_ext_key_usage, extended.joined(separator: ","))) }
         extensions.append((NID_subject_key_identifier, "hash"))
-        if !isSelfSigned { extensions.append((NID_authority_key_identifier, "keyid:always")) }
+        if !isSelfSigned, options.namesAuthorityKey {
+            extensions.append((NID_authority_key_identifier, "keyid:always"))
+        }
         if !options.nameConstraints.isEmpty {
-            extensions.append((NID_name_constraints, (["critical"] + options.nameConstraints).joined(separator: ",")))
+            let critical = options.nameConstraintsAreCritical ? ["critical"] : []
+            extensions.append((NID_name_constraints, (critical + options.nameConstraints).joined(separator: ",")))
         }
         if options.requiresStapling { extensions.append((NID_tlsfeature, "status_request")) }
         return extensions
     }
 
     private static func basicConstraints(_ authority: HeldCertificate.Authority) -> String {
-        guard authority.isAuthority else { return "critical,CA:FALSE" }
-        return "critical,CA:TRUE" + (authority.pathLength.map { ",pathlen:\($0)" } ?? "")
+        "critical,CA:" + (authority.isAuthority ? "TRUE" : "FALSE")
+            + (authority.pathLength.map { ",pathlen:\($0)" } ?? "")
     }
 
     private static func usualKeyUsage(_ options: HeldCertificate.Options) -> [String] {

@@ -19,10 +19,16 @@ extension HeldCertificate {
         public var extendedKeyUsage: [String]?
         /// Name constraints in the notation of x509v3_config(5), such as `"permitted;DNS:example.test"`.
         public var nameConstraints: [String]
+        /// Whether the name constraints are critical, as RFC 5280 has it.
+        public var nameConstraintsAreCritical: Bool
         /// Whether a server with it has to staple a response about its revocation (RFC 7633).
         public var requiresStapling: Bool
         /// The serial number; a random one when `nil`.
         public var serialNumber: UInt64?
+        /// Whether it has an authority key identifier, which names the key of its issuer; a root has none.
+        public var namesAuthorityKey: Bool
+        /// Extensions besides those of the other properties, in order; what they say may be wrong on purpose.
+        public var otherExtensions: [Extension]
 
         /// Makes options; every one has the default that its property names.
         public init(
@@ -35,8 +41,11 @@ extension HeldCertificate {
             keyUsage: [String]? = nil,
             extendedKeyUsage: [String]? = nil,
             nameConstraints: [String] = [],
+            nameConstraintsAreCritical: Bool = true,
             requiresStapling: Bool = false,
-            serialNumber: UInt64? = nil
+            serialNumber: UInt64? = nil,
+            namesAuthorityKey: Bool = true,
+            otherExtensions: [Extension] = []
         ) {
             self.commonName = commonName
             self.alternativeNames = alternativeNames
@@ -47,8 +56,11 @@ extension HeldCertificate {
             self.keyUsage = keyUsage
             self.extendedKeyUsage = extendedKeyUsage
             self.nameConstraints = nameConstraints
+            self.nameConstraintsAreCritical = nameConstraintsAreCritical
             self.requiresStapling = requiresStapling
             self.serialNumber = serialNumber
+            self.namesAuthorityKey = namesAuthorityKey
+            self.otherExtensions = otherExtensions
         }
 
         /// An authority that may issue others.
@@ -122,9 +134,34 @@ extension HeldCertificate {
 
         /// May not issue others.
         public static let none = Authority(isAuthority: false, pathLength: nil)
+        /// May not issue others, and says all the same how many may follow, which RFC 5280 forbids.
+        public static func none(pathLength: Int) -> Authority {
+            Authority(isAuthority: false, pathLength: pathLength)
+        }
         /// May issue others; at most `pathLength` intermediates may follow, any number when it is `nil`.
         public static func authority(pathLength: Int? = nil) -> Authority {
             Authority(isAuthority: true, pathLength: pathLength)
+        }
+    }
+
+    /// An extension by its name, OpenSSL's short one or an object identifier, and its value.
+    public struct Extension: Sendable, Hashable {
+        enum Value: Sendable, Hashable {
+            case text(String)
+            case encoded([UInt8], isCritical: Bool)
+        }
+
+        let name: String
+        let value: Value
+
+        /// In the notation of x509v3_config(5): `.text("authorityKeyIdentifier", "keyid:always")`.
+        public static func text(_ name: String, _ value: String) -> Extension {
+            Extension(name: name, value: .text(value))
+        }
+
+        /// By its DER value, which is written as it is, be it good or not.
+        public static func encoded(_ name: String, isCritical: Bool = false, _ bytes: [UInt8]) -> Extension {
+            Extension(name: name, value: .encoded(bytes, isCritical: isCritical))
         }
     }
 }

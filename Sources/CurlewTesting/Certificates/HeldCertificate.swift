@@ -22,9 +22,18 @@ public struct HeldCertificate: Sendable, Hashable {
 
     /// Makes a key and a certificate for it, signed by `issuer`'s key, or by its own when `issuer` is `nil`.
     ///
+    /// - Parameters:
+    ///   - options: What it says.
+    ///   - issuer: Who signs it.
+    ///   - holder: Whose key it is for, instead of one of its own: two issuers may so vouch for one authority, if both
+    ///     certificates have one name.
     /// - Throws: ``TestKitError`` when OpenSSL refuses what `options` ask for.
-    public init(_ options: Options = Options(), issuer: HeldCertificate? = nil) throws {
-        let issued = try IssuedCertificate.issue(options, issuer: issuer)
+    public init(
+        _ options: Options = Options(),
+        issuer: HeldCertificate? = nil,
+        keyOf holder: HeldCertificate? = nil
+    ) throws {
+        let issued = try IssuedCertificate.issue(options, issuer: issuer, keyOf: holder)
         self.init(
             certificateDER: issued.certificateDER,
             privateKeyDER: issued.privateKeyDER,

@@ -6,8 +6,12 @@ struct IssuedCertificate {
     let certificateDER: [UInt8]
     let privateKeyDER: [UInt8]
 
-    static func issue(_ options: HeldCertificate.Options, issuer: HeldCertificate?) throws -> IssuedCertificate {
-        let key = try self.makeKey(options.key)
+    static func issue(
+        _ options: HeldCertificate.Options,
+        issuer: HeldCertificate?,
+        keyOf holder: HeldCertificate?
+    ) throws -> IssuedCertificate {
+        let key = try holder.map { try self.readKey($0.privateKeyPEM) } ?? self.makeKey(options.key)
         defer { EVP_PKEY_free(key) }
         let certificate = try self.require(X509_new(), "make a certificate")
         defer { X509_free(certificate) }
@@ -70,9 +74,26 @@ struct IssuedCertificate {
             try self.check(curlew_add_extension(certificate, issuer, identifier, value), "add \(value)")
         }
         if let names = try CertificateExtensions.alternativeNames(of: options) {
-            let added = curlew_add_encoded_extension(certificate, NID_subject_alt_name, names, Int32(names.count))
+            let added = curlew_add_encoded_extension(certificate, NID_subject_alt_name, 0, names, Int32(names.count))
             try self.check(added, "add the alternative names")
         }
+        for other in options.otherExtensions { try self.add(other, to: certificate, issuer: issuer) }
+    }
+
+    private static func add(
+        _ other: HeldCertificate.Extension,
+        to certificate: OpaquePointer,
+        issuer: OpaquePointer
+    ) throws {
+        let identifier = OBJ_txt2nid(other.name)
+        guard identifier != NID_undef else { throw self.failure("find the extension \(other.name)") }
+        let added =
+            switch other.value {
+            case .text(let text): curlew_add_extension(certificate, issuer, identifier, text)
+            case .encoded(let bytes, let isCritical):
+                curlew_add_encoded_extension(certificate, identifier, isCritical ? 1 : 0, bytes, Int32(bytes.count))
+            }
+        try self.check(added, "add \(other.name)")
     }
 
     private static func sign(

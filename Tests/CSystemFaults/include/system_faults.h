@@ -10,8 +10,10 @@ enum curlew_fault {
     CURLEW_FAULT_SOCKET,
     // `send` takes half of what it is given.
     CURLEW_FAULT_SHORT_SEND,
-    // `fcntl` cannot set flags: EPERM.
-    CURLEW_FAULT_FLAGS,
+    // `send` is interrupted: EINTR.
+    CURLEW_FAULT_INTERRUPTED_SEND,
+    // Nothing fails: counts the TCP sockets that are made as blocking ones.
+    CURLEW_FAULT_BLOCKING_SOCKET,
     // `send` waits until something can be read, and keeps what it is given from leaving at once.
     CURLEW_FAULT_OVERTAKEN_SEND,
     CURLEW_FAULT_COUNT

@@ -160,16 +160,19 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("a body grows a hundredfold beyond 1 MiB, and no further", arguments: CodedBodies.codings)
+    @Test("a body grows a hundredfold beyond the size that is free, and no further", arguments: CodedBodies.codings)
     func bombs(_ coding: ContentCoding) throws {
+        let strict = ContentDecodingLimits(ratioFreeSize: .mebibytes(1))
         let bomb = try coding.encode(Array(repeating: 0, count: 32 << 20))
-        let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(bomb, [coding.kind]) }
+        let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(bomb, [coding.kind], limits: strict) }
         #expect(error?.code == .responseTooLarge)
         let double = try coding.encode(bomb)
-        #expect(throws: CurlewError.self) { try CodedBodies.decode(double, [coding.kind, coding.kind]) }
+        #expect(throws: CurlewError.self) {
+            try CodedBodies.decode(double, [coding.kind, coding.kind], limits: strict)
+        }
         #expect(try CodedBodies.decode(bomb, [coding.kind], limits: .unbounded).count == 32 << 20)
         let small = try coding.encode(Array(repeating: 0, count: 1 << 20))
-        #expect(try CodedBodies.decode(small, [coding.kind]).count == 1 << 20)
+        #expect(try CodedBodies.decode(small, [coding.kind], limits: strict).count == 1 << 20)
         // What lies between two codings is bounded as well, be the end ever so small.
         var limits = ContentDecodingLimits(ratio: 3, ratioFreeSize: 1000)
         let padded = try ContentCoding.gzip.encode(
@@ -183,6 +186,18 @@ struct ContentDecoderTests {
         #expect(
             try CodedBodies.decode(coding.encode(CodedBodies.short), [coding.kind], limits: limits) == CodedBodies.short
         )
+    }
+
+    @Test("a log that shrinks by more than a hundred is decoded, and 64 MiB are where the ratio begins to count")
+    func repetitiveLog() throws {
+        let line = Array("2026-11-22T10:00:00Z INFO GET /healthz 200 0.001 curlew/1.0\n".utf8)
+        let log = Array(repeatElement(line, count: (16 << 20) / line.count).joined())
+        let coded = try ContentCoding.gzip.encode(log)
+        #expect(coded.count * 100 < log.count)
+        #expect(try CodedBodies.decode(coded, [.gzip]) == log)
+        let limits = ContentDecodingLimits()
+        #expect(limits.growth(of: 1) == 64 << 20)
+        #expect(limits.growth(of: 1 << 20) == 100 << 20)
     }
 
     @Test("what a server has flushed is handed out before more of it comes", arguments: CodedBodies.codings)

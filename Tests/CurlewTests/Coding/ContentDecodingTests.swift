@@ -232,7 +232,7 @@ struct ContentDecodingTests {
         let adjust: (inout SessionConfiguration) -> Void = {
             $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11
         }
-        let api = try session(ContentDecodingLimits(), adjust)
+        let api = try session(ContentDecodingLimits(ratioFreeSize: .mebibytes(1)), adjust)
         let bounded = try session(ContentDecodingLimits(ratio: nil, size: .mebibytes(2)), adjust)
         for path in responses.keys {
             for (session, bound) in [(api, 4 << 20), (bounded, 2 << 20)] {

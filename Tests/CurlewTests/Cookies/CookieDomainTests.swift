@@ -13,6 +13,11 @@ struct CookieDomainTests {
             Script("a=b; domain=co.uk", nil, from: "http://shop.co.uk/"),
             Script("a=b; domain=shop.co.uk", "a=b", from: "http://www.shop.co.uk/", to: "http://shop.co.uk/"),
             Script("a=b; domain=github.io", nil, from: "http://me.github.io/"),
+            // Dots at the end make no other name of it.
+            Script("a=b; domain=co.uk.", nil, from: "http://shop.co.uk./", to: "http://other.co.uk./"),
+            Script("a=b; domain=github.io..", nil, from: "http://me.github.io../"),
+            Script("a=b; domain=..", nil, from: "http://x../", to: "http://y../"),
+            Script("a=b; domain=shop.co.uk.", "a=b", from: "http://www.shop.co.uk./", to: "http://shop.co.uk./"),
             Script("a=b; domain=github.io", "a=b", from: "http://github.io/"),
             Script("a=b; domain=github.io", nil, from: "http://github.io/", to: "http://me.github.io/"),
             Script("a=b; domain=GitHub.IO", nil, from: "http://github.io/", to: "http://me.github.io/"),

@@ -123,9 +123,10 @@ struct CookiesLinkTests {
         await plain.shutdown()
     }
 
-    @Test("5,000 cookies in one response: too many fields by default; else the jar keeps to its bound")
+    @Test("4,900 cookies in one response: too many fields by default; else the jar keeps to its bound")
     func thousands() async throws {
-        let fields = HTTPFields((0..<5000).map { HTTPField(name: .setCookie, value: "c\($0)=1") })
+        // libcurl from 8.14 on takes less than 5,000 fields, whatever the limit.
+        let fields = HTTPFields((0..<4900).map { HTTPField(name: .setCookie, value: "c\($0)=1") })
         let server = try await MockServer.start { _ in MockResponse(fields: fields, body: "ok") }
         let jar = CookieJar()
         let api = try session(jar)
@@ -134,7 +135,7 @@ struct CookiesLinkTests {
         #expect(jar.cookies.isEmpty)
         let tolerant = try session(jar) { $0.limits.fieldCount = 10_000 }
         #expect(try await text(tolerant, server.url()) == "ok")
-        #expect(jar.cookies.map(\.name) == (4950..<5000).map { "c\($0)" })
+        #expect(jar.cookies.map(\.name) == (4850..<4900).map { "c\($0)" })
         try await api.expectUsable()
         await server.shutdown()
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Curlew
@@ -24,6 +25,32 @@ struct ProxyConfigurationTests {
         let both = ProxyConfiguration.environment(["https_proxy": "http://lower:1", "HTTPS_PROXY": "http://upper:1"])
         #expect(try chosen(both, "https://x.test/") == "http://lower:1")
         #expect(try chosen(.environment([:]), "http://x.test/") == nil)
+    }
+
+    @Test("a proxy that was encoded is the same when it is decoded")
+    func coding() throws {
+        var proxies = [try Proxy("socks5h://user:pa%3Ass@[::1]:1080"), try Proxy("https://proxy.example.com")]
+        proxies.append(try proxies[1].authenticated(user: "user", password: "", by: .digest))
+        proxies[1].anchorsPEM = "anchors"
+        for proxy in proxies {
+            #expect(try JSONDecoder().decode(Proxy.self, from: JSONEncoder().encode(proxy)) == proxy)
+        }
+    }
+
+    @Test(
+        "a proxy that could not be made is not decoded either",
+        arguments: [
+            #""host": "user@proxy.test""#, #""host": "a b""#, #""host": "a\r\nX: y""#, #""host": "a/b""#,
+            #""host": """#,
+            #""host": "a:1""#, #""host": "a?b""#, #""port": 65536"#, #""port": -1"#,
+            #""user": "a\r\nX: y", "password": "b""#, #""user": "a", "password": "b\u0000""#,
+            #""user": "a:b", "password": "c""#, #""scheme": "socks5", "user": "a", "authentication": "digest""#,
+        ])
+    func brokenCoding(_ member: String) throws {
+        let rest = [#""scheme": "http""#, #""host": "proxy.test""#, #""port": 3128"#, #""authentication": "basic""#]
+            .filter { !member.contains($0.prefix { $0 != ":" }) }
+        let text = "{\((rest + [member]).joined(separator: ", "))}"
+        #expect(throws: CurlewError.self) { try JSONDecoder().decode(Proxy.self, from: Data(text.utf8)) }
     }
 
     @Test("a variable that cannot be used is an error of the requests that need it, without its secrets")

@@ -88,6 +88,7 @@ struct CertificateReadingTests {
         policy.pinnedKeys = PinSet([try TestChain.leaf.get().pin], expires: Date(timeIntervalSince1970: 2_000_000_000))
         policy.allowsInvalidCertificates = true
         policy.validatesDomainName = false
+        policy.allowsAuthorityAsServer = true
         policy.hosts = [HostSecurityPolicy("a.test", .system)]
         policy.serverName = .name("b.test")
         let copy = try JSONDecoder().decode(SecurityPolicy.self, from: JSONEncoder().encode(policy))
@@ -109,6 +110,12 @@ struct CertificateReadingTests {
         ] {
             policy.validationDate = date
             #expect(try await stage.code(policy) == expected, "\(date)")
+        }
+        // A `Date` can be anything that a `Double` is.
+        for interval in [-Double.infinity, -1e300, .infinity, 1e300, .nan] {
+            policy.validationDate = Date(timeIntervalSince1970: interval)
+            let expected = interval < 0 ? ErrorCode.certificateNotYetValid : .certificateExpired
+            #expect(try await stage.code(policy) == expected, "\(interval)")
         }
         await stage.end()
     }

@@ -29,6 +29,30 @@ enum LoopbackListener {
         return -1
     }
 
+    /// A connection to a port of 127.0.0.1 from another one, or from any if that is 0.
+    static func connect(to port: Int, from localPort: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var isReusing: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReusing, socklen_t(MemoryLayout<Int32>.size))
+        let status = withAddress(port: localPort) { Int(bind(descriptor, $0, length)) }
+        try #require(status == 0)
+        try #require(withAddress(port: port) { Int(Glibc.connect(descriptor, $0, length)) } == 0)
+        return descriptor
+    }
+
+    static func localPort(of descriptor: Int32) throws -> Int {
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = withAddress(port: 0) { address in
+            guard getsockname(descriptor, address, &length) == 0 else { return -1 }
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                Int(UInt16(bigEndian: $0.pointee.sin_port))
+            }
+        }
+        try #require(port > 0)
+        return port
+    }
+
     private static func withAddress(port: Int, _ body: (UnsafeMutablePointer<sockaddr>) -> Int) -> Int {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -54,6 +54,14 @@ struct TrustStage {
     }
 
     func end() async { await server.shutdown() }
+
+    /// The code of a policy's refusal of a server with this chain; nil if it is not refused.
+    static func code(of chain: [HeldCertificate], by policy: SecurityPolicy) async throws -> ErrorCode? {
+        let stage = try await TrustStage(chain)
+        let code = try await stage.code(policy)
+        await stage.end()
+        return code
+    }
 }
 
 extension HeldCertificate {

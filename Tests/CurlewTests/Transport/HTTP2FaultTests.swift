@@ -1,8 +1,9 @@
-import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("HTTP/2 gone wrong", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct HTTP2FaultTests {
@@ -161,6 +162,47 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("again".utf8))
     }
 
+    @Test("an upload that may not be sent again leaves the connection alone on which libcurl would send it")
+    func refusedUpload() async throws {
+        let certificate = try HeldCertificate.localhost()
+        let (uploads, uploading) = AsyncStream.makeStream(of: Void.self)
+        let (heads, headRead) = AsyncStream.makeStream(of: Void.self)
+        let (failures, failed) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start(tls: ServerTLS([certificate], applicationProtocols: ["h2"])) {
+            connection in
+            guard connection.index == 0 else {
+                let stream = try await connection.acceptHTTP2Request()
+                try await connection.write(.response(stream: stream, status: 200))
+                for await _ in failures {}
+                try await connection.write(.data(stream: stream, Array("whole".utf8), endStream: true))
+                return try await connection.closed
+            }
+            let first = try await connection.acceptHTTP2Request(settings: [(.maxConcurrentStreams, 1)])
+            try await connection.write(
+                .response(stream: first, status: 200), .data(stream: first, [1], endStream: true))
+            let upload = try await connection.readFrame { $0.kind == .data }.stream
+            uploading.finish()
+            // libcurl wants to send the upload again, on the connection that another request is using.
+            for await _ in heads {}
+            try await connection.write(.resetStream(upload, .refusedStream))
+            try await connection.closed
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        #expect(try await session.fetch(server.url()) == [1])
+        let upload = Task {
+            try await session.send(.post, server.url(), body: .bytes(Array(repeating: 1, count: 200_000)))
+        }
+        for await _ in uploads {}
+        let response = try await session.get(server.url())
+        headRead.finish()
+        #expect(await curlewError { _ = try await upload.value }?.code == .connectionLost)
+        failed.finish()
+        #expect(try await response.body.collect(upTo: 100) == Array("whole".utf8))
+        #expect(server.accepted == 2)
+        try await session.expectUsable()
+        await server.shutdown()
+    }
+
     @Test("settings that change under way are followed")
     func settings() async throws {
         let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 200_000))) {
@@ -270,5 +312,26 @@ struct HTTP2FaultTests {
             try await connection.closed
         }
         #expect(try result.get() == Array("large".utf8))
+    }
+
+    @Test(
+        "the whole answer in one reading with the reset of its stream is lost by libcurl 7.88, and the answer with 8.14"
+    )
+    func earlyAnswerInOneReading() async throws {
+        let result = try await run(over: .put, body: .bytes(Array(repeating: 1, count: 4 << 20))) {
+            connection, stream in
+            try await connection.write(
+                .response(stream: stream, status: 413, fields: [("content-length", "5")]),
+                .data(stream: stream, Array("large".utf8), endStream: true),
+                .resetStream(stream, .noError)
+            )
+            try await connection.closed
+        }
+        // libcurl 7.88 drops what it has read of a stream when it reads the reset, before anybody has seen it.
+        if Engine.versionNumber < 0x080E00 {
+            expectFailure(result, .http2Failed)
+        } else {
+            #expect(try result.get() == Array("large".utf8))
+        }
     }
 }

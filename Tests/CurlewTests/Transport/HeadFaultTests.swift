@@ -11,7 +11,7 @@ struct HeadFaultTests {
         arguments: [
             "http/1.1 200 OK", "Http/1.1 200 OK", "HTTP/1.1 200OK", "HTTP/-1.1 200 OK", "HTTP/ 1.1 200 OK",
             "HTTP/1.1  200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc OK", "HTTP/1.1 099 OK",
-            "HTTP/1.1 600 OK", "HTTP/3.1 200 OK", "HTTP/2 200 OK", "ICY 200 OK", "SSH-2.0-OpenSSH_9.2",
+            "HTTP/3.1 200 OK", "HTTP/2 200 OK", "ICY 200 OK", "SSH-2.0-OpenSSH_9.2",
             "\u{0}\u{1}\u{2}",
             "HTTP/1.1 200 O\rK", "HTTP/1.1",
         ])
@@ -23,11 +23,12 @@ struct HeadFaultTests {
         "fields that break the grammar are refused",
         arguments: [
             "Transfer-Encoding : chunked", "Transfer-Encoding\t: chunked", ": value", "No colon at all", "Na me: value",
-            "Name: val\rue", "Name: val\u{0}ue", "Name: val\u{7F}ue", "N\u{e4}me: value", " Folded: first",
-            "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2, 3", "Content-Length: 2, 2",
+            "Name: val\rue", "Name: val\u{0}ue", "N\u{e4}me: value", " Folded: first",
+            "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2, 3", "Content-Length: 2,",
+            "Content-Length: ,2", "Content-Length: 2, 2 2", "Content-Length: 2, 2\r\nContent-Length: 3",
             "Content-Length: +2", "Content-Length: 2x", "Content-Length: 0x2", "Content-Length: 2.0",
             "Content-Length: 2 2", "Content-Length: -2", "Content-Length:", "Content-Length: 9223372036854775808",
-            "Content-Length: 99999999999999999999", "Transfer-Encoding: chunked\r\nContent-Length: 2",
+            "Content-Length: 99999999999999999999",
             "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
             "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding: xchunked",
             "Transfer-Encoding:\r\n chunked", "Content-Length:\r\n 2",

@@ -1,7 +1,8 @@
-import Curlew
 import CurlewTesting
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("A kept connection is used again only when it is in step", .timeLimit(.minutes(2)))
 struct ReuseTests {
@@ -28,6 +29,41 @@ struct ReuseTests {
         #expect(await session.session?.connectionCount() == 1)
         await session.session?.closeIdleConnections()
         try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test(
+        "a misdirected request is asked once more on a new connection",
+        arguments: [HTTPRequest.Method.get, .post], [false, true])
+    func misdirected(_ method: HTTPRequest.Method, _ isMisdirectedTwice: Bool) async throws {
+        let server = try await RawServer.start { connection in
+            while true {
+                let head = try await connection.readHead()
+                if head.contains("Content-Length: 4") { _ = try await connection.readExactly(4) }
+                let isMisdirected = connection.index == 0 || isMisdirectedTwice
+                try await connection.write(
+                    isMisdirected ? "HTTP/1.1 421 No\r\nContent-Length: 4\r\n\r\nelse" : Self.ok)
+            }
+        }
+        let session = try makeSession()
+        let body: RequestBody = method == .post ? .string("body") : .none
+        let response = try await session.send(method, server.url(), body: body)
+        #expect(response.status.code == (isMisdirectedTwice ? 421 : 200))
+        #expect(try await response.body.collect(upTo: 10) == Array((isMisdirectedTwice ? "else" : "ok").utf8))
+        #expect(server.accepted == 2)
+        #expect(response.attempts == 1)
+    }
+
+    @Test("a misdirected request with a body that can be read once is answered by its 421")
+    func misdirectedOnce() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 421 No\r\nContent-Length: 4\r\n\r\nelse")
+            _ = try await connection.drain()
+        }
+        let session = try makeSession()
+        let response = try await session.post(server.url(), body: oneShot("body"))
+        #expect(response.status.code == 421)
+        #expect(server.accepted == 1)
     }
 
     @Test(
@@ -66,7 +102,8 @@ struct ReuseTests {
         #expect(server.accepted == 2)
         // An attempt is measured when it has ended.
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
-        #expect(await response.task?.metrics.attempts.count == 2)
+        // From 8.0 on libcurl itself sees that something waits, and makes a new connection without an attempt on the old one.
+        #expect(await response.task?.metrics.attempts.count == (Engine.overlooksStrayInput ? 2 : 1))
     }
 
     private let written: AsyncStream<Void>
@@ -129,7 +166,7 @@ struct ReuseTests {
     }
 
     @Test("a PUT whose body cannot be read again is not")
-    func oneShot() async throws {
+    func bodyReadOnce() async throws {
         let server = try await dyingServer()
         let session = try makeSession()
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))

@@ -40,27 +40,15 @@ struct SystemFaultTests {
         await server.shutdown()
     }
 
-    @Test("a socket whose flags cannot be set does not block the loop")
+    @Test("a socket is made as one that does not block, as libcurl does not notice when it cannot be made so")
     func blocking() async throws {
         let server = try await echo()
-        let (released, release) = AsyncStream<Void>.makeStream()
-        let stalled = try await RawServer.start { connection in
-            _ = try await connection.readHead()
-            for await _ in released { break }
-            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        }
         let session = try makeSession()
-        try await with(CURLEW_FAULT_FLAGS) {
-            let late = Task { try await session.fetch(stalled.url()) }
-            try await stalled.waitForAccepted(1)
-            let body = try await session.fetch(server.url("/other"))
-            #expect(body == Array("/other".utf8))
-            release.yield()
-            let lateBody = try await late.value
-            #expect(lateBody == Array("ok".utf8))
-        }
+        curlew_arm_fault(CURLEW_FAULT_BLOCKING_SOCKET, 0, .max)
+        defer { curlew_disarm_faults() }
+        #expect(try await session.fetch(server.url("/1")) == Array("/1".utf8))
+        #expect(curlew_fault_hits(CURLEW_FAULT_BLOCKING_SOCKET) == 0)
         await session.shutdown()
-        await stalled.shutdown()
         await server.shutdown()
     }
 
@@ -121,19 +109,27 @@ struct SystemFaultTests {
         await server.shutdown()
     }
 
-    @Test("an HTTP/2 request that the system takes in parts is answered", arguments: 0..<4)
-    func shortSend(_ skipped: Int32) async throws {
-        let (server, session) = try await serverAndSession(http2: true) { request in
-            MockResponse(body: .bytes(Array(request.path.utf8)))
+    @Test(
+        "an HTTP/2 request that the system takes in parts, or not at once, is answered",
+        arguments: [CURLEW_FAULT_SHORT_SEND, CURLEW_FAULT_INTERRUPTED_SEND], [false, true])
+    func partialSend(_ fault: curlew_fault, _ usesTLS: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        if usesTLS { configuration.tls = ServerTLS([certificate]) }
+        let server = try await MockServer.start(configuration) { MockResponse(body: .bytes(Array($0.path.utf8))) }
+        for skipped in 0..<Int32(8) {
+            let session = try makeSession {
+                $0.protocolChoice = usesTLS ? .negotiated : .http2PriorKnowledge
+                $0.security = .anchors(pem: certificate.certificatePEM)
+            }
+            curlew_arm_fault(fault, skipped, 1)
+            defer { curlew_disarm_faults() }
+            for number in 0..<12 {
+                #expect(try await session.fetch(server.url("/\(number)")) == Array("/\(number)".utf8), "\(skipped)")
+            }
+            #expect(curlew_fault_hits(fault) == 1)
+            await session.shutdown()
         }
-        #expect(try await session.fetch(server.url("/1")) == Array("/1".utf8))
-        curlew_arm_fault(CURLEW_FAULT_SHORT_SEND, skipped, 1)
-        defer { curlew_disarm_faults() }
-        for number in 2..<8 {
-            #expect(try await session.fetch(server.url("/\(number)")) == Array("/\(number)".utf8))
-        }
-        #expect(curlew_fault_hits(CURLEW_FAULT_SHORT_SEND) == 1)
-        await session.shutdown()
         await server.shutdown()
     }
 

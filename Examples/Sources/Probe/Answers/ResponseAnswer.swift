@@ -13,13 +13,14 @@ struct ResponseAnswer {
         self.response = response
         let chunks = RecordedChunks(response.body)
         let limits = session.session?.configuration.limits ?? ResponseLimits()
+        let limit = order.bodyLimit ?? limits.collectedBody
         do {
             let whole = ResponseBody.stream(chunks, length: response.body.length)
-            body = try await whole.collect(upTo: order.bodyLimit ?? limits.collectedBody)
+            body = try await whole.collect(upTo: limit)
             error = nil
         } catch {
             self.error = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")
-            body = await chunks.record.bytes
+            body = Array(await chunks.record.bytes.prefix(limit.bytes))
             if let task = response.task { await Self.end(task) }
         }
         metrics = await response.task?.metrics

@@ -83,6 +83,31 @@ public struct Proxy: Sendable, Hashable, Codable {
 }
 
 extension Proxy {
+    private enum CodingKeys: String, CodingKey {
+        case scheme, host, port, user, password, authentication, anchorsPEM
+    }
+
+    /// Reads a proxy that was encoded before, and checks it as it was when it was made.
+    /// - Throws: Also ``CurlewError`` with ``ErrorCode/invalidURL`` for a host or a port that is none, and what
+    ///   ``authenticated(user:password:by:)`` throws.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let scheme = try container.decode(Scheme.self, forKey: .scheme)
+        let host = try container.decode(String.self, forKey: .host)
+        let port = try container.decode(Int.self, forKey: .port)
+        var proxy = try Proxy("\(scheme.rawValue)://\(host):\(port)")
+        guard proxy.host == host, proxy.port == port, proxy.user == nil else {
+            throw CurlewError(.invalidURL, "the host of a proxy is none")
+        }
+        if let user = try container.decodeIfPresent(String.self, forKey: .user) {
+            proxy = try proxy.authenticated(
+                user: user, password: try container.decodeIfPresent(String.self, forKey: .password) ?? "",
+                by: try container.decode(Authentication.self, forKey: .authentication))
+        }
+        proxy.anchorsPEM = try container.decodeIfPresent(String.self, forKey: .anchorsPEM)
+        self = proxy
+    }
+
     var isSOCKS: Bool { scheme != .http && scheme != .https }
 
     /// Whether the target's name is resolved on our side, unseen by any callback of libcurl.

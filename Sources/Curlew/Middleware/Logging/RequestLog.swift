@@ -118,7 +118,10 @@ final class RequestLog: Sendable {
         guard logger.logLevel <= link.levels.fields else { return nil }
         let marked = link.secretFields.union(request.options.secretFields)
         return .array(
-            fields.map { .string("\($0.name.rawName): \(SecretFields.masked($0, marked: marked))") })
+            fields.map { field in
+                let value = SecretFields.masked(field, marked: marked)
+                return .string("\(field.name.rawName): \(value)".replacingControlCharacters)
+            })
     }
 
     private func milliseconds(_ duration: Duration) -> Logger.Metadata.Value {

@@ -61,7 +61,8 @@ struct RedirectRule {
 
     private func method(after status: Int, _ request: Request) -> (HTTPRequest.Method, keepsBody: Bool) {
         switch status {
-        case 303: (request.method == .head ? .head : .get, false)
+        case 303:
+            request.method == .get || request.method == .head ? (request.method, true) : (.get, false)
         case 301, 302:
             request.method == .post && changesPostToGet ? (.get, false) : (request.method, true)
         default: (request.method, true)

@@ -8,7 +8,8 @@ enum RedirectTarget {
     static func read(_ fields: HTTPFields, relativeTo base: URI) throws -> URI? {
         let locations = fields[fields: .location]
         guard let location = locations.first else { return nil }
-        guard locations.allSatisfy({ $0 == location }) else {
+        // Not `==`: fields compare as strings do, by a normal form that can take a second to make.
+        guard locations.allSatisfy({ bytes(of: $0) == bytes(of: location) }) else {
             throw CurlewError(.invalidRedirect, "there are several Location fields, and they differ")
         }
         let length = location.withUnsafeBytesOfValue { $0.count }
@@ -25,6 +26,8 @@ enum RedirectTarget {
                 .invalidRedirect, "the Location cannot be followed: \(error.message)", underlying: error)
         }
     }
+
+    private static func bytes(of field: HTTPField) -> [UInt8] { field.withUnsafeBytesOfValue { Array($0) } }
 
     /// Text that is not UTF-8 is percent-encoded byte by byte, so that the server gets back what it sent.
     private static func reference(_ location: HTTPField) -> String {

@@ -2,9 +2,9 @@ public import HTTPTypes
 
 /// Follows redirects (RFC 9110 §15.4), each as a request of its own that the links after this one see.
 ///
-/// - 303 asks with GET, or HEAD after HEAD. 301 and 302 make a POST a GET; other methods stay. 307 and 308 keep method and
-///   body. With the body go the fields that speak of it, and its trailers. A body that is to be sent again and can be read
-///   only once is ``ErrorCode/bodyNotReplayable``.
+/// - 303 makes every method but HEAD a GET, 301 and 302 make a POST one; other methods stay. 307 and 308 keep method and
+///   body. When the method changes, the body goes, and with it the fields that speak of it and its trailers; else the
+///   request keeps them. A body that is to be sent again and can be read only once is ``ErrorCode/bodyNotReplayable``.
 /// - Location may be relative and empty, and inherits the fragment. Without one the redirect is the answer. One that
 ///   cannot be followed is ``ErrorCode/invalidRedirect``.
 /// - When scheme, host or port change, these are taken off: Authorization, Proxy-Authorization, Cookie, other fields known

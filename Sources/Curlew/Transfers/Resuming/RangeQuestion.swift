@@ -65,7 +65,7 @@ struct RangeQuestion: Sendable, Hashable {
         guard let length = total ?? content.total else { return .misfit(.endless) }
         guard range.upperBound <= length else { return .misfit(.otherTotal) }
         guard validator.fits(fields) else { return .misfit(.otherRepresentation) }
-        if let text = fields[.contentLength], Int64(text) != range.upperBound - range.lowerBound {
+        if let text = fields[.contentLength], ContentLength.read(text.utf8) != range.upperBound - range.lowerBound {
             return .misfit(.otherLength)
         }
         return .part(range, total: length)

@@ -24,7 +24,7 @@ public struct RepresentationValidator: Sendable, Hashable, CustomStringConvertib
     init?(_ fields: HTTPFields) {
         let tags = fields[values: .eTag]
         if let tag = tags.first {
-            guard tags.allSatisfy({ $0 == tag }) else { return nil }
+            guard tags.allSatisfy({ Self.isSame($0, tag) }) else { return nil }
             self.init(entityTag: tag)
         } else {
             let dates = fields[values: .lastModified]
@@ -60,10 +60,13 @@ public struct RepresentationValidator: Sendable, Hashable, CustomStringConvertib
     func fits(_ fields: HTTPFields) -> Bool {
         let tags = fields[values: .eTag]
         switch kind {
-        case .entityTag: return !tags.isEmpty && tags.allSatisfy { $0 == value }
-        case .date: return tags.isEmpty && fields[values: .lastModified].allSatisfy { $0 == value }
+        case .entityTag: return !tags.isEmpty && tags.allSatisfy { Self.isSame($0, value) }
+        case .date: return tags.isEmpty && fields[values: .lastModified].allSatisfy { Self.isSame($0, value) }
         }
     }
+
+    /// Tags are compared byte by byte (§8.8.3.2). As strings they would be by a normal form that can take a second to make.
+    private static func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 }
 
 extension RepresentationValidator: Codable {

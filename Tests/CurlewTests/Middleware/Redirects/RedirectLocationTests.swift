@@ -1,8 +1,9 @@
-import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("Where a Location leads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectLocationTests {
@@ -55,6 +56,38 @@ struct RedirectLocationTests {
         #expect(server.requestCount == 1)
         await server.shutdown()
         try await session.expectUsable()
+    }
+
+    @Test(
+        "neither query nor fragment of a Location that cannot be followed is in the error",
+        arguments: [
+            "https:/cb?code=SECRET-CODE&state=1", "https:/cb#access_token=SECRET-CODE",
+            "ftp://a.test/?code=SECRET-CODE",
+            "https:/cb?user=curlew@a.test&code=SECRET-CODE", "https:/cb?mail=curlew@SECRET-CODE",
+            "https:/curlew:SECRET-CODE?x@a.test/", "mailto:curlew?subject=SECRET-CODE",
+        ])
+    func secretLocation(_ location: String) async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.found, fields: [.location: location]))
+        let session = try HTTPSession(transport: stub) { Redirects() }
+        let error = await curlewError { _ = try await session.get("http://a.test/") }
+        #expect(error?.code == .invalidRedirect)
+        #expect("\(error as Any)".contains("SECRET") == false, "\(error as Any)")
+    }
+
+    @Test("several Location fields are one if their bytes are, which are compared in time that grows with their number")
+    func longComparison() throws {
+        let marks = (0..<40_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
+        let fields = HTTPFields([
+            HTTPField(name: .location, value: "/a\(marks)"), HTTPField(name: .location, value: "/a\(marks)b"),
+        ])
+        let base = try URI("http://a.test/")
+        let time = processorTime {
+            #expect(throws: CurlewError.self) { try RedirectTarget.read(fields, relativeTo: base) }
+        }
+        #expect(time < .milliseconds(500))
+        let composed = HTTPFields(["\u{E9}", "e\u{301}"].map { HTTPField(name: .location, value: $0) })
+        #expect(throws: CurlewError.self) { try RedirectTarget.read(composed, relativeTo: base) }
     }
 
     @Test("an empty Location leads to the same place, which is a circle")

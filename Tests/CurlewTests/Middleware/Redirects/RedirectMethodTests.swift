@@ -59,6 +59,21 @@ struct RedirectMethodTests {
         #expect(second.method.rawValue == method)
     }
 
+    @Test("a 303 leaves a GET or HEAD its fields, and a GET its body, as the method stays")
+    func seeOtherAfterRetrieval() async throws {
+        for method in [HTTPRequest.Method.get, .head] {
+            let text = method == .get ? "curlew" : ""
+            let second = try await second(303) {
+                try Request(
+                    method, $0, fields: [.contentType: "text/plain", .mark: "a"],
+                    body: method == .get ? .string(text) : .none)
+            }
+            #expect(second.method == method)
+            #expect(second.fields[.contentType] == "text/plain" && second.fields[.mark] == "a")
+            #expect(second.text == text)
+        }
+    }
+
     @Test("301 and 302 keep a POST if they are told to; 303 does not", arguments: [301, 302, 303])
     func keepsPost(_ status: Int) async throws {
         var link = Redirects()

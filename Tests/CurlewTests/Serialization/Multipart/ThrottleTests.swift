@@ -81,6 +81,18 @@ struct ThrottleTests {
         await server.shutdown()
     }
 
+    @Test("a pause of any length is waited for until the task is cancelled")
+    func endlessPause() async throws {
+        let throttle = UploadThrottle(packetSize: 1, delay: .seconds(Int64.max))
+        let body = try RequestBody.bytes([1, 2]).throttled(throttle)
+        let (sent, report) = AsyncStream.makeStream(of: [UInt8].self)
+        let reading = Task { for try await packet in try await body.stream() { report.yield(packet) } }
+        var packets = sent.makeAsyncIterator()
+        #expect(await packets.next() == [1])
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+    }
+
     @Test("files, streams and no body at all can have a pace too")
     func kinds() async throws {
         let folder = try ScratchFolder()

@@ -64,6 +64,20 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
+    @Test("a delay of any length is waited for until the task is cancelled")
+    func endlessDelay() async throws {
+        let server = try await MockServer.start()
+        server.enqueue(stream("data: a\n\n"))
+        let endless = Duration.seconds(Int64.max)
+        let source = try makeSession().eventSource(
+            server.url(), reconnection: ReconnectionPolicy(delay: endless, maximumDelay: endless))
+        let (words, task) = follow(source)
+        for await word in words where word == "error connection-lost" { break }
+        task.cancel()
+        await task.value
+        await server.shutdown()
+    }
+
     @Test("the identifier is taken over at each empty line, with data or without, and never before")
     func identifiers() async throws {
         let server = try await MockServer.start()

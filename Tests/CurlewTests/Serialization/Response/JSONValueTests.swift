@@ -1,6 +1,7 @@
-import Curlew
 import Foundation
 import Testing
+
+@testable import Curlew
 
 @Suite("A JSON value", .timeLimit(.minutes(1)))
 struct JSONValueTests {
@@ -218,6 +219,59 @@ struct JSONValueTests {
         #expect(object.map(\.key) == object.keys)
         #expect(object == ["b": 4, "a": 2, "c": 3])
         #expect(Set([object]).contains(["a": 2, "b": 4, "c": 3]))
+    }
+
+    @Test("names are one if their code points are: composed and decomposed letters make two members")
+    func namesByCodePoint() throws {
+        let text = Array("{\"\u{E9}\": 1, \"e\u{301}\": 2}".utf8)
+        var options = JSONReadingOptions()
+        options.duplicateKeys = .fail
+        let value = try JSONValue(parsing: text, options: options)
+        #expect(value["\u{E9}"] == 1)
+        #expect(value["e\u{301}"] == 2)
+        #expect(value.jsonBytes() == Array("{\"\u{E9}\":1,\"e\u{301}\":2}".utf8))
+        var object = try #require(value.objectValue)
+        object["e\u{301}"] = nil
+        #expect(object.keys.map { Array($0.utf8) } == [[0xC3, 0xA9]])
+        #expect(object != ["e\u{301}": 1])
+        #expect(Set([object]).contains(["\u{E9}": 1]))
+    }
+
+    @Test("a name of combining marks without end is refused before it is compared, escaped or not")
+    func combiningMarks() throws {
+        let marks = (0..<80_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }
+        let escaped = (0..<80_000).map { $0 % 2 == 0 ? "\\u0301" : "\\u0323" }
+        // A code point that is two marks when it is taken apart, and itself of no class.
+        let doubled = Array(repeating: "\u{F73}", count: 80_000)
+        for name in [marks, escaped, doubled] {
+            let text = "{\"a\(name.joined())\": 1, \"a\(name.joined())\": 2}"
+            for policy in [JSONReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
+                let time = processorTime {
+                    #expect(throws: CurlewError.self) { try parse(text, { $0.duplicateKeys = policy }) }
+                    #expect(throws: CurlewError.self) {
+                        try JSONReader(options: .anyValue, configure: nil).decode(
+                            [String: Int].self, from: Array(text.utf8))
+                    }
+                }
+                #expect(time < .seconds(2))
+            }
+        }
+    }
+
+    @Test("names of as many combining marks as may be take time that grows with their bytes, also in Foundation")
+    func longNames() throws {
+        let run = "a" + (0..<JSONReadingOptions.combiningMarkLimit).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
+        let name = String(repeating: run, count: 600)
+        let text = "{\"\(name)\": 1}"
+        let reader = JSONReader(options: .anyValue, configure: nil)
+        var decoded: [String: Int] = [:]
+        var member: JSONValue?
+        let time = try processorTime {
+            decoded = try reader.decode([String: Int].self, from: Array(text.utf8))
+            member = try parse(text)[name]
+        }
+        #expect(time < .seconds(2))
+        #expect(decoded.count == 1 && member == 1)
     }
 
     @Test("any bytes at all can be given")

@@ -135,6 +135,15 @@ struct PropertyListResponseTests {
             try await fault(binary([array(1, 1, 1, 1, 1, 1), [0x08]]), options: options)?.contains("larger") == true)
     }
 
+    @Test("a binary list that declares more objects than could be used is refused before anything is kept of them")
+    func declared() async throws {
+        var options = PropertyListReadingOptions()
+        options.expandedSize = 160
+        let objects: [[UInt8]] = [array(1)] + Array(repeating: [0x08], count: 10)
+        #expect(try await fault(binary(objects), options: options)?.contains("larger than 160") == true)
+        try PropertyListCheck.check(binary(objects.dropLast()), options: options)
+    }
+
     @Test("a binary list may be nested as deep as allowed and no deeper")
     func deepBinary() async throws {
         func nested(_ depth: Int) -> [UInt8] { binary((1...depth).map { array($0) } + [[0x08]]) }

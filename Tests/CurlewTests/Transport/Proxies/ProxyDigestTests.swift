@@ -1,15 +1,19 @@
-import Curlew
 import CurlewTesting
 import HTTPTypes
 import Testing
 
+@testable import Curlew
+
 @Suite("A proxy with digests", .timeLimit(.minutes(2)))
 struct ProxyDigestTests {
+    private let heads = Guarded<[String]>([])
+
     /// Asks for a digest and answers what has one, of whatever value, with the body that it was sent.
     private func proxy(accepting isAccepting: Bool = true) async throws -> RawServer {
         try await RawServer.start { connection in
             while true {
                 let head = try await connection.readHead()
+                heads.withLock { $0.append(head) }
                 let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
                 let length = line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
                 let body = String(decoding: try await connection.readExactly(length), as: UTF8.self)
@@ -65,6 +69,30 @@ struct ProxyDigestTests {
             #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         }
         await proxy.shutdown()
+    }
+
+    @Test("a user's challenge is not answered for another user, nor for another proxy")
+    func users() async throws {
+        let (first, second) = (try await proxy(), try await proxy())
+        let session = try makeSession()
+        for (port, user) in [(first.port, "user"), (first.port, "other"), (second.port, "user"), (first.port, "user")] {
+            var options = RequestOptions()
+            let proxy = try Proxy("http://127.0.0.1:\(port)").authenticated(user: user, password: "secret", by: .digest)
+            options.proxy = .proxy(proxy)
+            let response = try await session.get("http://origin.test/", options: options)
+            #expect(response.status == (user == "user" ? .ok : .proxyAuthenticationRequired))
+            _ = try await response.body.collect(upTo: 10)
+        }
+        // Each was challenged anew: one request without an answer to it, and one with the user's own.
+        let heads = heads.withLock { $0 }
+        #expect(heads.count == 8)
+        for (index, head) in heads.enumerated() {
+            let answer = head.split(separator: "\r\n").first { $0.hasPrefix("Proxy-Authorization:") }
+            #expect((answer == nil) == (index % 2 == 0))
+            if let answer { #expect(answer.contains("nc=00000001")) }
+        }
+        await first.shutdown()
+        await second.shutdown()
     }
 
     @Test("a challenge that comes again is the response, with its body")

@@ -1,7 +1,8 @@
-import Curlew
 import CurlewTesting
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("Requests through a proxy", .timeLimit(.minutes(2)))
 struct ProxyTests {
@@ -41,6 +42,50 @@ struct ProxyTests {
         #expect(await server.takeRequest()?.fields[.proxyAuthorization] == nil)
         await proxy.shutdown()
         await server.shutdown()
+    }
+
+    @Test(
+        "credentials reach a proxy as they are, percent signs included",
+        arguments: ["100%25", "p%00q", "%0d%0aX-Injected%3A yes", "%", "%4"], [false, true])
+    func percentSigns(_ text: String, _ usesTunnel: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let server = try await origin(usesTunnel ? certificate : nil)
+        let proxy = try await MockProxy.start(.init(credentials: .init(user: "u" + text, password: text)))
+        let configured = try Proxy(proxy.url).authenticated(user: "u" + text, password: text)
+        let session = try session(configured, trusting: certificate)
+        _ = try await session.fetch(server.url())
+        let asked = try #require(await proxy.takeRequest())
+        #expect(asked.credentials == MockProxy.Credentials(user: "u" + text, password: text))
+        #expect(!asked.head.contains("X-Injected"))
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("credentials in the environment's URL are decoded once")
+    func percentSignsOfEnvironment() async throws {
+        let server = try await origin()
+        let proxy = try await MockProxy.start()
+        let session = try makeSession {
+            $0.proxy = .environment(["all_proxy": "http://user:p%2525w@127.0.0.1:\(proxy.port)"])
+        }
+        _ = try await session.fetch("http://named.test:\(server.port)/")
+        #expect(await proxy.takeRequest()?.credentials == .init(user: "user", password: "p%25w"))
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    // libcurl before 8.8.0 decodes what it is given, and for these it has to be given them.
+    @Test(
+        "credentials that libcurl would decode are refused before they leave",
+        .enabled(if: Engine.versionNumber < 0x080800, "this libcurl leaves them alone"),
+        arguments: ["http", "socks5"])
+    func decodedCredentials(_ scheme: String) async throws {
+        for (user, password) in [("u%0d%0aX%3A y", "p"), ("u", "100%25")] {
+            let proxy = try Proxy("\(scheme)://127.0.0.1:1").authenticated(
+                user: user, password: password, by: scheme == "http" ? .digest : .basic)
+            let error = await curlewError { _ = try await session(proxy).fetch("http://named.test/") }
+            #expect(error?.code == .unsupported)
+        }
     }
 
     @Test("an https URI goes through a tunnel, with HTTP/2 in it, and the origin sees nothing of the proxy")

@@ -78,7 +78,7 @@ private struct Packets: AsyncSequence, Sendable {
                 guard let chunk = try await base?.next(isolation: actor) else { return nil }
                 rest = chunk[...]
             }
-            if !isFirst, throttle.delay > .zero { try await throttle.clock.sleep(for: throttle.delay) }
+            if !isFirst, throttle.delay > .zero { try await Timekeeper(throttle.clock).sleep(for: throttle.delay) }
             isFirst = false
             let packet = rest.prefix(Swift.max(1, throttle.packetSize.bytes))
             rest = rest.dropFirst(packet.count)

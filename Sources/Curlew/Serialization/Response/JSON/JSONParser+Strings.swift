@@ -1,23 +1,52 @@
 extension JSONParser {
+    /// The name of a member; empty if values are not made and it is plain.
+    ///
+    /// Swift and Foundation hash and compare the names that they are given by their normal form, in time that grows with the
+    /// square of a run of combining marks. No writing has such runs.
+    mutating func name() throws -> String {
+        let start = position
+        var name = try string(builds: builds)
+        guard !isLastStringPlain else { return name }
+        if !builds {
+            position = start
+            name = try string(builds: true)
+        }
+        var marks = 0
+        for scalar in name.unicodeScalars {
+            marks = scalar.isCombiningMark ? marks + 1 : 0
+            guard marks <= JSONReadingOptions.combiningMarkLimit else {
+                position = start
+                throw fault("a name has more than \(JSONReadingOptions.combiningMarkLimit) combining marks in a row")
+            }
+        }
+        return name
+    }
+
     /// A string with its escapes resolved; empty if values are not made.
-    mutating func string() throws -> String {
+    mutating func string() throws -> String { try string(builds: builds) }
+
+    private mutating func string(builds: Bool) throws -> String {
         position += 1
         let start = position
+        var seen: UInt8 = 0
         while position < bytes.count {
             let byte = bytes[position]
             if byte == .quote {
                 defer { position += 1 }
+                isLastStringPlain = seen < 0x80
                 return builds ? String(decoding: bytes[start..<position], as: UTF8.self) : ""
             }
-            if byte == .backslash { return try escapedString(from: start) }
+            if byte == .backslash { return try escapedString(from: start, builds: builds) }
             guard byte >= 0x20 else { throw fault("a string holds a control character") }
+            seen |= byte
             position += 1
         }
         throw fault("a string does not end")
     }
 
     /// The rest of a string from its first escape on.
-    private mutating func escapedString(from start: Int) throws -> String {
+    private mutating func escapedString(from start: Int, builds: Bool) throws -> String {
+        isLastStringPlain = false
         var text = Array(bytes[start..<position])
         while let byte = next {
             position += 1
@@ -76,5 +105,17 @@ extension JSONParser {
             position += 1
         }
         return unit
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it goes with the character before it. All that normal forms put into another order are such.
+    fileprivate var isCombiningMark: Bool {
+        // There is none before.
+        guard value >= 0x300 else { return false }
+        switch properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark: return true
+        default: return false
+        }
     }
 }

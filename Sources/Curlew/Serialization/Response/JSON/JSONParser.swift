@@ -5,6 +5,8 @@ package struct JSONParser {
     /// Whether values are made; if not, the text is only checked.
     let builds: Bool
     var position = 0
+    /// Whether the last string was ASCII without escapes.
+    var isLastStringPlain = true
 
     private init(_ bytes: [UInt8], _ options: JSONReadingOptions, builds: Bool) {
         self.bytes = bytes
@@ -105,7 +107,7 @@ package struct JSONParser {
         guard open.isObject else { return }
         guard next == .quote else { throw fault("an object lacks a name") }
         open.keyPosition = position
-        open.key = try string()
+        open.key = try name()
         skipSpace()
         guard take(.colon) else { throw fault("a name lacks its colon") }
         skipSpace()

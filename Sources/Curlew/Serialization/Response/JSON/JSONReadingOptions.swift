@@ -43,6 +43,10 @@ public struct JSONReadingOptions: Sendable, Hashable {
     /// Whether members that are null are taken out of objects, and nulls out of arrays, at every level (F47).
     public var removesKeysWithNullValues = false
 
+    /// The most combining marks in a row that a name may have: 128; UAX #15 §13 takes 30 for more than any writing needs.
+    /// The time to compare names, as Swift and Foundation do it, grows with the square of their number.
+    public static let combiningMarkLimit = 128
+
     public init() {}
 
     /// The defaults, and fragments too.

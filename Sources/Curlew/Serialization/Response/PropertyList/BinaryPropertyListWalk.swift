@@ -19,6 +19,8 @@ struct BinaryPropertyListWalk {
     init(_ bytes: [UInt8], options: PropertyListReadingOptions) throws {
         list = try BinaryPropertyList(bytes)
         self.options = options
+        // Each object that is used adds as much, and what is kept of each is allotted for all that are declared.
+        guard list.count <= options.expandedSize.bytes / Self.objectSize else { throw Self.tooLarge(options) }
         sizes = Array(repeating: 0, count: list.count)
     }
 
@@ -48,7 +50,7 @@ struct BinaryPropertyListWalk {
         sizes[index] = -1
         stack.append(
             Frame(index: index, next: object.references.lowerBound, end: object.references.upperBound, size: 0))
-        try add(16 + object.size)
+        try add(Self.objectSize + object.size)
     }
 
     private mutating func pop() throws {
@@ -59,8 +61,13 @@ struct BinaryPropertyListWalk {
 
     private mutating func add(_ size: Int) throws {
         stack[stack.count - 1].size += size
-        guard stack[stack.count - 1].size <= options.expandedSize.bytes else {
-            throw PropertyListCheck.fault("it would become larger than \(options.expandedSize.bytes) bytes")
-        }
+        guard stack[stack.count - 1].size <= options.expandedSize.bytes else { throw Self.tooLarge(options) }
+    }
+
+    /// What an object costs beside its content.
+    private static let objectSize = 16
+
+    private static func tooLarge(_ options: PropertyListReadingOptions) -> CurlewError {
+        PropertyListCheck.fault("it would become larger than \(options.expandedSize.bytes) bytes")
     }
 }

@@ -1,0 +1,83 @@
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Folded field lines cost what they bring", .timeLimit(.minutes(2)))
+struct FoldedFieldTests {
+    private static let fieldLine = "A: \(String(repeating: "v", count: 90_000))\r\n"
+
+    @Test("80,000 folded lines of a long value are read in time that grows with their bytes", arguments: [false, true])
+    func manyFolds(areTrailers: Bool) throws {
+        var limits = ResponseLimits()
+        limits.fieldCount = 60_000
+        var parser = HeadParser(limits: limits, names: FieldNameCache(), memory: HeadMemory())
+        if areTrailers { take(&parser, ["HTTP/1.1 200 OK\r\n", "\r\n"]) }
+        let time = processorTime {
+            if !areTrailers { take(&parser, ["HTTP/1.1 200 OK\r\n"]) }
+            take(&parser, [Self.fieldLine])
+            take(&parser, Array(repeating: " \n", count: 59_999))
+        }
+        #expect(time < .seconds(2))
+        let fields = areTrailers ? parser.takeFields() : try #require(head(&parser)).headerFields
+        #expect(fields[HTTPField.Name("A")!]?.utf8.count == 90_000 + 59_999)
+    }
+
+    @Test("folded lines count against the limit of fields, in heads, interim heads and trailers")
+    func foldLimit() {
+        var limits = ResponseLimits()
+        limits.fieldCount = 4
+        let beginnings = [
+            ["HTTP/1.1 200 OK"],
+            ["HTTP/1.1 103 Early Hints", "A: b", " c", " d", " e", "", "HTTP/1.1 200 OK"],
+            ["HTTP/1.1 200 OK", "A: b", " c", ""],
+        ]
+        for beginning in beginnings {
+            var parser = HeadParser(limits: limits, names: FieldNameCache(), memory: HeadMemory())
+            let lines = beginning + ["T: 1", "\tb", "U: 1", " "]
+            #expect(take(&parser, lines.map { "\($0)\r\n" }) == nil, "\(beginning)")
+            #expect(take(&parser, [" \r\n"]) == .responseHeadTooLarge, "\(beginning)")
+        }
+    }
+
+    @Test("a value is joined whatever follows it: a field, the end of the head, or of the trailers")
+    func joins() throws {
+        let names = ["A", "B"].compactMap { HTTPField.Name($0) }
+        var parser = HeadParser(limits: ResponseLimits(), names: FieldNameCache(), memory: HeadMemory())
+        take(&parser, ["HTTP/1.1 200 OK", "A: 1", "  2 ", "B: 3", "\t4", " 5"].map { "\($0)\r\n" })
+        let response = try #require(head(&parser))
+        #expect(names.map { response.headerFields[$0] } == ["1 2", "3 4 5"])
+        take(&parser, ["A: 1\r\n", " 2\r\n"])
+        #expect(parser.takeFields()[names[0]] == "1 2")
+    }
+
+    @Test("a head of folded lines without end is refused, and the session is usable")
+    func overSocket() async throws {
+        for answer in [
+            "HTTP/1.1 200 OK\r\n\(Self.fieldLine)\(String(repeating: " \n", count: 40_000))Content-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nA: b\r\n"
+                + String(repeating: " \r\n", count: 40_000) + "\r\n",
+        ] {
+            let server = try await rawAnswer(answer)
+            let session = try makeSession()
+            let error = await curlewError { _ = try await session.get(server.url()).body.collect(upTo: 10) }
+            #expect(error?.code == .responseHeadTooLarge)
+            try await session.expectUsable()
+        }
+    }
+
+    /// Takes lines until one is refused, and returns with which code.
+    @discardableResult
+    private func take(_ parser: inout HeadParser, _ lines: [String]) -> ErrorCode? {
+        for line in lines {
+            if case .invalid(let code, _) = Array(line.utf8).withUnsafeBytes({ parser.take($0) }) { return code }
+        }
+        return nil
+    }
+
+    private func head(_ parser: inout HeadParser) -> HTTPResponse? {
+        guard case .head(let response) = Array("\r\n".utf8).withUnsafeBytes({ parser.take($0) }) else { return nil }
+        return response
+    }
+}

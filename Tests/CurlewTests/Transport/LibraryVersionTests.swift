@@ -1,0 +1,16 @@
+import Glibc
+import Testing
+
+@testable import Curlew
+
+@Suite("The libcurl that is loaded")
+struct LibraryVersionTests {
+    /// `.ci/newer-libcurl` sets it to the version that it has put in the way of the system's.
+    private static let wanted = getenv("CURLEW_TEST_LIBCURL").map { String(cString: $0) }
+
+    @Test("the tests run with the libcurl that they were started for", .enabled(if: wanted != nil))
+    func isWanted() {
+        let number = Engine.versionNumber
+        #expect("\(number >> 16).\(number >> 8 & 0xff).\(number & 0xff)" == Self.wanted)
+    }
+}
