@@ -148,7 +148,9 @@ final class Soak: Sendable {
     private func session() throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.security = .anchors(pem: certificate.certificatePEM)
-        configuration.timeouts = Timeouts(connect: .seconds(2), idle: .seconds(1), total: Self.totalTimeout)
+        configuration.timeouts = Timeouts(connect: .seconds(2), idle: .milliseconds(500), total: Self.totalTimeout)
+        // Enough that requests that hang leave room for others.
+        configuration.connections.perHost = 24
         return try HTTPSession.standard(
             configuration: configuration, eventLoops: [EventLoop(name: Resources.loopName)])
     }
