@@ -96,7 +96,7 @@ extension Transfer {
             return multi.makeRoom() ? .noDescriptor : nil
         // libcurl 7.88 cannot go on with a preface or a stream that it could not send at once, and has no words for it, as it
         // has for what the peer does.
-        case CURLE_HTTP2, CURLE_HTTP2_STREAM:
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_SEND_ERROR:
             guard !Engine.resumesStreams, attempt.number < 4, easy.errorText.isEmpty else { return nil }
             return parser.hasBegun ? nil : .brokenStream
         default: return nil

@@ -109,8 +109,9 @@ struct SystemFaultTests {
         await server.shutdown()
     }
 
-    // libcurl 7.88 forgets what is left of a request's HEADERS until something else is sent, so the idle timeout ends it; a
-    // preface that it cannot send at once it takes for a failure, and that is mended here.
+    // libcurl 7.88 forgets what is left of a request's HEADERS until something else is sent, or tries to send them again when
+    // the answer has begun: such a request ends by its idle timeout, or in the answer. Where nothing was answered it is sent
+    // once more.
     @Test(
         "an HTTP/2 request that the system takes in parts, or not at once, does not fail for it",
         arguments: [CURLEW_FAULT_SHORT_SEND, CURLEW_FAULT_INTERRUPTED_SEND], [false, true])
@@ -131,7 +132,8 @@ struct SystemFaultTests {
                 do {
                     #expect(try await session.fetch(server.url("/\(number)")) == Array("/\(number)".utf8))
                 } catch let error as CurlewError {
-                    #expect(error.code == .idleTimeout && !Engine.resumesStreams, "after \(skipped): \(error)")
+                    let isLibcurls = error.code == .idleTimeout || error.response != nil
+                    #expect(isLibcurls && !Engine.resumesStreams, "after \(skipped): \(error)")
                 }
             }
             #expect(curlew_fault_hits(fault) == 1)
