@@ -128,7 +128,8 @@ final class Soak: Sendable {
         guard case .whole = exchange.reading else {
             for try await chunk in response.body {
                 guard expected.starts(with: chunk) else {
-                    return tally.find("\(exchange.path) begins with another body")
+                    let place = zip(chunk, expected).enumerated().first { $1.0 != $1.1 }?.offset ?? expected.count
+                    return tally.find("\(exchange.path) has another body from byte \(place) on")
                 }
                 return tally.count("dropped")
             }
@@ -179,10 +180,12 @@ struct SoakServer: Sendable {
             .onAccept, .afterHandshake, .atRequestStart, .inRequestBody(after: bytes), .atResponseStart,
             .inResponseBody(after: bytes), .atResponseEnd,
         ]
-        var effects: [Fault.Effect] = [.close, .reset, .halfClose, .stall, .garbage(Array("?!?!?!?!?!".utf8))]
+        let trigger = triggers[Int(random.next() % UInt64(triggers.count))]
+        var effects: [Fault.Effect] = [.close, .reset, .halfClose, .stall]
+        // Nobody can tell garbage inside a body of HTTP/1.1 from content before the content ends too early.
+        if isHTTP2 || trigger != .inResponseBody(after: bytes) { effects.append(.garbage(Array("?!?!?!?!?!".utf8))) }
         if usesTLS { effects.append(.truncatedTLS) }
         if isHTTP2 { effects += [.goAway(.noError), .resetStream(.cancel), .resetStream(.refusedStream)] }
-        let trigger = triggers[Int(random.next() % UInt64(triggers.count))]
         let effect = effects[Int(random.next() % UInt64(effects.count))]
         // Not every effect can happen at every moment. Those that have not found theirs yet make room.
         mock.removeFaults()
