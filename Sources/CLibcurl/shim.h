@@ -91,10 +91,6 @@ static inline CURLMcode curlew_multi_set_timer(CURLM *multi, int (*function)(CUR
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
 
-static inline CURLSHcode curlew_share_tls_sessions(CURLSH *share) {
-    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-}
-
 static inline CURLcode curlew_message_result(const CURLMsg *message) { return message->data.result; }
 
 static inline unsigned int curlew_version_number(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }

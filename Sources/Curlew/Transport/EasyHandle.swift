@@ -23,9 +23,6 @@ final class EasyHandle {
     /// The size of its read buffer, once one was set.
     private(set) var readBufferSize: Int?
 
-    /// Where TLS sessions are kept; nil if libcurl keeps them in a better place.
-    private let tickets: SessionTickets?
-
     /// The proxy whose challenges libcurl may have kept on the handle: it would answer another's, or another user's, with them.
     private var challenger: Proxy?
 
@@ -47,17 +44,15 @@ final class EasyHandle {
     private enum Kind { case none, download, head, upload }
 
     /// - Throws: ``CurlewError`` if the engine has no memory for one.
-    init(multi: MultiHandle, tickets: SessionTickets?) throws {
+    init(multi: MultiHandle) throws {
         guard let raw = curl_easy_init() else {
             throw CurlewError(.resourcesExhausted, "no memory for an easy handle")
         }
         self.raw = raw
         self.multi = multi
-        self.tickets = tickets
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try setConstants(multi: multi)
-        try joinTickets()
     }
 
     deinit {
@@ -83,6 +78,7 @@ final class EasyHandle {
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        if Engine.joinsFreedLines { try set(CURLOPT_HEADER, 1) }
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try waitToJoin(true)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
@@ -259,10 +255,6 @@ final class EasyHandle {
         return true
     }
 
-    /// libcurl before 8.1.0 keeps a pointer to the newest field line of a transfer that has ended, and frees the line with
-    /// the next one: an answer whose first field line is folded is then joined to freed memory (curl #11101).
-    static let mustRenew = Engine.versionNumber < 0x080100
-
     /// Puts a copy in the place of libcurl's handle, with the same options and nothing that a transfer has left behind.
     /// - Throws: ``CurlewError`` if the engine has no memory for one.
     func renew() throws {
@@ -272,11 +264,6 @@ final class EasyHandle {
         curl_easy_cleanup(raw)
         raw = copy
         challenger = nil
-        try joinTickets()
-    }
-
-    private func joinTickets() throws {
-        if let tickets { try set(CURLOPT_SHARE, pointer: tickets.raw) }
     }
 
     /// Lets go of what belonged to the transfer.
@@ -289,26 +276,4 @@ final class EasyHandle {
         try? setProxyFields(nil)
         try? showRawBody(false)
     }
-}
-
-/// TLS sessions to be resumed, for the handles of one multi handle. libcurl before 8.12 keeps them on the easy handle, where
-/// they would be lost when it is replaced (``EasyHandle/mustRenew``). It keeps eight.
-///
-/// Not `Sendable`: it never leaves its loop's thread, and so libcurl needs no lock.
-final class SessionTickets {
-    let raw: UnsafeMutableRawPointer
-
-    /// - Throws: ``CurlewError`` if the engine has no memory for them.
-    init() throws {
-        guard let raw = curl_share_init() else {
-            throw CurlewError(.resourcesExhausted, "no memory for TLS sessions")
-        }
-        self.raw = raw
-        guard curlew_share_tls_sessions(raw) == CURLSHE_OK else {
-            throw CurlewError(.unsupported, "libcurl does not share TLS sessions")
-        }
-    }
-
-    // Every handle that uses them keeps them, so nothing does any more.
-    deinit { curl_share_cleanup(raw) }
 }

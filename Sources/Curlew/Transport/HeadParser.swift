@@ -46,6 +46,11 @@ struct HeadParser {
     private(set) var framing = BodyFraming()
     /// Whether the empty line that ends the final head was seen.
     var isComplete: Bool { part == .trailers }
+    /// Whether `line`, the next one, is folded though there is no field before it.
+    func isFoldedFirst(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard let first = line.first, first == .space || first == .tab else { return false }
+        return fields.isEmpty && agreed == 0
+    }
     /// Whether any line has come.
     private(set) var hasBegun = false
 

@@ -36,8 +36,6 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Bytes of bodies given to the engine so far; it may wrap.
     var uploadedBytes = 0
 
-    private var tickets: SessionTickets?
-
     /// Whether libcurl is limited in its connections, so that it closes an idle one before it opens another.
     private var isMakingRoom = false
 
@@ -76,7 +74,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
     func begin(_ transfer: Transfer) throws {
         let multi = try engine()
-        let easy = try spareHandle(for: transfer) ?? EasyHandle(multi: self, tickets: sharedTickets())
+        let easy = try spareHandle(for: transfer) ?? EasyHandle(multi: self)
         easy.transfer = transfer
         do {
             try transfer.configure(easy)
@@ -90,12 +88,6 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         }
         transfer.position = active.count
         active.append(transfer)
-    }
-
-    private func sharedTickets() throws -> SessionTickets? {
-        guard EasyHandle.mustRenew, tickets == nil else { return tickets }
-        tickets = try SessionTickets()
-        return tickets
     }
 
     /// A handle that has served before, if it reads into a buffer of the right size.
@@ -132,9 +124,6 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private func recycle(_ easy: EasyHandle) {
         easy.clear()
         guard spareHandles.count < Self.spareLimit, !isClosed, !easy.isSpent else { return }
-        if EasyHandle.mustRenew {
-            guard (try? easy.renew()) != nil else { return }
-        }
         spareHandles.append(easy)
     }
 

@@ -114,6 +114,7 @@ extension Transfer {
 
     /// Bytes of the body, after chunked coding.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
+        if Engine.joinsFreedLines, !parser.isComplete { return lookAtHead(bytes) }
         if heldHead != nil { publishHeldHead() }
         guard failure == nil, head != nil else {
             failure = failure ?? CurlewError(.invalidResponse, "a body came before the end of the head")
@@ -143,6 +144,13 @@ extension Transfer {
         receivedBody += Int64(bytes.count)
         multi.touch(self)
         return .taken
+    }
+
+    /// A line of the head, before libcurl does anything with it (``Engine/joinsFreedLines``).
+    private func lookAtHead(_ line: UnsafeRawBufferPointer) -> Received {
+        guard parser.isFoldedFirst(line) else { return .taken }
+        failure = failure ?? CurlewError(.invalidResponse, "the first field line is folded")
+        return .failed
     }
 
     private func beginFilling(_ count: Int) {

@@ -40,7 +40,7 @@ struct ConnectionTableTests {
             let twins = try Twins()
             defer { twins.close() }
             let port = Int32(try LoopbackListener.localPort(of: twins.descriptors[0]))
-            let easy = try EasyHandle(multi: multi, tickets: nil)
+            let easy = try EasyHandle(multi: multi)
             multi.opened(twins.descriptors[0])
             for known in multi.candidates(localPort: port, for: easy) { known.isUsed = true }
             multi.opened(twins.descriptors[1])
@@ -61,7 +61,7 @@ struct ConnectionTableTests {
             // As libcurl sets it up for a proxy when SSLKEYLOGFILE is set.
             SSL_CTX_set_keylog_callback(context) { _, _ in }
             try #require(!TLSContext.isServers(context))
-            #expect(try EasyHandle(multi: multi, tickets: nil).beginHandshake(context))
+            #expect(try EasyHandle(multi: multi).beginHandshake(context))
             #expect(SSL_CTX_get_keylog_callback(context) == nil)
         }
     }
