@@ -35,6 +35,8 @@ final class EasyHandle {
     private var carriesForbidReuse = false
     private var carriesPipeWait = false
     private var carriesDebug = false
+    /// Whether the lines of a head are shown as if they were of the body, before libcurl joins them.
+    private(set) var showsHead = false
     private var carriesFields = false
     private var carriesProxyFields = false
     private var carriesCredential = false
@@ -78,7 +80,6 @@ final class EasyHandle {
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        if Engine.joinsFreedLines { try set(CURLOPT_HEADER, 1) }
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try waitToJoin(true)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
@@ -135,6 +136,7 @@ final class EasyHandle {
             try set(CURLOPT_FRESH_CONNECT, attempt.isFresh ? 1 : 0)
             carriesFreshConnect = attempt.isFresh
         }
+        if Engine.joinsFreedLines { try showHead(true) }
         if let wait = request.expectContinue { try set(CURLOPT_EXPECT_100_TIMEOUT_MS, wait.millisecondsRoundedUp) }
         if request.trailers != nil {
             try check(curlew_easy_set_trailer(raw, EngineCallbacks.trailers), CURLOPT_TRAILERFUNCTION)
@@ -219,6 +221,13 @@ final class EasyHandle {
         guard waits != carriesPipeWait else { return }
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
         carriesPipeWait = waits
+    }
+
+    /// Whether libcurl is to show each line of a head before it does anything with it. May be called from a callback.
+    func showHead(_ isShown: Bool) throws {
+        guard isShown != showsHead else { return }
+        try set(CURLOPT_HEADER, isShown ? 1 : 0)
+        showsHead = isShown
     }
 
     /// Whether the raw bytes of the body are shown to the transfer. May be called from a callback.

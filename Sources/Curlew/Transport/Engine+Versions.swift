@@ -6,8 +6,8 @@ extension Engine {
 
     /// Before 8.1 a handle keeps a pointer to the newest field line of an exchange that has ended, and frees the line with the
     /// next one; a folded first line is then joined to freed memory, before the callback for heads sees it
-    /// (<https://github.com/curl/curl/issues/11101>). So each line is also shown as if it were of the body (`CURLOPT_HEADER`),
-    /// which comes before.
+    /// (<https://github.com/curl/curl/issues/11101>). So the lines up to the first field are also shown as if they were of the
+    /// body (`CURLOPT_HEADER`), which comes before.
     static let joinsFreedLines = versionNumber < 0x080100
 
     /// Before 8.5 it asks for a writable socket also while HTTP/2's flow control lets nothing out.

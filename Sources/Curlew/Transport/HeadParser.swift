@@ -49,8 +49,10 @@ struct HeadParser {
     /// Whether `line`, the next one, is folded though there is no field before it.
     func isFoldedFirst(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let first = line.first, first == .space || first == .tab else { return false }
-        return fields.isEmpty && agreed == 0
+        return !hasField
     }
+    /// Whether the head has a field so far.
+    var hasField: Bool { agreed > 0 || !fields.isEmpty }
     /// Whether any line has come.
     private(set) var hasBegun = false
 

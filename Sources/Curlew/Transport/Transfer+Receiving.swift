@@ -18,7 +18,10 @@ extension Transfer {
         }
         if firstAnswerDeadline != nil || isFirstAnswerSlow { firstAnswerCame() }
         switch parser.take(line) {
-        case .more: return true
+        case .more:
+            // From the first field on, what libcurl joins a line to is of this exchange.
+            if let easy, easy.showsHead, parser.hasField { try? easy.showHead(false) }
+            return true
         case .interim(let response): return receiveInterim(response)
         case .head(let response): return receiveHead(response)
         case .trailers(let fields):
@@ -114,7 +117,7 @@ extension Transfer {
 
     /// Bytes of the body, after chunked coding.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
-        if Engine.joinsFreedLines, !parser.isComplete { return lookAtHead(bytes) }
+        if let easy, easy.showsHead, !parser.isComplete { return lookAtHead(bytes) }
         if heldHead != nil { publishHeldHead() }
         guard failure == nil, head != nil else {
             failure = failure ?? CurlewError(.invalidResponse, "a body came before the end of the head")
