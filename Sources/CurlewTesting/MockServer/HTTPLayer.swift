@@ -39,10 +39,10 @@ enum HTTPLayer: Sendable {
         settings.stream.targetWindowSize = configuration.windowSize
         settings.stream.outboundBufferSizeHighWatermark = PortLimits.bytesInFlight
         settings.stream.outboundBufferSizeLowWatermark = PortLimits.bytesInFlight / 2
-        // Tests cancel by the hundred; the limits are against attackers.
-        settings.connection.controlFrameRateLimit.maximumCount = 1_000_000
-        settings.stream.streamResetFrameRateLimit.maximumCount = 1_000_000
-        settings.stream.streamErrorRateLimit.maximumCount = 1_000_000
+        // Tests cancel by the hundred; the limits are against attackers. Each connection has memory for so many at once.
+        settings.connection.controlFrameRateLimit.maximumCount = 10_000
+        settings.stream.streamResetFrameRateLimit.maximumCount = 10_000
+        settings.stream.streamErrorRateLimit.maximumCount = 10_000
         let multiplexer = try channel.pipeline.syncOperations.configureAsyncHTTP2Pipeline(
             mode: .server,
             configuration: settings
