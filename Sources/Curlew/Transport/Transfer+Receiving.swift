@@ -36,7 +36,7 @@ extension Transfer {
     /// Whether the answer has begun before its server had a byte of the request. The system learns with the first packet of
     /// an answer what of the request has arrived; then as much of it is open as has left.
     private var isUnasked: Bool {
-        guard sentBody == 0, let easy, let open = connection?.unconfirmedBytes else { return false }
+        guard sentBody == 0, let easy, let open = connection?.unconfirmedBytes, open > 0 else { return false }
         let left = easy.long(CURLINFO_REQUEST_SIZE)
         return left > 0 && open >= left
     }

@@ -9,24 +9,15 @@ struct AuthenticatorTests {
         var number = 0
     }
 
-    /// Counts renewals, and holds them until they may end.
-    actor Issuer {
-        private(set) var count = 0
+    /// Holds who comes until it is opened.
+    actor Gate {
         private var isOpen: Bool
         private var waiting: [CheckedContinuation<Void, Never>] = []
-        private let failing: Set<Int>
 
-        init(isOpen: Bool = true, failing: Set<Int> = []) {
-            self.isOpen = isOpen
-            self.failing = failing
-        }
+        init(isOpen: Bool) { self.isOpen = isOpen }
 
-        func renew() async throws -> String {
-            count += 1
-            let number = count
+        func pass() async {
             if !isOpen { await withCheckedContinuation { waiting.append($0) } }
-            if failing.contains(number) { throw Refused(number: number) }
-            return "token-\(number)"
         }
 
         func open() {
@@ -36,36 +27,70 @@ struct AuthenticatorTests {
         }
     }
 
+    /// Counts renewals, and holds them until they may end.
+    actor Issuer {
+        private(set) var count = 0
+        private let gate: Gate
+        private let failing: Set<Int>
+        /// An element for each renewal that begins.
+        let renewals: AsyncStream<Void>
+        private let begun: AsyncStream<Void>.Continuation
+
+        init(isOpen: Bool = true, failing: Set<Int> = []) {
+            gate = Gate(isOpen: isOpen)
+            self.failing = failing
+            (renewals, begun) = AsyncStream.makeStream()
+        }
+
+        func renew() async throws -> String {
+            count += 1
+            let number = count
+            begun.yield()
+            await gate.pass()
+            if failing.contains(number) { throw Refused(number: number) }
+            return "token-\(number)"
+        }
+
+        func open() async { await gate.open() }
+    }
+
     private static func fields(_ token: String, _ request: inout Request) {
         request.fields[.authorization] = "Bearer \(token)"
     }
 
     private func session(
         _ server: MockServer, _ issuer: Issuer, initial: String? = nil, clock: any Clock<Duration> = ContinuousClock(),
-        lifetime: Duration? = nil
+        lifetime: Duration? = nil, connections: Int = 6
     ) throws -> HTTPSession {
         let link = try Authenticator(
             for: server.url(), initial: initial, clock: clock, lifetime: { _ in lifetime }, apply: Self.fields,
             renew: { _ in try await issuer.renew() })
-        return try HTTPSession(configuration: SessionConfiguration()) { link }
+        var configuration = SessionConfiguration()
+        configuration.connections.perHost = connections
+        return try HTTPSession(configuration: configuration) { link }
     }
 
     /// Takes one token; says 401 to others.
-    private func server(accepting token: String) async throws -> MockServer {
+    private func server(accepting token: String, gate: Gate = Gate(isOpen: true)) async throws -> MockServer {
         try await MockServer.start { request in
             let isRight = request.fields[.authorization] == "Bearer \(token)"
+            if !isRight { await gate.pass() }
             return MockResponse(status: isRight ? .ok : .unauthorized, body: "answer")
         }
     }
 
     @Test("a hundred calls that meet a 401 cause one renewal, and all succeed")
     func singleFlight() async throws {
-        let server = try await server(accepting: "token-1")
+        // No 401 comes before all hundred were sent: a call that begins later waits, and is not sent with the old one.
+        let refusals = Gate(isOpen: false)
+        let server = try await server(accepting: "token-1", gate: refusals)
         let issuer = Issuer(isOpen: false)
-        let session = try session(server, issuer, initial: "old")
+        let session = try session(server, issuer, initial: "old", connections: 100)
         try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
             for index in 0..<100 { group.addTask { try await session.get(server.url("/\(index)")).status } }
             try await server.waitForRequests(100)
+            await refusals.open()
+            for await _ in issuer.renewals { break }
             // Sent meanwhile: they wait, and are not sent with the old one.
             for index in 100..<110 { group.addTask { try await session.get(server.url("/\(index)")).status } }
             await issuer.open()
