@@ -1,7 +1,6 @@
 import CSystemFaults
 import Curlew
 import CurlewTesting
-import Glibc
 import HTTPTypes
 import Testing
 
