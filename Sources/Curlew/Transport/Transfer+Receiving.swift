@@ -176,6 +176,7 @@ extension Transfer {
 
     /// Hands over what was gathered in this turn.
     func endFilling() {
+        guard !filling.isEmpty else { return }
         if filling.count < fillingSize / 4 { fillingSize = 2 * filling.count }
         flushFilling()
     }
