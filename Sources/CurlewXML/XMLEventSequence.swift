@@ -1,7 +1,7 @@
 public import Curlew
 
 extension ResponseBody {
-    /// The body as the events of an XML document (F48).
+    /// The body as the events of an XML document.
     ///
     /// Foundation's parser takes a document as a whole. So the body is collected first and read when the first event is
     /// asked for; what is bounded is the document, and its events are handed out one at a time.

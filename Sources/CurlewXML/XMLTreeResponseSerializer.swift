@@ -1,6 +1,6 @@
 public import Curlew
 
-/// Reads XML into a tree (F48).
+/// Reads XML into a tree.
 ///
 /// It takes `application/xml`, `text/xml` and every type with the suffix `+xml`, and asks for them in Accept. An empty body
 /// is ``ErrorCode/emptyBody``.

@@ -41,20 +41,20 @@ struct DocumentationTests {
 
     @Test("the README shows code that compiles")
     func readme() throws {
-        try expectBlocks(of: "README.md", in: "Tests/CurlewTests/Support/ReadmeSnippets.swift")
+        try expectBlocks(of: "README.md", in: "Tests/CurlewTests/Support/Snippets/ReadmeSnippets.swift")
     }
 
     @Test("the article on responses shows code that compiles")
     func responseSerialization() throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/ResponseSerialization.md",
-            in: "Tests/CurlewTests/Support/ResponseSerializationSnippets.swift")
+            in: "Tests/CurlewTests/Support/Snippets/ResponseSerializationSnippets.swift")
     }
 
     @Test("the articles show code that compiles", arguments: ["GettingStarted", "Architecture", "Bounds"])
     func articles(_ name: String) throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ArticleSnippets.swift")
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ArticleSnippets.swift")
     }
 
     @Test(
@@ -62,31 +62,31 @@ struct DocumentationTests {
         arguments: ["Serialization", "MigratingFromAFNetworking"])
     func serialization(_ name: String) throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/SerializationSnippets.swift")
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/SerializationSnippets.swift")
     }
 
     @Test("the article on HTTP behaviour shows code that compiles")
     func behaviour() throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/HTTPBehaviour.md", in: "Tests/CurlewTests/Support/HTTPBehaviourSnippets.swift")
+            of: "DocC/Curlew.docc/HTTPBehaviour.md", in: "Tests/CurlewTests/Support/Snippets/HTTPBehaviourSnippets.swift")
     }
 
     @Test(
         "the articles on cookies and content coding show code that compiles",
         arguments: ["CookieHandling", "ContentCoding"])
     func bodies(_ name: String) throws {
-        try expectBlocks(of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/CookieSnippets.swift")
+        try expectBlocks(of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/CookieSnippets.swift")
     }
 
     @Test("the article on reachability shows code that compiles")
     func reachability() throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/Reachability.md", in: "Tests/CurlewTests/Support/ReachabilitySnippets.swift")
+            of: "DocC/Curlew.docc/Reachability.md", in: "Tests/CurlewTests/Support/Snippets/ReachabilitySnippets.swift")
     }
 
     @Test("the article on security shows code that compiles")
     func security() throws {
-        try expectBlocks(of: "DocC/Curlew.docc/Security.md", in: "Tests/CurlewTests/Support/SecuritySnippets.swift")
+        try expectBlocks(of: "DocC/Curlew.docc/Security.md", in: "Tests/CurlewTests/Support/Snippets/SecuritySnippets.swift")
     }
 
     @Test(
@@ -94,16 +94,16 @@ struct DocumentationTests {
         arguments: ["AddressPolicies", "Proxies", "Authenticating"])
     func connections(_ name: String) throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/ConnectionSnippets.swift")
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ConnectionSnippets.swift")
     }
 
     @Test("the article on transfers shows code that compiles")
     func transfers() throws {
-        try expectBlocks(of: "DocC/Curlew.docc/Transfers.md", in: "Tests/CurlewTests/Support/TransferSnippets.swift")
+        try expectBlocks(of: "DocC/Curlew.docc/Transfers.md", in: "Tests/CurlewTests/Support/Snippets/TransferSnippets.swift")
     }
 
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
-        try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/TestingSnippets.swift")
+        try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/Snippets/TestingSnippets.swift")
     }
 }

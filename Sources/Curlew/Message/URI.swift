@@ -74,7 +74,7 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
     /// The URI without its fragment: what is requested.
     var requestText: String { layout.queryEnd == text.utf8.count ? text : slice(0..<layout.queryEnd) }
 
-    /// The same URI with its path made to end in a slash, as a base is read (F21).
+    /// The same URI with its path made to end in a slash, as a base is read.
     func asBase() -> URI {
         guard !path.hasSuffix("/") else { return self }
         var copy = layout

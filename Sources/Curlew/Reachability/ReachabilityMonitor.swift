@@ -1,4 +1,4 @@
-/// Watches whether the network, an address or a host can be reached (F55–F57).
+/// Watches whether the network, an address or a host can be reached.
 ///
 /// ```swift
 /// for await status in try ReachabilityMonitor().updates {

@@ -18,7 +18,7 @@ public struct ReachabilityStrings: Sendable, Hashable {
     /// For kinds that ``reachable`` does not have.
     public var reachableOtherwise = "Reachable"
 
-    /// AFNetworking's words (F57), and others like them for what it does not know.
+    /// AFNetworking's words, and others like them for what it does not know.
     public init() {}
 }
 

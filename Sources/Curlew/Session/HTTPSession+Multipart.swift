@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// The verbs that send a form (F20). They call ``send(_:_:multipart:parameters:placement:fields:options:response:)``, which has the
+/// The verbs that send a form. They call ``send(_:_:multipart:parameters:placement:fields:options:response:)``, which has the
 /// rules.
 extension HTTPSession {
     /// Posts a form.

@@ -13,7 +13,7 @@ extension HTTPSession {
     ///   - parameters: The parameters.
     ///   - placement: Where they go; by the method unless said otherwise.
     ///   - serializer: What writes them; nil stands for ``requestSerializer``.
-    ///   - fields: Fields of this call; they replace the session's and the serializer's of the same name (F23).
+    ///   - fields: Fields of this call; they replace the session's and the serializer's of the same name.
     ///   - options: Options of this call; what is nil is the session's.
     ///   - response: What becomes of the response; it is brought as it is unless said otherwise.
     /// - Throws: ``CurlewError``; ``ErrorCode/encodingFailed`` if the parameters cannot be written, and then nothing was

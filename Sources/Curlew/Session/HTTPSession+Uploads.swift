@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// Uploads (F5): the verbs with a body, with what users of large ones want beside it. Their tasks are of the kind
+/// Uploads: the verbs with a body, with what users of large ones want beside it. Their tasks are of the kind
 /// ``TaskKind/upload``.
 extension HTTPSession {
     /// Sends a body.

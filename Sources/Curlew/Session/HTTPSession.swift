@@ -15,7 +15,7 @@ public struct HTTPSession: Sendable {
     public let baseURL: URI?
     /// Fields for every request that does not have them itself.
     public var defaultFields: HTTPFields
-    /// What puts parameters into requests, unless a call brings its own: queries and forms as AFNetworking writes them (F22).
+    /// What puts parameters into requests, unless a call brings its own: queries and forms as AFNetworking writes them.
     public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
     /// What carries the requests.
     public let transport: any Transport
@@ -29,7 +29,7 @@ public struct HTTPSession: Sendable {
     ///   - defaultFields: Fields for every request that does not have them itself.
     ///   - eventLoops: The loops to run on; none means ``EventLoop/shared``.
     /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used, such as a policy with
-    ///   pins and a base URL that is not https (F26).
+    ///   pins and a base URL that is not https.
     public init(
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
@@ -83,7 +83,7 @@ public struct HTTPSession: Sendable {
     /// The session beneath, if it is one and not a stub.
     public var session: SessionActor? { transport as? SessionActor }
 
-    /// The absolute URI that `reference` stands for (F21): relative to the base as RFC 3986 §5.2 has it.
+    /// The absolute URI that `reference` stands for: relative to the base as RFC 3986 §5.2 has it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``; also for a relative reference without a base.
     public func resolve(_ reference: String) throws -> URI {
         guard let baseURL else { return try URI(reference).removingDotSegments() }

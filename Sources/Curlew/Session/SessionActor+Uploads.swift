@@ -1,5 +1,5 @@
 extension SessionActor {
-    /// Makes a task that sends a body and gives its response to the caller (F5). It starts suspended.
+    /// Makes a task that sends a body and gives its response to the caller. It starts suspended.
     ///
     /// Content-Length is sent wherever the length is known; a body of unknown length goes out chunked over HTTP/1.1.
     /// ``TaskActor/progress`` counts what was sent.

@@ -135,7 +135,7 @@ public actor SessionActor {
     /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on. When the
     /// last has ended, ``SessionEvent/Kind/invalidated`` is told, once. What waits for the network ends with that error, too.
     ///
-    /// An invalidated session stays so (F18). To begin anew, make another from its ``configuration``.
+    /// An invalidated session stays so. To begin anew, make another from its ``configuration``.
     public nonisolated func invalidate(cancelling: Bool) async {
         for shard in shards { await shard.invalidate(cancelling: cancelling) }
         connectivity.endWaits()

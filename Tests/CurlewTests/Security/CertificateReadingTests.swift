@@ -80,7 +80,7 @@ struct CertificateReadingTests {
         #expect(throws: CurlewError.self) { try SecurityPolicy.certificates(inDirectory: "/nonexistent") }
     }
 
-    @Test("a policy is stored with its switches and pins, and read again (F54)")
+    @Test("a policy is stored with its switches and pins, and read again")
     func stored() throws {
         var policy = try TestChain.root.get().anchor
         policy.pinningMode = .certificate

@@ -2,7 +2,7 @@ import Curlew
 import CurlewTesting
 import Testing
 
-@Suite("AFNetworking's decision table (F53)", .timeLimit(.minutes(2)))
+@Suite("AFNetworking's decision table", .timeLimit(.minutes(2)))
 struct DecisionTableTests {
     /// A policy over our own root, as AFNetworking's is over the system's.
     private func policy(

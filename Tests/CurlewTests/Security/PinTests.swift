@@ -87,7 +87,7 @@ struct PinTests {
         await stage.end()
     }
 
-    @Test("pins need https: as the base of a session, and for each request (F26)")
+    @Test("pins need https: as the base of a session, and for each request")
     func secureBase() async throws {
         let policy = SecurityPolicy.pinned(PinSet([try TestChain.leaf.get().pin]))
         var configuration = SessionConfiguration()

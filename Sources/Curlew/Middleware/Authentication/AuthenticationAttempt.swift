@@ -21,7 +21,7 @@ public struct AuthenticationAttempt: Sendable {
     public var isProxy: Bool { response.status.code == 407 }
 }
 
-/// What is to become of a challenge (F14).
+/// What is to become of a challenge.
 public struct AuthenticationDecision: Sendable {
     enum Kind: Sendable {
         case use(Credential)

@@ -1,12 +1,12 @@
 internal import HTTPTypes
 
-/// Puts a form into a request, with the call's parameters before its parts (F39).
+/// Puts a form into a request, with the call's parameters before its parts.
 ///
 /// - Every method but GET and HEAD may have a form; those two are ``ErrorCode/invalidRequest``.
 /// - The Content-Type is ``MultipartFormData/contentType``. If the request has one that is multipart, such as
 ///   `multipart/mixed` or one with further parameters, it stays and is given the form's boundary; any other is replaced, as
 ///   the body could not be read by it.
-/// - Parameters become parts in the order of pairs (F33), before those of ``form``. With ``ParameterPlacement/query`` they go
+/// - Parameters become parts in the order of pairs, before those of ``form``. With ``ParameterPlacement/query`` they go
 ///   into the query.
 /// - Without any part, the request is the one that ``base`` makes: an empty form.
 /// - The files of the form are looked at again; one that has changed fails the call before anything is sent.

@@ -1,6 +1,6 @@
 /// A download into a file: several requests, if it takes as many, and one file in the end.
 ///
-/// A task starts suspended, as F7 has it. ``resume()`` and ``suspend()`` may be called at any moment, from any thread, any
+/// A task starts suspended. ``resume()`` and ``suspend()`` may be called at any moment, from any thread, any
 /// number of times; they stop and restart the bytes of whatever attempt is under way, or begins. Nobody has to hold a task
 /// that runs.
 ///

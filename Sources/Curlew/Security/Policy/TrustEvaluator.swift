@@ -1,0 +1,54 @@
+/// Code of your own that has the last word on a server.
+///
+/// It is called in the handshake, on the session's event loop, for every connection that is made: it must not block, and
+/// it must be quick, for all other exchanges of the loop wait for it. It is not called for what failed on our side, such as
+/// a lack of memory: that refuses. What it accepts is accepted whatever the policy says, but for a stapled response that
+/// the policy requires.
+///
+/// ```swift
+/// policy.evaluator = TrustEvaluator { trust in
+///     trust.host.hasSuffix(".test.example") ? .accept : .deferToPolicy
+/// }
+/// ```
+public struct TrustEvaluator: Sendable {
+    /// What an evaluator says of a server.
+    public enum Decision: Sendable {
+        /// Speak to it.
+        case accept
+        /// Do not. The request fails with this error if it is a ``CurlewError``, else with
+        /// ``ErrorCode/untrustedCertificate`` and this error beneath.
+        case refuse(any Error)
+        /// Do what the policy says (``ServerTrust/verdict``).
+        case deferToPolicy
+    }
+
+    let evaluate: @Sendable (ServerTrust) -> Decision
+    private let identity: Identity
+
+    /// Two evaluators are equal if they are copies of one: a connection made under another is never used.
+    private final class Identity: Sendable {}
+
+    public init(_ evaluate: @escaping @Sendable (ServerTrust) -> Decision) {
+        self.evaluate = evaluate
+        identity = Identity()
+    }
+}
+
+extension TrustEvaluator: Hashable {
+    public static func == (first: TrustEvaluator, second: TrustEvaluator) -> Bool { first.identity === second.identity }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
+}
+
+/// Code cannot be stored. A policy that lost its evaluator would trust others than it did, so both are errors.
+extension TrustEvaluator: Codable {
+    public init(from decoder: any Decoder) throws {
+        throw DecodingError.dataCorrupted(
+            .init(codingPath: decoder.codingPath, debugDescription: "an evaluator cannot be decoded"))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        throw EncodingError.invalidValue(
+            self, .init(codingPath: encoder.codingPath, debugDescription: "an evaluator cannot be encoded"))
+    }
+}

@@ -1,0 +1,137 @@
+internal import COpenSSL
+
+/// AFNetworking's decision about a server, on paths that ``PathValidation`` finds.
+struct PeerVerifier {
+    /// What came of it.
+    struct Judgment {
+        var chain: [CertificateHandle]
+        var refusal: TrustRefusal?
+        var pin: PublicKeyPin?
+        /// Whether we failed, and not the peer: nothing may accept it then.
+        var isInternalFailure = false
+    }
+
+    let rules: TrustRules
+    let host: HostName
+    /// Seconds since 1970.
+    let moment: Int64
+    let leaf: CertificateHandle
+    /// Everything that the peer sent, its own certificate first; owned by the handshake.
+    let sent: OpaquePointer?
+
+    private var policy: SecurityPolicy { rules.policy }
+
+    func judge() -> Judgment {
+        let pins = rules.pins(at: moment)
+        if policy.allowsInvalidCertificates, policy.validatesDomainName, !hasPins(pins) {
+            return Judgment(
+                chain: [leaf],
+                refusal: TrustRefusal(
+                    rules.isPinning ? .pinMismatch : .untrustedCertificate,
+                    "to check the name of a server with an invalid certificate, its certificate or key has to be pinned"
+                ))
+        }
+        switch policy.pinningMode {
+        case .certificate: return judgeByCertificates()
+        case .publicKey: return judgeByKeys(pins)
+        default: return policy.allowsInvalidCertificates ? lenient(validated(rules.anchors)) : validated(rules.anchors)
+        }
+    }
+
+    private func hasPins(_ pins: TrustRules.Pins) -> Bool {
+        switch (policy.pinningMode, pins) {
+        case (.certificate, _): !rules.certificates.isEmpty
+        case (.publicKey, .active): true
+        default: false
+        }
+    }
+
+    /// Rows 2 and 3: a path to one of the anchors, and by choice the name.
+    private func validated(_ store: TrustStore?) -> Judgment {
+        guard let store else {
+            return Judgment(
+                chain: [leaf], refusal: TrustRefusal(.invalidTLSSetting, "the system has no certificates to trust"))
+        }
+        let outcome = PathValidation(store: store, rules: rules.path, moment: moment).validate(
+            leaf: leaf.raw, sent: sent)
+        var judgment = Judgment(
+            chain: outcome.chain, refusal: outcome.refusal, isInternalFailure: outcome.isInternalFailure)
+        if judgment.refusal == nil, policy.validatesDomainName { judgment.refusal = nameRefusal() }
+        return judgment
+    }
+
+    private func nameRefusal() -> TrustRefusal? {
+        guard let names = AlternativeNames(leaf) else {
+            return TrustRefusal(.hostNameMismatch, "the certificate has no alternative names, so it is not for \(host)")
+        }
+        guard !host.matches(names) else { return nil }
+        let listed = names.descriptions.prefix(20).joined(separator: ", ")
+        return TrustRefusal(.hostNameMismatch, "the certificate is for \(listed), not for \(host)")
+    }
+
+    /// Accepts what could not be verified; of the path is left what signatures hold together.
+    private func lenient(_ judgment: Judgment) -> Judgment {
+        guard !judgment.isInternalFailure, judgment.refusal != nil else { return judgment }
+        return Judgment(chain: Self.linked(judgment.chain), refusal: nil)
+    }
+
+    /// Row 5, after row 4.
+    private func judgeByCertificates() -> Judgment {
+        if !policy.allowsInvalidCertificates {
+            let judgment = validated(rules.anchors)
+            guard judgment.refusal == nil else { return judgment }
+        }
+        guard !rules.certificates.isEmpty else { return mismatch([leaf], "no certificate is pinned") }
+        var judgment = validated(rules.pinnedAnchors)
+        guard judgment.refusal == nil else {
+            // That nobody who is pinned vouches for it is what a pin is there to find.
+            let isUnknown = [.unknownIssuer, .selfSignedCertificate].contains(judgment.refusal?.code)
+            if isUnknown { judgment.refusal?.code = .pinMismatch }
+            return judgment
+        }
+        for certificate in judgment.chain.reversed() {
+            guard let der = certificate.der, rules.certificates.contains(der) else { continue }
+            judgment.pin = certificate.pin
+            return judgment
+        }
+        return mismatch(judgment.chain, "none of its certificates is pinned")
+    }
+
+    /// Row 6, after row 4. Keys count if they are on the verified path; where it is not verified, if each certificate has
+    /// the signature of the next: what a server merely sends along proves nothing.
+    private func judgeByKeys(_ pins: TrustRules.Pins) -> Judgment {
+        var judgment = validated(rules.anchors)
+        if judgment.refusal != nil {
+            guard policy.allowsInvalidCertificates, !judgment.isInternalFailure else { return judgment }
+            judgment = lenient(judgment)
+        }
+        switch pins {
+        case .expired:
+            // Without pins and without verification nothing would be left.
+            return policy.allowsInvalidCertificates ? mismatch(judgment.chain, "the pins have expired") : judgment
+        case .none: return mismatch(judgment.chain, "no key is pinned")
+        case .active(let pins):
+            for certificate in judgment.chain {
+                guard let pin = certificate.pin, pins.contains(pin) else { continue }
+                judgment.pin = pin
+                return judgment
+            }
+            return mismatch(judgment.chain, "none of its keys is pinned")
+        }
+    }
+
+    private func mismatch(_ chain: [CertificateHandle], _ reason: String) -> Judgment {
+        let keys = chain.compactMap(\.pin).map(\.description).joined(separator: ", ")
+        return Judgment(
+            chain: chain, refusal: TrustRefusal(.pinMismatch, "the server is not the pinned one: \(reason) (\(keys))"))
+    }
+
+    static func linked(_ chain: [CertificateHandle]) -> [CertificateHandle] {
+        var linked = Array(chain.prefix(1))
+        for (certificate, issuer) in zip(chain, chain.dropFirst()) {
+            guard certificate.isSigned(by: issuer) else { break }
+            linked.append(issuer)
+        }
+        return linked
+    }
+}

@@ -1,0 +1,93 @@
+public import HTTPTypes
+
+/// Writes parameters as a query or as a form: the default of a session.
+///
+/// - Methods in ``methodsWithQuery`` have the parameters in the query of the URI: after `?`, or after `&` if there is a
+///   query, always before a fragment. Empty parameters add nothing.
+/// - Other methods have them in the body with the Content-Type `application/x-www-form-urlencoded`, unless the request has a
+///   Content-Type. Without parameters the body is empty and has that type too.
+/// - ``defaultFields`` are added where the request has no field of that name.
+///
+/// The top of the parameters must be a dictionary; else, and for a request that has a body already and would get another,
+/// nothing is sent.
+///
+/// ```swift
+/// var serializer = HTTPRequestSerializer()
+/// serializer.style.arrays = .indexed
+/// serializer.style.booleans = .literal
+/// ```
+public struct HTTPRequestSerializer: RequestSerializer {
+    /// Writes parameters as a query in place of ``style``.
+    public typealias QueryEncoder = @Sendable (Request, ParameterValue) throws -> String
+
+    /// Fields for requests that do not have them. ``standardFields`` unless changed; to set one to nil takes it away.
+    public var defaultFields: HTTPFields
+    /// The methods whose parameters go into the query, whatever the case of their letters. GET, HEAD and DELETE by default.
+    public var methodsWithQuery: Set<HTTPRequest.Method> = [.get, .head, .delete]
+    /// How parameters become pairs.
+    public var style: ParameterStyle
+    /// How `Encodable` values become parameters.
+    public var encoder = ParameterEncoder()
+    /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters; what it throws is
+    /// thrown by the call, and nothing is sent.
+    public var queryEncoder: QueryEncoder?
+
+    /// - Parameters:
+    ///   - style: How parameters become pairs; AFNetworking's way by default.
+    ///   - defaultFields: Fields for requests that do not have them.
+    public init(
+        style: ParameterStyle = ParameterStyle(), defaultFields: HTTPFields = HTTPRequestSerializer.standardFields
+    ) {
+        self.style = style
+        self.defaultFields = defaultFields
+    }
+
+    public func serialize(_ call: ParameterizedRequest) throws -> Request {
+        let parameters = try call.parameters.value(encodedBy: encoder)
+        var request = requestWithDefaults(call)
+        let text = try parameters.map { try query(of: $0, for: request) }
+        if placesInQuery(call) {
+            if let text, !text.isEmpty { request.uri = try request.uri.appending(query: text) }
+        } else if text != nil || request.body.isNone {
+            try request.take(.bytes(text ?? []), contentType: "application/x-www-form-urlencoded")
+        }
+        return request
+    }
+
+    private func query(of parameters: ParameterValue, for request: Request) throws -> [UInt8] {
+        if let queryEncoder { return Array(try queryEncoder(request, parameters).utf8) }
+        do throws(ParameterFailure) { return try style.form(of: parameters) } catch { throw error.error }
+    }
+
+    /// Whether the parameters of the call go into the query.
+    func placesInQuery(_ call: ParameterizedRequest) -> Bool {
+        switch call.placement.kind {
+        case .query: return true
+        case .body: return false
+        case .automatic:
+            let method = call.request.method
+            if methodsWithQuery.contains(method) { return true }
+            let name = method.rawValue.uppercased()
+            return methodsWithQuery.contains { $0.rawValue.uppercased() == name }
+        }
+    }
+
+    func requestWithDefaults(_ call: ParameterizedRequest) -> Request {
+        var request = call.request
+        let own = request.fields
+        for field in defaultFields where !own.contains(field.name) { request.fields.append(field) }
+        return request
+    }
+}
+
+extension Request {
+    /// Takes a body that parameters were written into.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if there is one already.
+    mutating func take(_ body: RequestBody, contentType: String) throws {
+        guard self.body.isNone else {
+            throw CurlewError(.invalidRequest, "the request has a body already, so the parameters cannot be its body")
+        }
+        self.body = body
+        if !fields.contains(.contentType) { fields[.contentType] = contentType }
+    }
+}

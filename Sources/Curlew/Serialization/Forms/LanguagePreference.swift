@@ -1,0 +1,50 @@
+/// The languages that a user reads, from the variables of the environment that say so.
+struct LanguagePreference {
+    /// Language tags (RFC 5646), the preferred first.
+    let tags: [String]
+
+    /// Reads the locale for messages: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is not empty. If there is one,
+    /// `LANGUAGE` may list others to prefer to it, with colons between them, as for gettext.
+    ///
+    /// Without a locale, and in the locales `C` and `POSIX`, nobody has said what they read, and there are no tags.
+    init(_ environment: [String: String]) {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+        guard let locale, let own = Self.tag(of: locale) else {
+            tags = []
+            return
+        }
+        let listed = environment["LANGUAGE"]?.split(separator: ":").compactMap { Self.tag(of: String($0)) } ?? []
+        var tags: [String] = []
+        for tag in listed + [own] where !tags.contains(tag) { tags.append(tag) }
+        self.tags = tags
+    }
+
+    /// The value of Accept-Language: `en-GB;q=1, de;q=0.9` and so on down to 0.5, so at most six. nil without languages.
+    var acceptLanguage: String? {
+        guard !tags.isEmpty else { return nil }
+        let qualities = ["1", "0.9", "0.8", "0.7", "0.6", "0.5"]
+        return zip(tags, qualities).map { "\($0);q=\($1)" }.joined(separator: ", ")
+    }
+
+    /// `de_AT.UTF-8@euro` is `de-AT`. The modifiers that name a script become that. nil for `C`, `POSIX` and whatever is no
+    /// name of a locale.
+    private static func tag(of locale: String) -> String? {
+        let modified = locale.split(separator: "@", maxSplits: 1)
+        guard let name = modified.first?.split(separator: ".", omittingEmptySubsequences: false).first else {
+            return nil
+        }
+        var parts = name.split(omittingEmptySubsequences: false) { $0 == "_" || $0 == "-" }.map(String.init)
+        guard parts.count <= 4, parts.allSatisfy(isSubtag), let language = parts.first,
+            (2...3).contains(language.count), language.utf8.allSatisfy(\.isLetter)
+        else { return nil }
+        parts[0] = language.lowercased()
+        if modified.count == 2, let script = scripts[modified[1].lowercased()] { parts.insert(script, at: 1) }
+        return parts.joined(separator: "-")
+    }
+
+    private static func isSubtag(_ part: String) -> Bool {
+        (2...8).contains(part.utf8.count) && part.utf8.allSatisfy { $0.isLetter || $0.isDigit }
+    }
+
+    private static let scripts = ["latin": "Latn", "cyrillic": "Cyrl", "devanagari": "Deva"]
+}

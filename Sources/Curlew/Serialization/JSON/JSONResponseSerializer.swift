@@ -1,0 +1,86 @@
+public import FoundationEssentials
+
+/// Reads JSON into a `Decodable` type or a ``JSONValue``.
+///
+/// By default it takes `application/json`, `text/json`, `text/javascript` and every type with the suffix `+json`, and
+/// asks for them in Accept. The text is checked against RFC 8259 and ``options`` before Foundation's decoder sees it.
+///
+/// ```swift
+/// var serializer = JSONResponseSerializer<[Reading]> { decoder in
+///     decoder.dateDecodingStrategy = .iso8601
+/// }
+/// serializer.options.duplicateKeys = .fail
+/// ```
+///
+/// An empty body, or one of white space, is nil for an optional type, ``NoContent`` for that, and ``ErrorCode/emptyBody``
+/// for any other type. The body of a status that is not taken is decoded too; if the type does not fit it, it is a
+/// ``JSONValue`` in ``CurlewError/parsedBody``.
+public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
+    public var acceptance = ResponseAcceptance(.types(.json, .textJSON, .javaScript))
+    /// How the text is read.
+    public var options: JSONReadingOptions
+    /// At which statuses an empty body is the value that stands for one. At others it is ``ErrorCode/emptyBody``. Any by
+    /// default.
+    public var emptyBodyStatuses = AcceptableStatuses.any
+    private let configure: (@Sendable (JSONDecoder) -> Void)?
+
+    /// - Parameters:
+    ///   - type: What to make of the text.
+    ///   - options: How the text is read.
+    ///   - configure: Sets up the decoder. Every call has a decoder of its own.
+    public init(
+        _ type: Value.Type = Value.self, options: JSONReadingOptions = JSONReadingOptions(),
+        configure: (@Sendable (JSONDecoder) -> Void)? = nil
+    ) {
+        self.options = options
+        self.configure = configure
+    }
+
+    public var acceptField: String? { "application/json" }
+    public var format: String { "JSON" }
+
+    public func decode(_ response: CollectedResponse) throws -> Value {
+        if JSONSource.isBlank(response.body) {
+            guard emptyBodyStatuses.contains(response.status), let value = emptyBody(for: Value.self) else {
+                throw CurlewError(.emptyBody, "there is no body, and the type that was asked for needs one")
+            }
+            return value
+        }
+        return try JSONReader(options: options, configure: configure).decode(Value.self, from: response.body)
+    }
+
+    public func decodeFailure(_ response: CollectedResponse) throws -> any Sendable {
+        if let value = try? decode(response) { return value }
+        var lenient = options
+        lenient.allowsFragments = true
+        return try JSONValue(parsing: response.body, options: lenient)
+    }
+
+    /// The same serializer with a model for the JSON of statuses that are not taken.
+    ///
+    /// ```swift
+    /// let serializer = JSONResponseSerializer<User>().orFailure(Problem.self)
+    /// ```
+    ///
+    /// The error is ``ErrorCode/unacceptableStatus`` as ever; ``CurlewError/failure(as:)`` has the value.
+    public func orFailure<Failure: Decodable & Sendable>(
+        _ type: Failure.Type
+    ) -> FailureResponseSerializer<Self, JSONResponseSerializer<Failure>> {
+        orFailure(JSONResponseSerializer<Failure>(options: options, configure: configure))
+    }
+}
+
+extension ResponseSerializer {
+    /// The body as JSON of a type.
+    public static func json<Model: Decodable & Sendable>(
+        _ type: Model.Type, options: JSONReadingOptions = JSONReadingOptions(),
+        configure: (@Sendable (JSONDecoder) -> Void)? = nil
+    ) -> Self where Self == JSONResponseSerializer<Model> {
+        JSONResponseSerializer(type, options: options, configure: configure)
+    }
+}
+
+/// The value of a type that stands for an empty body, if it has one.
+func emptyBody<Value>(for type: Value.Type) -> Value? {
+    (type as? any EmptyBodyRepresentable.Type)?.valueOfEmptyBody as? Value
+}

@@ -1,0 +1,89 @@
+/// A pace for the body of a request: packets of a size, with a pause between them.
+///
+/// It slows down what the session is given to send; the socket, its buffers and TLS have a pace of their own. Each sending
+/// keeps to it, the first as well as one after a redirect or a retry.
+///
+/// ```swift
+/// form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
+/// ```
+public struct UploadThrottle: Sendable {
+    /// The most bytes that go out at once; at least one. 16 KiB by default.
+    public var packetSize: ByteCount
+    /// The pause before each packet but the first. 200 ms by default.
+    public var delay: Duration
+    /// What measures the pauses.
+    public var clock: any Clock<Duration>
+
+    public init(
+        packetSize: ByteCount = .kibibytes(16), delay: Duration = .milliseconds(200),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.packetSize = packetSize
+        self.delay = delay
+        self.clock = clock
+    }
+}
+
+extension RequestBody {
+    /// The same body at a pace. It has the same length, and can be sent again if this one can.
+    ///
+    /// Of a file, the length is taken now, and the file must stay as it is: ``ErrorCode/bodyLengthMismatch`` otherwise.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` or ``ErrorCode/bodyLengthMismatch`` for a file that is not there
+    ///   or too short.
+    public func throttled(_ throttle: UploadThrottle) throws -> RequestBody {
+        switch source {
+        case .none: return self
+        case .file: return try watchingFile().throttled(throttle)
+        case .watched, .bytes, .factory, .once: return paced(by: throttle, length: length)
+        }
+    }
+
+    /// - Parameter length: The bytes that there are, if that is known.
+    func paced(by throttle: UploadThrottle, length: Int64?) -> RequestBody {
+        let packets = Packets(body: self, throttle: throttle)
+        return isReplayable ? .stream(length: length) { packets } : .once(length: length, packets)
+    }
+}
+
+/// The bytes of a body in packets, with pauses.
+private struct Packets: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let body: RequestBody
+    let throttle: UploadThrottle
+
+    func makeAsyncIterator() -> Iterator { Iterator(body: body, throttle: throttle) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let body: RequestBody
+        let throttle: UploadThrottle
+        var base: (any AsyncIteratorProtocol<[UInt8], any Error>)?
+        var rest: ArraySlice<UInt8> = []
+        var isFirst = true
+        var isAtEnd = false
+
+        init(body: RequestBody, throttle: UploadThrottle) {
+            self.body = body
+            self.throttle = throttle
+        }
+
+        mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }
+
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+            guard !isAtEnd else { return nil }
+            isAtEnd = true
+            if base == nil { base = try await body.stream().makeAsyncIterator() }
+            while rest.isEmpty {
+                guard let chunk = try await base?.next(isolation: actor) else { return nil }
+                rest = chunk[...]
+            }
+            if !isFirst, throttle.delay > .zero { try await Timekeeper(throttle.clock).sleep(for: throttle.delay) }
+            isFirst = false
+            let packet = rest.prefix(Swift.max(1, throttle.packetSize.bytes))
+            rest = rest.dropFirst(packet.count)
+            isAtEnd = false
+            return Array(packet)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+/// How parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
+///
+/// The defaults are AFNetworking's, but for three things that it had no good answer to: data is written as Base 64,
+/// numbers that are not finite are refused, and so are parameters that are no dictionary.
+///
+/// ```swift
+/// var style = ParameterStyle()
+/// style.arrays = .indexed
+/// style.dates = .iso8601
+/// ```
+public struct ParameterStyle: Sendable {
+    /// How members of arrays are named. ``ArrayStyle/brackets`` by default.
+    public var arrays = ArrayStyle.brackets
+    /// How values within dictionaries are named. ``NestingStyle/brackets`` by default.
+    public var nesting = NestingStyle.brackets
+    /// In which order the keys of dictionaries go. ``KeyOrder/sorted`` by default.
+    public var keyOrder = KeyOrder.sorted
+    /// How true and false are written. ``BooleanStyle/numeric`` by default.
+    public var booleans = BooleanStyle.numeric
+    /// How null is written. ``NullStyle/nameAlone`` by default.
+    public var nulls = NullStyle.nameAlone
+    /// How points in time are written. ``DateStyle/description`` by default.
+    public var dates = DateStyle.description
+    /// How bytes are written. ``DataStyle/base64`` by default. Multipart bodies have them as they are.
+    public var data = DataStyle.base64
+    /// What is done with infinity and NaN. ``NonFiniteStyle/refused`` by default.
+    public var nonFinite = NonFiniteStyle.refused
+    /// How a space is written in a query or form. ``SpaceStyle/percentEncoded`` by default.
+    public var spaces = SpaceStyle.percentEncoded
+
+    public init() {}
+}
+
+/// How members of arrays are named.
+public struct ArrayStyle: Sendable, Hashable {
+    enum Kind { case brackets, indexed, repeated, commas }
+
+    let kind: Kind
+
+    /// `k[]=1&k[]=2`. Servers cannot always tell where one of several dictionaries ends and the next begins;
+    /// use ``indexed`` for arrays of dictionaries.
+    public static let brackets = ArrayStyle(kind: .brackets)
+    /// `k[0]=1&k[1]=2`.
+    public static let indexed = ArrayStyle(kind: .indexed)
+    /// `k=1&k=2`.
+    public static let repeated = ArrayStyle(kind: .repeated)
+    /// `k=1,2`. Commas within a member are escaped, those between are not. Only for members that are not dictionaries,
+    /// arrays or sets; those are ``ErrorCode/encodingFailed``.
+    public static let commas = ArrayStyle(kind: .commas)
+}
+
+/// How values within dictionaries are named.
+public struct NestingStyle: Sendable, Hashable {
+    enum Kind { case brackets, dots }
+
+    let kind: Kind
+
+    /// `a[b]=1`.
+    public static let brackets = NestingStyle(kind: .brackets)
+    /// `a.b=1`.
+    public static let dots = NestingStyle(kind: .dots)
+}
+
+/// In which order the keys of dictionaries are written.
+public struct KeyOrder: Sendable, Hashable {
+    enum Kind { case sorted, insertion }
+
+    let kind: Kind
+
+    /// Ascending by their UTF-8 bytes, at every level.
+    public static let sorted = KeyOrder(kind: .sorted)
+    /// As they were put in, or encoded. A Swift `Dictionary` has no order of its own.
+    public static let insertion = KeyOrder(kind: .insertion)
+}
+
+/// How true and false are written.
+public struct BooleanStyle: Sendable, Hashable {
+    enum Kind { case numeric, literal }
+
+    let kind: Kind
+
+    /// `1` and `0`.
+    public static let numeric = BooleanStyle(kind: .numeric)
+    /// `true` and `false`.
+    public static let literal = BooleanStyle(kind: .literal)
+}
+
+/// How null is written.
+public struct NullStyle: Sendable, Hashable {
+    enum Kind { case nameAlone, empty, dropped }
+
+    let kind: Kind
+
+    /// `k`.
+    public static let nameAlone = NullStyle(kind: .nameAlone)
+    /// `k=`.
+    public static let empty = NullStyle(kind: .empty)
+    /// Not at all.
+    public static let dropped = NullStyle(kind: .dropped)
+}
+
+/// How a space is written in a query or form.
+public struct SpaceStyle: Sendable, Hashable {
+    enum Kind { case percentEncoded, plus }
+
+    let kind: Kind
+
+    /// `%20`, which every server understands.
+    public static let percentEncoded = SpaceStyle(kind: .percentEncoded)
+    /// `+`, as browsers write forms. A `+` itself is always `%2B`.
+    public static let plus = SpaceStyle(kind: .plus)
+}

@@ -1,0 +1,41 @@
+/// A link that lets a response through only if its status and media type are acceptable.
+///
+/// The body stays a stream. It is read only when the response is not taken, so that the error can hold it.
+///
+/// ```swift
+/// let api = try HTTPSession(baseURL: "https://api.example.com/") {
+///     ResponseValidator(contentTypes: .types(.json))
+/// }
+/// ```
+public struct ResponseValidator: Middleware {
+    /// Which responses are taken.
+    public var acceptance: ResponseAcceptance
+
+    /// Takes 200 to 299 with any media type, unless told otherwise.
+    public init(statuses: AcceptableStatuses = .successful, contentTypes: AcceptableContent = .any) {
+        acceptance = ResponseAcceptance(contentTypes)
+        acceptance.statuses = statuses
+    }
+
+    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        let response = try await next(request)
+        do {
+            return try await validate(response)
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        }
+    }
+
+    /// The response, if it is acceptable.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus`` or ``ErrorCode/unacceptableContentType``.
+    public func validate(_ response: Response) async throws -> Response {
+        switch try await acceptance.judge(response) {
+        case .accepted: return response
+        case .acceptedEmpty:
+            var response = response
+            response.body = .bytes([])
+            return response
+        case .refused(let refusal): throw refusal.error()
+        }
+    }
+}
