@@ -15,7 +15,7 @@ final class Handshake {
     private var chain: [CertificateHandle] = []
 
     /// Why the peer was refused.
-    private(set) var refusal: TrustRefusal?
+    private(set) var refusal: TrustFailure?
     private var trust: ServerTrust?
     /// The error that an evaluator gave.
     private var evaluatorError: (any Error)?
@@ -41,7 +41,7 @@ final class Handshake {
         rules.policy.validationDate.map { CertificateTime.seconds($0.timeIntervalSince1970) } ?? CertificateTime.now
     }
 
-    func refuse(_ refusal: TrustRefusal) { if self.refusal == nil { self.refusal = refusal } }
+    func refuse(_ refusal: TrustFailure) { if self.refusal == nil { self.refusal = refusal } }
 
     // MARK: Steps of the handshake
 
@@ -87,17 +87,17 @@ final class Handshake {
         refusal = nil
         peer = nil
         guard let leaf = CertificateHandle(sharing: leaf) else {
-            refuse(TrustRefusal(.untrustedCertificate, "the server has sent no certificate"))
+            refuse(TrustFailure(.untrustedCertificate, "the server has sent no certificate"))
             return false
         }
         guard let name = HostName(host: host) else {
-            refuse(TrustRefusal(.hostNameMismatch, "certificates cannot name the host \(host)"))
+            refuse(TrustFailure(.hostNameMismatch, "certificates cannot name the host \(host)"))
             return false
         }
         var judgment = PeerVerifier(rules: rules, host: name, moment: moment, leaf: leaf, sent: sent).judge()
         if !judgment.isInternalFailure, let evaluator = rules.policy.evaluator { apply(evaluator, to: &judgment) }
         guard judgment.refusal == nil, let accepted = accept(judgment, name) else {
-            refuse(judgment.refusal ?? TrustRefusal(.resourcesExhausted, "no memory for a certificate"))
+            refuse(judgment.refusal ?? TrustFailure(.resourcesExhausted, "no memory for a certificate"))
             trust = makeTrust(judgment)
             return false
         }
@@ -127,7 +127,7 @@ final class Handshake {
         case .refuse(let error):
             evaluatorError = error
             let own = error as? CurlewError
-            judgment.refusal = TrustRefusal(
+            judgment.refusal = TrustFailure(
                 own?.code ?? .untrustedCertificate, own?.message ?? "the evaluator has refused the server")
         }
     }
@@ -146,7 +146,7 @@ final class Handshake {
         var start: UnsafePointer<UInt8>?
         let count = curlew_stapled_response(connection, &start)
         let isRequired = rules.policy.stapling == .required
-        var problem: TrustRefusal?
+        var problem: TrustFailure?
         if let start, count > 0 {
             guard !rules.policy.allowsInvalidCertificates || isRequired else { return true }
             guard let leaf = chain.first else { return false }

@@ -71,3 +71,130 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 
     init(anchors: Anchors) { self.anchors = anchors }
 }
+
+// The points to start from, and the certificates of a directory.
+extension SecurityPolicy {
+    /// The certificate authorities of the system.
+    public static let system = SecurityPolicy(anchors: .system)
+
+    /// These certificates, in PEM, and no others. A server's own certificate may be among them.
+    public static func anchors(pem: String) -> SecurityPolicy { SecurityPolicy(anchors: .pem(pem)) }
+
+    /// These certificates and no others. A server's own certificate may be among them.
+    public static func anchors(_ certificates: [Certificate]) -> SecurityPolicy {
+        SecurityPolicy(anchors: .certificates(certificates))
+    }
+
+    /// The certificate authorities of the system, and one of these keys in the chain that they vouch for.
+    ///
+    /// Without a pin it accepts nobody.
+    public static func pinned(_ keys: PinSet) -> SecurityPolicy {
+        var policy = SecurityPolicy.system
+        policy.pinningMode = .publicKey
+        policy.pinnedKeys = keys
+        return policy
+    }
+
+    /// What `AFSecurityPolicy policyWithPinningMode:withPinnedCertificates:` made.
+    public static func pinned(_ mode: PinningMode, certificates: [Certificate]) -> SecurityPolicy {
+        var policy = SecurityPolicy.system
+        policy.pinningMode = mode
+        policy.pinnedCertificates = certificates
+        return policy
+    }
+
+    /// Most files that ``certificates(inDirectory:)`` reads.
+    public static let directoryLimit = 10_000
+
+    /// The certificates in the files of a directory whose names end in `.cer`, `.crt`, `.der` or `.pem`, sorted by name; each
+    /// may be DER or PEM. Directories in it are not looked into. It blocks while it reads.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a directory or a file that cannot be read, a
+    ///   broken certificate, or more than ``directoryLimit`` files. AFNetworking passed over what it could not read, and
+    ///   pinned less than was meant.
+    public static func certificates(inDirectory path: String) throws -> [Certificate] {
+        let endings = [".cer", ".crt", ".der", ".pem"]
+        let names = try SecurityFile.names(inDirectory: path).filter { name in
+            endings.contains { name.lowercased().hasSuffix($0) }
+        }
+        guard names.count <= directoryLimit else {
+            throw CurlewError(.invalidTLSSetting, "\(path) has more than \(directoryLimit) certificates")
+        }
+        return try names.flatMap { try certificates(inFile: "\(path)/\($0)") }
+    }
+
+    /// The certificates in a file, DER or PEM, of 16 MiB at most.
+    private static func certificates(inFile path: String) throws -> [Certificate] {
+        let bytes = try SecurityFile.bytes(of: path, limit: 16 << 20)
+        guard PEMText.isPEM(bytes) else { return [try Certificate(der: bytes)] }
+        return try PEMText.blocks(in: bytes, labels: PEMText.certificateLabels).map { try Certificate(der: $0) }
+    }
+}
+
+extension SecurityPolicy {
+    /// A session that pins cannot speak without TLS.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting``.
+    func checkBase(_ base: URI?) throws {
+        guard pinningMode != .none, let base, !base.layout.isSecure else { return }
+        throw CurlewError(
+            .invalidTLSSetting, "a security policy with the pinning mode \(pinningMode) needs a base URL of https")
+    }
+}
+
+/// What of the server's chain has to be known beforehand.
+public struct PinningMode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Nothing: trusted is who an anchor vouches for.
+    public static let none = PinningMode(rawValue: "none")
+    /// A public key: one of the chain has to be pinned.
+    public static let publicKey = PinningMode(rawValue: "public-key")
+    /// A certificate: the pinned ones are the only anchors, and one of them has to be in the chain.
+    public static let certificate = PinningMode(rawValue: "certificate")
+
+    public var description: String { rawValue }
+}
+
+/// What is made of a response about revocation that the server hands over in the handshake (RFC 6066 §8).
+public struct OCSPStapling: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// None is asked for.
+    public static let off = OCSPStapling(rawValue: "off")
+    /// One is asked for; if it comes it has to be good. It has to come if the certificate says so (RFC 7633).
+    public static let ifPresent = OCSPStapling(rawValue: "if-present")
+    /// One has to come and has to be good.
+    public static let required = OCSPStapling(rawValue: "required")
+
+    public var description: String { rawValue }
+}
+
+/// The name that the handshake tells the server in the clear (RFC 6066 §3). Certificates are always checked for the host
+/// of the request.
+public enum ServerNameIndication: Sendable, Hashable, Codable {
+    /// The request's host; none for an address.
+    case host
+    /// None.
+    case none
+    /// Another name.
+    case name(String)
+}
+
+/// A version of TLS.
+public struct TLSVersion: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// As OpenSSL writes it: `TLSv1.3`.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// RFC 5246.
+    public static let tls12 = TLSVersion("TLSv1.2")
+    /// RFC 8446.
+    public static let tls13 = TLSVersion("TLSv1.3")
+
+    /// Whether this is one of the versions that a policy may name.
+    var isKnown: Bool { self == .tls12 || self == .tls13 }
+}

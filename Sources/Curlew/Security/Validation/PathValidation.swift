@@ -17,12 +17,12 @@ struct PathValidation {
         /// Leaf first, as far as one was found. Only as good as `refusal` says.
         var chain: [CertificateHandle]
         /// nil: a path to an anchor, and valid.
-        var refusal: TrustRefusal?
+        var refusal: TrustFailure?
         /// Whether we failed, and not the peer: nothing may accept it then.
         var isInternalFailure = false
 
         static let noMemory = Outcome(
-            chain: [], refusal: TrustRefusal(.resourcesExhausted, "no memory to verify a certificate"),
+            chain: [], refusal: TrustFailure(.resourcesExhausted, "no memory to verify a certificate"),
             isInternalFailure: true)
     }
 
@@ -125,7 +125,7 @@ struct PathValidation {
             CertificateTime.seconds(X509_get0_notBefore(culprit.raw)),
             CertificateTime.seconds(X509_get0_notAfter(culprit.raw))
         )
-        let refusal = TrustRefusal(
+        let refusal = TrustFailure(
             verifyError: error, subject: subject, notBefore: validity.0, notAfter: validity.1)
         return Outcome(chain: chain, refusal: refusal)
     }

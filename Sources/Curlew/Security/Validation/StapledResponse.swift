@@ -13,7 +13,7 @@ struct StapledResponse {
     let moment: Int64
 
     /// Why the server is refused; nil if the response is good and says that the certificate is.
-    func refusal() -> TrustRefusal? {
+    func refusal() -> TrustFailure? {
         ERR_clear_error()
         defer { ERR_clear_error() }
         guard bytes.count <= Self.sizeLimit else { return bad("it has \(bytes.count) bytes") }
@@ -44,7 +44,7 @@ struct StapledResponse {
         return OCSP_basic_verify(basic, helpers, store, 0) == 1
     }
 
-    private func statusRefusal(_ basic: OpaquePointer) -> TrustRefusal? {
+    private func statusRefusal(_ basic: OpaquePointer) -> TrustFailure? {
         for index in 0..<OCSP_resp_count(basic) {
             guard let single = OCSP_resp_get0(basic, index), isAboutLeaf(single) else { continue }
             var reason: Int32 = 0
@@ -62,7 +62,7 @@ struct StapledResponse {
             switch status {
             case V_OCSP_CERTSTATUS_GOOD: return nil
             case V_OCSP_CERTSTATUS_REVOKED:
-                return TrustRefusal(.certificateRevoked, "the certificate was revoked, as the stapled response says")
+                return TrustFailure(.certificateRevoked, "the certificate was revoked, as the stapled response says")
             default: return bad("it does not know the certificate")
             }
         }
@@ -81,9 +81,9 @@ struct StapledResponse {
         return OCSP_id_cmp(own, identifier) == 0
     }
 
-    private func bad(_ reason: String) -> TrustRefusal {
-        TrustRefusal(.stapledResponseInvalid, "the stapled response about revocation is not good: \(reason)")
+    private func bad(_ reason: String) -> TrustFailure {
+        TrustFailure(.stapledResponseInvalid, "the stapled response about revocation is not good: \(reason)")
     }
 
-    static let missing = TrustRefusal(.stapledResponseInvalid, "the server has stapled no response about revocation")
+    static let missing = TrustFailure(.stapledResponseInvalid, "the server has stapled no response about revocation")
 }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 
 /// Why a peer is not trusted.
-struct TrustRefusal: Sendable, Hashable {
+struct TrustFailure: Sendable, Hashable {
     var code: ErrorCode
     /// In words, beginning with the certificate's subject where one is at fault.
     var reason: String
