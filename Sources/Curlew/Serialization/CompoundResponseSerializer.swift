@@ -60,7 +60,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, S
         if common.statuses.contains(response.status) { return try await common.collect(response) }
         common.errorBodyLimit = acceptances.map(\.errorBodyLimit).max() ?? common.errorBodyLimit
         switch try await common.judge(response, failureContent: .any) {
-        case .refused(let refusal) where refusal.breakage == nil: return refusal.response
+        case .refused(let refusal) where refusal.readError == nil: return refusal.response
         case .refused(let refusal): throw refusal.error()
         case .accepted, .acceptedEmpty: return try await common.collect(response)
         }

@@ -28,3 +28,49 @@ public struct JSONRequestSerializer: RequestSerializer {
         return request
     }
 }
+
+/// How parameters are written as JSON (RFC 8259), always in UTF-8.
+///
+/// ```swift
+/// var style = JSONStyle()
+/// style.options = [.sortedKeys, .withoutEscapingSlashes]
+/// ```
+public struct JSONStyle: Sendable {
+    /// What may be chosen about the text.
+    public struct Options: OptionSet, Sendable, Hashable {
+        public let rawValue: Int
+
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Keys ascending by their UTF-8 bytes. Without it they stand as they were put in, or encoded.
+        public static let sortedKeys = Options(rawValue: 1)
+        /// Lines and indentation for human readers.
+        public static let prettyPrinted = Options(rawValue: 2)
+        /// `/` stands as it is. Without it it is written `\/`, as AFNetworking does by default.
+        public static let withoutEscapingSlashes = Options(rawValue: 4)
+        /// The top may be something else than a dictionary or a list.
+        public static let fragmentsAllowed = Options(rawValue: 8)
+    }
+
+    /// What is chosen about the text. Nothing by default.
+    public var options: Options = []
+    /// How points in time are written. ``DateStyle/iso8601`` by default.
+    public var dates = DateStyle.iso8601
+    /// How bytes are written. ``DataStyle/base64`` by default.
+    public var data = DataStyle.base64
+    /// What is done with infinity and NaN. ``NonFiniteStyle/refused`` by default.
+    public var nonFinite = NonFiniteStyle.refused
+
+    public init() {}
+}
+
+extension ParameterValue {
+    /// The tree as JSON. A set becomes a list, sorted by what its members are described as.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``: a number is not finite, the tree is too deep, a date
+    ///   cannot be written, or the top is neither a dictionary nor a list.
+    public func json(style: JSONStyle = JSONStyle()) throws -> [UInt8] {
+        var writer = JSONWriter(style: style)
+        do throws(ParameterFailure) { try writer.write(self) } catch { throw error.error }
+        return writer.output
+    }
+}

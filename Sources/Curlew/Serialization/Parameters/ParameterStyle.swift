@@ -110,3 +110,112 @@ public struct SpaceStyle: Sendable, Hashable {
     /// `+`, as browsers write forms. A `+` itself is always `%2B`.
     public static let plus = SpaceStyle(kind: .plus)
 }
+
+extension ParameterStyle {
+    /// The text of a value that is no dictionary, array or set; null has none.
+    func text(of value: ParameterValue) throws(ParameterFailure) -> String? {
+        switch value {
+        case .null: return nil
+        case .string(let text): return text
+        case .boolean(let value):
+            switch booleans.kind {
+            case .numeric: return value ? "1" : "0"
+            case .literal: return value ? "true" : "false"
+            }
+        case .number(let number):
+            return number.isFinite ? number.description : try nonFinite.text(of: number)
+        case .data(let bytes): return try data.text(of: bytes)
+        case .date(let date): return try text(of: dates.value(of: date))
+        case .array, .dictionary, .set: throw ParameterFailure("is a tree where a single value is needed")
+        }
+    }
+
+    /// The text of members with commas between them.
+    func text(of list: [ParameterValue]) throws(ParameterFailure) -> String {
+        var text = ""
+        for (index, value) in list.enumerated() {
+            if index > 0 { text += "," }
+            do { text += try self.text(of: value) ?? "" } catch { throw error.inside(.index(index)) }
+        }
+        return text
+    }
+}
+
+/// How the keys of encoded types are named in parameters. The keys of dictionaries are left as they are.
+public struct KeyNaming: Sendable {
+    enum Kind: Sendable {
+        case asWritten
+        case snakeCase
+        case custom(@Sendable (String) -> String)
+    }
+
+    let kind: Kind
+
+    /// As the type names them.
+    public static let asWritten = KeyNaming(kind: .asWritten)
+
+    /// `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as Foundation's JSON encoder does it.
+    public static let snakeCase = KeyNaming(kind: .snakeCase)
+
+    /// Whatever the closure makes of a key.
+    public static func custom(_ name: @escaping @Sendable (String) -> String) -> KeyNaming {
+        KeyNaming(kind: .custom(name))
+    }
+
+    var isAsWritten: Bool {
+        if case .asWritten = kind { true } else { false }
+    }
+
+    func name(of key: some CodingKey) -> String {
+        switch kind {
+        case .asWritten: key.stringValue
+        case .snakeCase: Self.snakeCase(key.stringValue)
+        case .custom(let name): name(key.stringValue)
+        }
+    }
+
+    /// An underscore goes before each capital that follows a small letter or digit, and before the last of several capitals
+    /// that a small letter follows.
+    private static func snakeCase(_ key: String) -> String {
+        let characters = Array(key)
+        var name = ""
+        for (index, character) in characters.enumerated() {
+            if index > 0, character.isUppercase, characters[index - 1] != "_" {
+                let followsSmall = !characters[index - 1].isUppercase
+                let precedesSmall = index + 1 < characters.count && characters[index + 1].isLowercase
+                if followsSmall || precedesSmall { name += "_" }
+            }
+            name += character.lowercased()
+        }
+        return name
+    }
+}
+
+/// What is done with numbers that are infinite or not a number, for which neither JSON nor forms have a notation.
+public struct NonFiniteStyle: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+        case refused
+        case text(positive: String, negative: String, notANumber: String)
+    }
+
+    let kind: Kind
+
+    /// They are ``ErrorCode/encodingFailed``.
+    public static let refused = NonFiniteStyle(kind: .refused)
+
+    /// They are written as text.
+    public static func text(
+        positiveInfinity: String = "inf", negativeInfinity: String = "-inf", notANumber: String = "nan"
+    ) -> NonFiniteStyle {
+        NonFiniteStyle(kind: .text(positive: positiveInfinity, negative: negativeInfinity, notANumber: notANumber))
+    }
+
+    /// The text for a number that is not finite.
+    func text(of number: ParameterNumber) throws(ParameterFailure) -> String {
+        guard case .text(let positive, let negative, let notANumber) = kind else {
+            throw ParameterFailure("is a number that is infinite or not a number")
+        }
+        let double = number.double
+        return double.isNaN ? notANumber : double > 0 ? positive : negative
+    }
+}
