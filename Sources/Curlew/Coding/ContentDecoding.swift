@@ -40,25 +40,26 @@ public struct ContentDecoding: Middleware {
         return try decoded(response, to: request.method)
     }
 
-    private static let announcement = HTTPField(name: .acceptEncoding, value: "gzip, deflate, br, zstd")
+    private static let announcement = HTTPField(
+        name: .acceptEncoding, value: ContentDecoderKind.allCases.map(\.name).joined(separator: ", "))
 
     /// The response with its body decoded, if it can be.
     func decoded(_ response: Response, to method: HTTPRequest.Method) throws -> Response {
         let isBodiless = method == .head || [204, 206, 304].contains(response.status.code)
-        guard !isBodiless, response.body.length != 0, let codings = ContentCodingList(response.fields),
-            !codings.decoders.isEmpty
-        else { return response }
+        guard !isBodiless, response.body.length != 0 else { return response }
+        let list = ContentCodingList(response.fields)
+        guard let codings = ContentDecoderKind.all(of: list), !codings.isEmpty else { return response }
         let context = CurlewError.Context(
             method: method, uri: response.uri, stage: .receiving, response: response.head)
-        guard codings.decoders.count <= limits.codings else {
+        guard codings.count <= limits.codings else {
             throw CurlewError(
                 .contentDecodingFailed,
-                "the body has \(codings.decoders.count) content codings, one upon the other",
+                "the body has \(codings.count) content codings, one upon the other",
                 context: context)
         }
         var decoded = response
-        decoded.encoded = EncodedContent(codings: codings.names, takenFrom: &decoded.fields)
-        let chunks = DecodedChunks(body: response.body, codings: codings.decoders, limits: limits, context: context)
+        decoded.encoded = EncodedContent(codings: list.names, takenFrom: &decoded.fields)
+        let chunks = DecodedChunks(body: response.body, codings: codings, limits: limits, context: context)
         decoded.body = .stream(chunks, over: response.body)
         return decoded
     }

@@ -1,11 +1,15 @@
-/// Bytes out of text with `%` and two hexadecimal digits in it (RFC 3986 §2.1).
+/// Percent-decoding: bytes out of text with `%` and two hexadecimal digits in it (RFC 3986 §2.1).
 enum PercentDecoding {
     /// - Parameter isStrict: Whether a `%` without two digits makes it nil; else it stays as it is.
-    static func bytes(of text: Substring, isStrict: Bool) -> [UInt8]? {
+    static func bytes(of text: some StringProtocol, isStrict: Bool) -> [UInt8]? {
+        bytes(of: Array(text.utf8)[...], isStrict: isStrict)
+    }
+
+    static func bytes(of text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
-        var rest = text.utf8[...]
+        var rest = text
         while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
+            guard byte == .percent else {
                 bytes.append(byte)
                 continue
             }

@@ -40,3 +40,122 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         return parser.challenges()
     }
 }
+
+/// Reads the value of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.6.1), where commas stand between challenges
+/// as well as between the parameters of one.
+///
+/// It never fails: what does not fit is passed over up to the next comma, a string without its closing quote goes to the end
+/// of the value, and a comma that is missing between two parameters is not missed.
+struct ChallengeParser {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var found: [AuthenticationChallenge] = []
+    private var scheme: String?
+    private var parameters: [String: String] = [:]
+    private var token68: String?
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func challenges() -> [AuthenticationChallenge] {
+        while position < bytes.count, found.count < AuthenticationChallenge.limit {
+            skip { $0 == .comma || $0.isBlank }
+            let name = take(while: \.isTokenByte)
+            guard !name.isEmpty else {
+                skipToComma()
+                continue
+            }
+            let end = position
+            skip(while: \.isBlank)
+            if position < bytes.count, bytes[position] == .equals {
+                position += 1
+                skip(while: \.isBlank)
+                add(name, takeValue())
+            } else {
+                // What stands right behind a name, and is no space, does not belong there.
+                if end == position, position < bytes.count, bytes[position] != .comma { skipToComma() }
+                finish()
+                scheme = name
+                takeToken68()
+            }
+        }
+        finish()
+        return found
+    }
+
+    private mutating func finish() {
+        guard let scheme, found.count < AuthenticationChallenge.limit else { return }
+        found.append(
+            AuthenticationChallenge(
+                AuthenticationScheme(rawValue: scheme), parameters: parameters, token68: token68))
+        self.scheme = nil
+        parameters = [:]
+        token68 = nil
+    }
+
+    private mutating func add(_ name: String, _ value: String) {
+        guard scheme != nil, parameters.count < AuthenticationChallenge.parameterLimit else { return }
+        let name = name.lowercased()
+        if parameters[name] == nil { parameters[name] = value }
+    }
+
+    /// Takes what stands in place of parameters, if all up to the next comma is of its form.
+    private mutating func takeToken68() {
+        let start = position
+        let word = take { $0.isToken68Byte }
+        let padding = take { $0 == .equals }
+        let end = position
+        skip(while: \.isBlank)
+        let isWhole = position == bytes.count || bytes[position] == .comma
+        guard !word.isEmpty, isWhole else {
+            position = start
+            return
+        }
+        position = end
+        token68 = word + padding
+    }
+
+    private mutating func takeValue() -> String {
+        guard position < bytes.count, bytes[position] == .quote else {
+            return take { $0 != .comma && !$0.isBlank }
+        }
+        position += 1
+        var value: [UInt8] = []
+        while position < bytes.count, bytes[position] != .quote {
+            if bytes[position] == .backslash, position + 1 < bytes.count { position += 1 }
+            value.append(bytes[position])
+            position += 1
+        }
+        position += 1
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    private mutating func skipToComma() {
+        while position < bytes.count, bytes[position] != .comma {
+            if bytes[position] == .quote { _ = takeValue() } else { position += 1 }
+        }
+    }
+
+    private mutating func skip(while condition: (UInt8) -> Bool) { _ = advance(while: condition) }
+
+    private mutating func take(while condition: (UInt8) -> Bool) -> String {
+        String(decoding: advance(while: condition), as: UTF8.self)
+    }
+
+    private mutating func advance(while condition: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+        let start = min(position, bytes.count)
+        position = bytes[start...].firstIndex { !condition($0) } ?? bytes.count
+        return bytes[start..<position]
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
+    var isToken68Byte: Bool {
+        if isLetter || isDigit { return true }
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"), .slash:
+            return true
+        default: return false
+        }
+    }
+}

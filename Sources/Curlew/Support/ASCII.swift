@@ -56,3 +56,27 @@ extension UInt8 {
     /// Space or tab.
     var isBlank: Bool { self == .space || self == .tab }
 }
+
+extension String {
+    /// The text with U+FFFD in the place of control characters: lines of a log, and what a terminal does, are not for a peer to
+    /// decide.
+    var replacingControlCharacters: String {
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
+        return String(UnicodeScalarView(unicodeScalars.map { $0.isControl ? "\u{FFFD}" : $0 }))
+    }
+}
+
+extension Unicode.Scalar {
+    /// C0, DEL and C1.
+    fileprivate var isControl: Bool { value < 0x20 || 0x7F..<0xA0 ~= value }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits a byte.
+    var hexadecimal: String {
+        reduce(into: "") { text, byte in
+            if byte < 16 { text += "0" }
+            text += String(byte, radix: 16)
+        }
+    }
+}

@@ -70,13 +70,3 @@ final class MessageDigest {
         return try digest.finish()
     }
 }
-
-extension Sequence<UInt8> {
-    /// Two lower-case digits a byte.
-    var hexadecimal: String {
-        reduce(into: "") { text, byte in
-            if byte < 16 { text += "0" }
-            text += String(byte, radix: 16)
-        }
-    }
-}
