@@ -72,6 +72,17 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     init(anchors: Anchors) { self.anchors = anchors }
 }
 
+extension RequestOptions {
+    private enum SecurityKey: Key { static let defaultValue: SecurityPolicy? = nil }
+
+    /// Whom to trust at the other end, and how to speak TLS. A policy that differs from the session's takes connections of
+    /// its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
+    public var security: SecurityPolicy? {
+        get { self[SecurityKey.self] }
+        set { self[SecurityKey.self] = newValue }
+    }
+}
+
 // The points to start from, and the certificates of a directory.
 extension SecurityPolicy {
     /// The certificate authorities of the system.
