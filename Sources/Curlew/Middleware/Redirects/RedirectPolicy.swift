@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// What becomes of a redirect: followed, refused, handed to the caller, or decided on each time.
 public struct RedirectPolicy: Sendable {
     /// Decides on one redirect: returns the request to send, as it is proposed or changed; nil makes the redirect itself
@@ -53,4 +55,19 @@ extension RequestOptions {
         get { self[RedirectsKey.self] }
         set { self[RedirectsKey.self] = newValue }
     }
+}
+
+/// A redirect and the request that would follow it, for a ``RedirectPolicy`` to decide on.
+public struct RedirectProposal: Sendable {
+    /// The head of the redirect.
+    public let response: HTTPResponse
+    /// The URI that answered with it.
+    public let uri: URI
+    /// The request that would be sent.
+    public let request: Request
+    /// The redirects before this one, first to last.
+    public let history: [Hop]
+
+    /// Whether the request would go to another origin: scheme, host or port differ.
+    public var crossesOrigins: Bool { !uri.hasSameOrigin(as: request.uri) }
 }
