@@ -77,9 +77,9 @@ extension RequestOptions {
 
 /// Bounds on what ``ContentDecoding`` makes of a body, against small ones that become very large.
 public struct ContentDecodingLimits: Sendable, Hashable, Codable {
-    /// How many codings may lie one upon the other. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
+    /// The most codings that may lie one upon the other. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
     public var codings: Int
-    /// How many times larger a body may become than what was received of it so far, once it is larger than
+    /// The factor by which a body may become larger than what was received of it so far, once it is larger than
     /// ``ratioFreeSize``. 100 by default; nil for no such bound. Beyond it is ``ErrorCode/responseTooLarge``. It also holds
     /// for what lies between two codings.
     public var ratio: Int?

@@ -3,8 +3,8 @@
 /// Every value of this type may be sent as it stands: its name and value hold no control characters, together they have at
 /// most 4,096 bytes, and its prefix, `__Host-` or `__Secure-`, is obeyed. Its description has no value in it.
 public struct Cookie: Sendable, Hashable {
-    /// When a cookie goes along with requests that another site caused. Curlew has no sites and sends all; this is what the
-    /// server said, for whoever has.
+    /// The rule for sending a cookie with requests that another site caused. Curlew has no sites and sends all; this is
+    /// what the server said, for whoever has.
     public enum SameSite: String, Sendable, Hashable, Codable {
         /// Never.
         case strict
@@ -24,13 +24,14 @@ public struct Cookie: Sendable, Hashable {
     public let isHostOnly: Bool
     /// The path that it goes to, and to all beneath; it begins with a slash.
     public let path: String
-    /// When it expires, in seconds since the beginning of 1970, UTC; nil for a cookie that ends with the session.
+    /// The moment at which it expires, in seconds since the beginning of 1970, UTC; nil for a cookie that ends with the
+    /// session.
     public let expirySeconds: Int64?
     /// Whether it goes over https alone.
     public let isSecure: Bool
     /// Whether it is kept from scripts. Curlew has none; this is what the server said.
     public let isHTTPOnly: Bool
-    /// What the server said of other sites; nil if nothing, which browsers take for `lax`.
+    /// The rule for other sites, as the server stated it; nil if it stated none, which browsers take for `lax`.
     public let sameSite: SameSite?
 
     /// The name; what is not UTF-8 is repaired.
@@ -127,7 +128,7 @@ extension Cookie {
 
     /// Whether the cookie is what its name promises (RFC 6265bis §5.7, steps 20 to 22). Browsers read the prefix in any
     /// case of letters, so that servers which do so too cannot be deceived; a value without a name could pass for one.
-    var obeysPrefix: Bool {
+    private var obeysPrefix: Bool {
         let start = nameBytes.isEmpty ? valueBytes[...] : nameBytes[...]
         if start.hasPrefix(ignoringCase: "__secure-") { return isSecure && !nameBytes.isEmpty }
         guard start.hasPrefix(ignoringCase: "__host-") else { return true }
@@ -145,7 +146,7 @@ extension Cookie {
 
 extension Cookie {
     /// No cookie lasts longer from now on: 400 days in seconds (RFC 6265bis §5.5).
-    static let lifetimeLimit: Int64 = 400 * 86_400
+    private static let lifetimeLimit: Int64 = 400 * 86_400
 
     /// The cookie that a server sets (RFC 6265bis §5.7); nil if it may not.
     /// - Parameters:

@@ -30,7 +30,7 @@ enum CookieFile {
     // MARK: Reading
 
     /// How many lines that are no cookies are told of.
-    static let skippedLimit = 100
+    private static let skippedLimit = 100
 
     /// The cookies of a file, and the numbers of the first lines that are none.
     static func read(_ bytes: [UInt8]) -> (cookies: [Cookie], skipped: [Int]) {

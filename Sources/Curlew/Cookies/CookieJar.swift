@@ -53,7 +53,7 @@ public final class CookieJar: Sendable {
         return change { $0.cookies(for: origin, now: $1, isUse: false) }
     }
 
-    /// What happens from now on.
+    /// The changes from now on.
     public var changes: CookieChanges { CookieChanges(broadcaster: broadcaster) }
 
     // MARK: What comes in
@@ -151,9 +151,9 @@ public final class CookieJar: Sendable {
     }
 }
 
-/// What became of a file of cookies.
+/// The outcome of reading a file of cookies.
 public struct CookieFileReport: Sendable, Hashable {
-    /// How many cookies were put into the jar. Its bounds may have sent some of them away again.
+    /// The number of cookies that were put into the jar. Its bounds may have evicted some of them since.
     public let stored: Int
     /// The numbers of the lines that are no cookies, from 1 on; the first hundred.
     public let skippedLines: [Int]
@@ -218,16 +218,16 @@ extension CookieJar {
 /// Bounds of a ``CookieJar``. Each cookie has at most 4,096 bytes of name and value, a path of at most 1,024 bytes and
 /// a host of at most 1,024.
 public struct CookieLimits: Sendable, Hashable, Codable {
-    /// How many cookies one domain may have. 50 by default, the least that RFC 6265bis §6.1 asks for.
+    /// The most cookies of one domain. 50 by default, the least that RFC 6265bis §6.1 asks for.
     public var perDomain: Int
-    /// How many cookies the jar holds. 3,000 by default.
+    /// The most cookies in the jar. 3,000 by default.
     public var total: Int
     /// The size of the Cookie field that a request may have from the jar; what does not fit is left out, beginning with the
     /// cookie that would come first beyond it. 8 KiB by default, which servers take as a rule.
     public var fieldSize: ByteCount
     /// The size of a file that is loaded. 16 MiB by default.
     public var fileSize: ByteCount
-    /// How many changes wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
+    /// The most changes that wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
     public var changeBufferSize: Int
 
     public init(
@@ -242,7 +242,7 @@ public struct CookieLimits: Sendable, Hashable, Codable {
     }
 }
 
-/// What happened to a cookie in a jar.
+/// A change to a cookie in a jar.
 public struct CookieChange: Sendable, Hashable {
     /// A kind of change. New ones may be added; keep a `default`.
     public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
@@ -251,19 +251,19 @@ public struct CookieChange: Sendable, Hashable {
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It is new.
+        /// A new cookie.
         public static let added = Kind(rawValue: "added")
-        /// It took the place of the one with the same name, domain and path.
+        /// A cookie that took the place of the one with the same name, domain and path.
         public static let updated = Kind(rawValue: "updated")
-        /// It was deleted, by the caller or by a server that set it with a date in the past.
+        /// A cookie that was deleted, by the caller or by a server that set it with a date in the past.
         public static let removed = Kind(rawValue: "removed")
         /// Its time was over when somebody looked.
         public static let expired = Kind(rawValue: "expired")
-        /// It had to make room (``CookieLimits``).
+        /// A cookie that had to make room (``CookieLimits``).
         public static let evicted = Kind(rawValue: "evicted")
     }
 
-    /// What happened.
+    /// The kind of change.
     public let kind: Kind
     /// The cookie: the new one if there is one, else the one that has gone.
     public let cookie: Cookie

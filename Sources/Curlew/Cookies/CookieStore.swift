@@ -143,7 +143,7 @@ extension CookieStore {
         return removed
     }
 
-    mutating func removeExpired(of domain: String, now: Int64) {
+    private mutating func removeExpired(of domain: String, now: Int64) {
         _ = remove(.expired, of: domain) { $0.isExpired(at: now) }
     }
 
@@ -162,7 +162,7 @@ extension CookieStore {
     // too many, anything in it, anything at all; each time what was used longest ago.
 
     /// Keeps a domain within its bound.
-    mutating func evict(_ domain: String, now: Int64) {
+    private mutating func evict(_ domain: String, now: Int64) {
         let limit = max(1, limits.perDomain)
         guard domains[domain, default: []].count > limit else { return }
         removeExpired(of: domain, now: now)
@@ -175,7 +175,7 @@ extension CookieStore {
     }
 
     /// Keeps the jar within its bound.
-    mutating func evict(now: Int64) {
+    private mutating func evict(now: Int64) {
         let limit = max(1, limits.total)
         guard count > limit else { return }
         remove(.expired) { $0.isExpired(at: now) }

@@ -15,7 +15,7 @@ internal import HTTPTypes
 /// let api = try HTTPSession(baseURL: "https://example.com/") { Cookies() }
 /// ```
 public struct Cookies: Middleware {
-    /// Where the cookies are.
+    /// The jar that holds the cookies.
     public let jar: CookieJar
 
     /// - Parameter jar: Where the cookies are: a new jar, unless one is to be shared or looked into.

@@ -55,12 +55,12 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
     /// The path, beginning with a slash, percent-encoded.
     public var path: String { slice(layout.authorityEnd..<layout.pathEnd) }
 
-    /// What stands between `?` and `#`, percent-encoded; nil without a question mark.
+    /// The part between `?` and `#`, percent-encoded; nil without a question mark.
     public var query: String? {
         layout.queryEnd > layout.pathEnd ? slice(layout.pathEnd + 1..<layout.queryEnd) : nil
     }
 
-    /// What stands after `#`, percent-encoded; nil without one. It is never sent.
+    /// The part after `#`, percent-encoded; nil without one. It is never sent.
     public var fragment: String? {
         layout.queryEnd < text.utf8.count ? slice(layout.queryEnd + 1..<text.utf8.count) : nil
     }

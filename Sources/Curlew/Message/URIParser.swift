@@ -163,7 +163,7 @@ enum URIParser {
 
 /// Reads the URIs that programs write: nothing in them has to be changed, so the text is kept as it is. Anything odd is left
 /// to ``URIParser``, which knows why.
-enum URIFastPath {
+private enum URIFastPath {
     /// The URI, if it is a plain one.
     static func read(_ string: String) -> URI? {
         var text = string

@@ -6,7 +6,7 @@ final class NetlinkInquiry {
     private var sequence: UInt32 = 0
 
     /// Interfaces beyond this are not looked at.
-    static let linkLimit = 16_384
+    private static let linkLimit = 16_384
     /// A list that was taken while it changed is taken again so often at most.
     private static let listAttempts = 4
 

@@ -80,9 +80,9 @@ final class NetlinkSocket {
 }
 
 /// Addresses of netlink's, as the system's calls want them.
-enum NetlinkAddress {
+private enum NetlinkAddress {
     /// The kernel's, whose number is 0.
-    static func withKernel<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    fileprivate static func withKernel<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_nl()
         address.nl_family = UInt16(AF_NETLINK)
         return withUnsafePointer(to: address) {
@@ -92,7 +92,7 @@ enum NetlinkAddress {
     }
 
     /// Receives, and tells the number of who sent it.
-    static func withSender(
+    fileprivate static func withSender(
         _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int
     ) -> (count: Int, sender: UInt32) {
         var address = sockaddr_nl()

@@ -22,7 +22,8 @@ public actor ReachabilityMonitor: LoopActor {
     /// A listener has room for one status, the newest.
     private nonisolated let listeners = Broadcaster<ReachabilityStatus>(bufferSize: 1)
 
-    /// Why the status is ``ReachabilityStatus/unknown``, or why a host counts as not reachable; nil if all is well.
+    /// The reason for which the status is ``ReachabilityStatus/unknown``, or a host counts as not reachable; nil if all
+    /// is well.
     public internal(set) var failure: CurlewError?
 
     /// What was last told; nil before there is anything to tell.
@@ -30,7 +31,7 @@ public actor ReachabilityMonitor: LoopActor {
     private var watch: NetworkWatch?
     private var lastLook = Instant(nanoseconds: 0)
     private var failures = 0
-    let host = HostState()
+    private let host = HostState()
     private lazy var lookTimer = MonitorTimer(self) { $0.look() }
     private lazy var settleTimer = MonitorTimer(self) { $0.look() }
     private lazy var openTimer = MonitorTimer(self) { $0.open() }
@@ -198,7 +199,7 @@ public actor ReachabilityMonitor: LoopActor {
 }
 
 /// What a monitor knows of the host that it watches.
-final class HostState {
+private final class HostState {
     /// Its addresses; nil as long as they are not known.
     var destinations: [ReachabilityTarget.Destination]?
     /// Why they are not.
@@ -207,7 +208,7 @@ final class HostState {
     var number: UInt64 = 0
     var isAsked = false
     /// Whether the network has changed since the look-up that is under way began.
-    var isOutdated = false
+    fileprivate var isOutdated = false
     var begun = Instant(nanoseconds: 0)
     var failures = 0
     var timer: MonitorTimer?
@@ -216,7 +217,7 @@ final class HostState {
 
 extension ReachabilityMonitor {
     /// How the host can be reached; nil while that is not known for the first time.
-    func hostStatus(_ survey: NetworkSurvey) throws -> ReachabilityStatus? {
+    private func hostStatus(_ survey: NetworkSurvey) throws -> ReachabilityStatus? {
         failure = host.failure
         if let destinations = host.destinations { return try survey.any(of: destinations) }
         guard host.failure != nil else { return nil }
@@ -225,7 +226,7 @@ extension ReachabilityMonitor {
     }
 
     /// Has the host looked up again soon, but not too often.
-    func scheduleLookup() {
+    private func scheduleLookup() {
         guard !host.isAsked else {
             host.isOutdated = true
             return
@@ -239,7 +240,7 @@ extension ReachabilityMonitor {
         set(&host.timer, to: moment) { $0.beginLookup() }
     }
 
-    func beginLookup() {
+    private func beginLookup() {
         guard case .host(let name) = target, !host.isAsked else { return }
         host.isAsked = true
         host.isOutdated = false
@@ -284,7 +285,7 @@ extension ReachabilityMonitor {
     }
 
     /// Nobody listens any more. What is under way is not waited for.
-    func forgetHost() {
+    private func forgetHost() {
         host.destinations = nil
         host.failure = nil
         host.failures = 0
@@ -304,7 +305,7 @@ extension ReachabilityMonitor {
 }
 
 /// A timer of a monitor's, on its loop.
-final class MonitorTimer: LoopTimer {
+private final class MonitorTimer: LoopTimer {
     private weak var monitor: ReachabilityMonitor?
     private let action: (isolated ReachabilityMonitor) -> Void
 
@@ -313,7 +314,7 @@ final class MonitorTimer: LoopTimer {
         self.action = action
     }
 
-    var isSet: Bool { deadline < .distantFuture }
+    fileprivate var isSet: Bool { deadline < .distantFuture }
 
     override func fire() { monitor?.enter(action) { $1($0) } }
 }

@@ -129,7 +129,8 @@ extension Optional: EmptyBodyRepresentable {
     public static var valueOfEmptyBody: Wrapped? { nil }
 }
 
-/// What to ask for where no body is expected. One that comes all the same has to be readable; what it says is not looked at.
+/// The type to ask for where no body is expected. One that comes all the same has to be readable; what it says is not
+/// looked at.
 public struct NoContent: Sendable, Hashable, Codable, EmptyBodyRepresentable {
     public init() {}
 

@@ -23,7 +23,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, R
     /// - Parameter serializers: The serializers in their order.
     public init(_ serializers: [any BodyResponseSerializer<Value>]) { self.serializers = serializers }
 
-    /// What the serializers ask for, one after the other.
+    /// The media types that the serializers ask for, one after the other.
     public var acceptField: String? {
         var fields: [String] = []
         for field in serializers.compactMap(\.acceptField) where !fields.contains(field) { fields.append(field) }
@@ -78,7 +78,7 @@ extension BodyResponseSerializer {
 }
 
 /// What several serializers, each of which failed, come to.
-struct CompoundFailure {
+private struct CompoundFailure {
     let response: CollectedResponse
     let serializers: [ResponseAcceptance]
     let causes: [CurlewError]

@@ -36,15 +36,16 @@ extension CurlewError {
     /// The media types that would have been taken.
     public var acceptableContent: AcceptableContent? { context.failure?.acceptable }
 
-    /// What the body of an unacceptable status was read as: a value of the model for failures, if the serializer has one
-    /// (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for JSON that the model of
-    /// success does not fit, a ``JSONValue``. nil if the body could not be read; ``underlying`` says why.
+    /// The value that the body of an unacceptable status was read as: a value of the model for failures, if the
+    /// serializer has one (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for
+    /// JSON that the model of success does not fit, a ``JSONValue``. nil if the body could not be read; ``underlying``
+    /// says why.
     public var parsedBody: (any Sendable)? { context.failure?.parsed }
 
-    /// Why each serializer of a ``CompoundResponseSerializer`` failed, in their order. Empty for other errors.
+    /// The failures of the serializers of a ``CompoundResponseSerializer``, in their order. Empty for other errors.
     public var causes: [CurlewError] { context.failure?.causes ?? [] }
 
-    /// What the response says about the failure, as a type of your own: ``parsedBody`` if it is of that type, else a value
+    /// The failure as the response describes it, as a type of your own: ``parsedBody`` if it is of that type, else a value
     /// decoded from ``body`` if the type is `Decodable` and the body JSON.
     ///
     /// ```swift

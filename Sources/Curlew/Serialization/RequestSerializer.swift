@@ -57,7 +57,7 @@ public struct ParameterizedRequest: Sendable {
     public var request: Request
     /// The parameters.
     public var parameters: Parameters
-    /// Where they go.
+    /// The place that they go to.
     public var placement: ParameterPlacement
 
     public init(_ request: Request, parameters: Parameters, placement: ParameterPlacement = .automatic) {
@@ -67,13 +67,13 @@ public struct ParameterizedRequest: Sendable {
     }
 }
 
-/// Where the parameters of a call go.
+/// The place that the parameters of a call go to.
 public struct ParameterPlacement: Sendable, Hashable {
     enum Kind { case automatic, query, body }
 
     let kind: Kind
 
-    /// By the method: ``HTTPRequestSerializer/methodsWithQuery`` have them in the query, others in the body.
+    /// The place by the method: ``HTTPRequestSerializer/methodsWithQuery`` have them in the query, others in the body.
     public static let automatic = ParameterPlacement(kind: .automatic)
     /// In the query of the URI, whatever the method.
     public static let query = ParameterPlacement(kind: .query)

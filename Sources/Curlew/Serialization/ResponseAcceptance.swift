@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// Which responses a serializer takes, and how much of them it reads.
+/// The responses that a serializer takes, and how much of them it reads.
 ///
 /// These are the rules of AFNetworking's serializers without their gaps:
 /// - The status must be among ``statuses``; else ``ErrorCode/unacceptableStatus``.
@@ -8,9 +8,9 @@ public import HTTPTypes
 ///   No Content-Type is not a match. Without a body the type does not matter.
 /// - If both fail, the status is the error and the type the error beneath it. So a 502 with a page of HTML is a 502.
 public struct ResponseAcceptance: Sendable, Hashable {
-    /// Which statuses are taken. 200 to 299 by default.
+    /// The statuses that are taken. 200 to 299 by default.
     public var statuses = AcceptableStatuses.successful
-    /// Which media types are taken.
+    /// The media types that are taken.
     public var contentTypes: AcceptableContent
     /// The most bytes of a body that are read. nil, the default, takes ``ResponseLimits/collectedBody`` of the session, or
     /// 64 MiB for a response of no session. A larger body is ``ErrorCode/responseTooLarge``.
@@ -26,9 +26,9 @@ public struct ResponseAcceptance: Sendable, Hashable {
 extension ResponseAcceptance {
     /// What becomes of a response.
     enum Verdict {
-        /// It is taken, and its body is still to be read.
+        /// A response that is taken; its body is still to be read.
         case accepted
-        /// It is taken because there is no body whose type would matter.
+        /// A response that is taken because there is no body whose type would matter.
         case acceptedEmpty(CollectedResponse)
         case refused(RejectedResponse)
     }
@@ -87,7 +87,7 @@ extension CurlewError.Context {
     }
 }
 
-/// Which statuses count as success.
+/// The statuses that count as success.
 public struct AcceptableStatuses: Sendable, Hashable {
     /// The codes, as ranges.
     public let ranges: [ClosedRange<Int>]
@@ -121,7 +121,7 @@ public struct AcceptableStatuses: Sendable, Hashable {
     }
 }
 
-/// Which media types a serializer takes.
+/// The media types that a serializer takes.
 ///
 /// A list of ranges as ``MediaType/matches(_:)`` reads them, or anything.
 public struct AcceptableContent: Sendable, Hashable {
@@ -137,7 +137,7 @@ public struct AcceptableContent: Sendable, Hashable {
     /// The types within one of the ranges.
     public static func types(_ ranges: MediaType...) -> AcceptableContent { AcceptableContent(ranges: ranges) }
 
-    /// What either of the two takes.
+    /// The media types that either of the two takes.
     public func union(_ other: AcceptableContent) -> AcceptableContent {
         guard let ranges, let others = other.ranges else { return .any }
         return AcceptableContent(ranges: ranges + others.filter { !ranges.contains($0) })

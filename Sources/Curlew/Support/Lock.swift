@@ -26,7 +26,7 @@ private final class MutexStorage: ManagedBuffer<Void, pthread_mutex_t> {
         return storage
     }
 
-    var mutex: UnsafeMutablePointer<pthread_mutex_t> { withUnsafeMutablePointerToElements { $0 } }
+    fileprivate var mutex: UnsafeMutablePointer<pthread_mutex_t> { withUnsafeMutablePointerToElements { $0 } }
 
     deinit { pthread_mutex_destroy(mutex) }
 }

@@ -26,14 +26,14 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What stands before the slash, such as `application`; `*` in a range.
+    /// The part before the slash, such as `application`; `*` in a range.
     public let type: String
-    /// What stands after the slash, such as `problem+json`; `*` in a range.
+    /// The part after the slash, such as `problem+json`; `*` in a range.
     public let subtype: String
     /// The parameters in their order, each name once, at most ``parameterLimit`` of them.
     public let parameters: [Parameter]
 
-    /// How many parameters are kept; more are passed over.
+    /// The most parameters that are kept; more are ignored.
     public static let parameterLimit = 32
 
     /// Makes a media type from its parts.
@@ -69,7 +69,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// Type and subtype without parameters.
     public var essence: String { "\(type)/\(subtype)" }
 
-    /// What stands after the last plus of the subtype (RFC 6838 §4.2.8): the syntax beneath, such as `json` or `xml`.
+    /// The part after the last plus of the subtype (RFC 6838 §4.2.8): the syntax beneath, such as `json` or `xml`.
     public var suffix: String? {
         guard let plus = subtype.lastIndex(of: "+") else { return nil }
         let suffix = subtype[subtype.index(after: plus)...]

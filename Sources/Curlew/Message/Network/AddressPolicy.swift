@@ -1,4 +1,4 @@
-/// Which addresses may be connected to: for a service that fetches URLs which somebody else chose.
+/// The addresses that may be connected to: for a service that fetches URLs which somebody else chose.
 ///
 /// What is judged is the address that the kernel is about to connect to, for every connection that is opened, and again for
 /// every request that goes over a kept one. So neither a name that resolves to another address the second time, nor an odd
@@ -90,7 +90,7 @@ extension AddressPolicy {
 
 /// The blocks that the registries of IANA keep for special purposes (RFC 6890 and its followers): no host of the public
 /// Internet is in them.
-enum SpecialNetworks {
+private enum SpecialNetworks {
     /// Whether hosts of the public Internet have such addresses.
     static func isPublic(_ address: IPAddress) -> Bool {
         guard address.isIPv6 else { return !ipv4.contains { $0.contains(address) } }

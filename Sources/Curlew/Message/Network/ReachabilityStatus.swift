@@ -35,9 +35,9 @@ public struct NetworkPath: Sendable, Hashable {
     /// The name of the network interface, such as `eth0`. Where IPv4 and IPv6 leave by different ones, it is that of IPv6,
     /// which is tried first (RFC 6724), as are the other properties of the interface.
     public var interface: String
-    /// What the interface is.
+    /// The kind of interface.
     public var kind: InterfaceKind
-    /// What carries the interface where it is a tunnel, such as that of a VPN; nil where there is none or nobody can tell.
+    /// The kind of interface beneath a tunnel, such as that of a VPN; nil where there is none or nobody can tell.
     public var over: InterfaceKind?
     /// The versions of IP that there is a way for.
     public var families: Families
@@ -81,7 +81,7 @@ extension NetworkPath: CustomStringConvertible {
     }
 }
 
-/// What a network interface is. New kinds may be added; keep a `default`.
+/// A kind of network interface. New kinds may be added; keep a `default`.
 public struct InterfaceKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     public let rawValue: String
 

@@ -30,7 +30,7 @@ public struct Authentication: Middleware {
     /// The schemes that may be used: Digest, Bearer and Basic. ``AuthenticationScheme/negotiate`` and
     /// ``AuthenticationScheme/ntlm`` can be added; libcurl carries them out, over HTTP/1.1.
     public var schemes: Set<AuthenticationScheme> = [.digest, .bearer, .basic]
-    /// How many answers to challenges are sent for one request at most.
+    /// The most answers to challenges that are sent for one request.
     public static let attemptLimit = 8
 
     private let decide: Decide?
@@ -75,7 +75,8 @@ public struct AuthenticationAttempt: Sendable {
     public let challenges: [AuthenticationChallenge]
     /// The strongest of them that the link can answer; nil if it can answer none.
     public let challenge: AuthenticationChallenge?
-    /// How often credentials have been refused for this request. Zero at first; a nonce that was out of date does not count.
+    /// The number of times that credentials have been refused for this request. Zero at first; a nonce that was out of
+    /// date does not count.
     public let failureCount: Int
 
     /// The scheme of ``challenge``.
@@ -86,7 +87,7 @@ public struct AuthenticationAttempt: Sendable {
     public var isProxy: Bool { response.status.code == 407 }
 }
 
-/// What is to become of a challenge.
+/// The decision about a challenge.
 public struct AuthenticationDecision: Sendable {
     enum Kind: Sendable {
         case use(Credential)

@@ -6,7 +6,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     public let scheme: AuthenticationScheme
     /// The parameters by their names in lower case; of several with one name the first.
     public let parameters: [String: String]
-    /// What stands in place of parameters, as with Negotiate.
+    /// The text in place of parameters, as with Negotiate.
     public let token68: String?
 
     public init(_ scheme: AuthenticationScheme, parameters: [String: String] = [:], token68: String? = nil) {
@@ -46,7 +46,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 ///
 /// It never fails: what does not fit is passed over up to the next comma, a string without its closing quote goes to the end
 /// of the value, and a comma that is missing between two parameters is not missed.
-struct ChallengeParser {
+private struct ChallengeParser {
     private let bytes: [UInt8]
     private var position = 0
     private var found: [AuthenticationChallenge] = []

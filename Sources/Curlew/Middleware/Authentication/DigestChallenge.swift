@@ -34,12 +34,12 @@ struct DigestChallenge: Sendable, Hashable {
     let opaque: String?
     let algorithm: Algorithm
     /// As the server wrote the algorithm; nil if it did not.
-    let algorithmName: String?
+    fileprivate let algorithmName: String?
     /// The qualities that are on offer and known here; empty for a server of RFC 2069, which knows none.
     let qualities: [Quality]
     let isStale: Bool
-    let hashesUser: Bool
-    let isUTF8: Bool
+    fileprivate let hashesUser: Bool
+    fileprivate let isUTF8: Bool
 
     /// nil if it cannot be answered: another scheme, no nonce, an unknown algorithm, or unknown qualities only.
     init?(_ challenge: AuthenticationChallenge) {

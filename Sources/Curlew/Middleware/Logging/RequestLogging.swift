@@ -5,8 +5,8 @@ public import Logging
 ///
 /// Every line has `request_id`, method and URI in its metadata. As the first link it writes a line when a call begins, one
 /// for each redirect that ``Redirects`` follows, each repetition by ``Retry`` and each hedge by ``Hedging``, and one at the
-/// end, all with the same identifier; the duration is that to the head of the response. A second one further in, after `Retry`, writes a pair of
-/// lines for each request that goes out, with the identifier of the first.
+/// end, all with the same identifier; the duration is that to the head of the response. A second one further in, after
+/// `Retry`, writes a pair of lines for each request that goes out, with the identifier of the first.
 ///
 /// Bodies are never written, nor user information, nor the values of fields with secrets: Authorization, Proxy-Authorization,
 /// Cookie, Set-Cookie, others known to be secret, and those that ``secretFields`` or ``RequestOptions/secretFields`` name.
@@ -20,7 +20,7 @@ public import Logging
 /// }
 /// ```
 public struct RequestLogging: Middleware {
-    /// Which line is written at which level.
+    /// The level of each kind of line.
     public struct Levels: Sendable, Hashable {
         /// That a request begins. `debug` by default.
         public var request: Logger.Level
@@ -30,7 +30,7 @@ public struct RequestLogging: Middleware {
         public var repetition: Logger.Level
         /// That it failed. `warning` by default.
         public var failure: Logger.Level
-        /// From which level of the logger on the lines have the fields, those of requests and of responses. `trace` by
+        /// The level of the logger from which on the lines have the fields, those of requests and of responses. `trace` by
         /// default.
         public var fields: Logger.Level
 
@@ -46,9 +46,9 @@ public struct RequestLogging: Middleware {
         }
     }
 
-    /// What writes. Nothing is written without one.
+    /// The logger. Nothing is written without one.
     public var logger: Logger?
-    /// Which line is written at which level.
+    /// The level of each kind of line.
     public var levels: Levels
     /// Whether `***` stands in the place of queries. False by default.
     public var masksQueries = false
@@ -106,7 +106,7 @@ final class RequestLog: Sendable {
         self.logger = logger
     }
 
-    static func randomIdentifier() -> String {
+    fileprivate static func randomIdentifier() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }

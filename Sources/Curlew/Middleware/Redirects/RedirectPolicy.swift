@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What becomes of a redirect: followed, refused, handed to the caller, or decided on each time.
+/// The treatment of redirects: followed, refused, handed to the caller, or decided on each time.
 public struct RedirectPolicy: Sendable {
     /// Decides on one redirect: returns the request to send, as it is proposed or changed; nil makes the redirect itself
     /// the answer; an error that is thrown ends the call.
@@ -50,7 +50,7 @@ public struct RedirectPolicy: Sendable {
 extension RequestOptions {
     private enum RedirectsKey: Key { static let defaultValue: RedirectPolicy? = nil }
 
-    /// What ``Redirects`` does with this request; nil is its ``Redirects/policy``.
+    /// The policy of ``Redirects`` for this request; nil is its ``Redirects/policy``.
     public var redirects: RedirectPolicy? {
         get { self[RedirectsKey.self] }
         set { self[RedirectsKey.self] = newValue }

@@ -24,7 +24,7 @@ public import HTTPTypes
 ///
 /// A link that adds credentials stands before this one: after it, it would add them for every origin.
 public struct Redirects: Middleware {
-    /// What is done with redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
+    /// The policy for redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
     public var policy: RedirectPolicy
     /// Whether 301 and 302 make a POST a GET without a body, as browsers do. It is allowed, not asked for
     /// (RFC 9110 §15.4.2). True by default.

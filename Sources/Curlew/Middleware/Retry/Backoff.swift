@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
-/// How long to wait before a request is sent again: any time up to a bound that doubles with each failure ("full jitter"),
+/// The wait before a request is sent again: any time up to a bound that doubles with each failure ("full jitter"),
 /// so that many clients do not come back at one moment.
 public struct Backoff: Sendable {
     /// The bound after the first failure. 100 ms by default.
     public var base: Duration
-    /// What the bound never exceeds. 10 seconds by default.
+    /// The largest bound. 10 seconds by default.
     public var maximum: Duration
     /// Yields numbers from 0 up to 1, one a wait: which part of the bound is waited. By default the system's random numbers;
     /// tests put a fixed or seeded source in its place.

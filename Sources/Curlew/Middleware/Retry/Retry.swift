@@ -21,10 +21,10 @@ public import HTTPTypes
 /// }
 /// ```
 public struct Retry: Middleware {
-    /// How often a request is sent at most, the first time included. 3 by default; a request's own
+    /// The largest number of attempts, the first included. 3 by default; a request's own
     /// ``RequestOptions/maximumAttempts`` goes before it.
     public var attempts: Int
-    /// How long to wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
+    /// The wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
     public var backoff = Backoff()
     /// No attempt is begun later than this after the call. 2 minutes by default; zero or less is no limit.
     public var totalTime: Duration = .seconds(120)
@@ -35,7 +35,7 @@ public struct Retry: Middleware {
     public var statuses: Set<HTTPResponse.Status> = [
         .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
     ]
-    /// What limits the load that this adds; nil does not limit it. Copies of the link share it.
+    /// The limit on the load that this adds; nil does not limit it. Copies of the link share it.
     public var budget: RetryBudget?
     /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
     /// rules on statuses, errors, methods and Retry-After; the bounds on number, time, body and budget hold all the same.
@@ -218,7 +218,7 @@ public struct Retry: Middleware {
 extension RequestOptions {
     private enum MaximumAttemptsKey: Key { static let defaultValue: Int? = nil }
 
-    /// How often ``Retry`` may send this request, the first time included: 1 is never again. nil is its
+    /// The largest number of attempts of ``Retry`` for this request, the first included: 1 is never again. nil is its
     /// ``Retry/attempts``.
     public var maximumAttempts: Int? {
         get { self[MaximumAttemptsKey.self] }
@@ -236,11 +236,11 @@ public struct FailedAttempt: Sendable {
     public let response: HTTPResponse?
     /// The error; nil if there was an answer.
     public let error: CurlewError?
-    /// What the rules say: the wait before the next attempt; nil if there is to be none.
+    /// The wait before the next attempt that the rules propose; nil if there is to be none.
     public let proposedWait: Duration?
 }
 
-/// What is done after a failed attempt.
+/// The decision after a failed attempt.
 public struct RetryDecision: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case asProposed
@@ -250,7 +250,7 @@ public struct RetryDecision: Sendable, Hashable {
 
     let kind: Kind
 
-    /// What the rules say.
+    /// The decision of the rules.
     public static let asProposed = RetryDecision(kind: .asProposed)
     /// No further attempt: the answer, or the error, goes to the caller.
     public static let stop = RetryDecision(kind: .stop)

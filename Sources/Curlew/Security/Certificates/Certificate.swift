@@ -3,7 +3,7 @@ public import FoundationEssentials
 
 /// An X.509 certificate (RFC 5280): its DER bytes, known to be readable.
 public struct Certificate: Sendable, Hashable {
-    /// Most bytes that a certificate may have: 256 KiB.
+    /// The most bytes that a certificate may have: 256 KiB.
     public static let sizeLimit: ByteCount = .kibibytes(256)
 
     /// The certificate, DER.
@@ -40,7 +40,7 @@ public struct Certificate: Sendable, Hashable {
 
     func handle() throws -> CertificateHandle { try CertificateHandle(der: der) }
 
-    /// What it says, for people to read and for evaluators.
+    /// The contents, for people to read and for evaluators.
     /// - Throws: ``CurlewError`` if OpenSSL has no memory for it.
     public func details() throws -> CertificateDetails { try CertificateDetails(handle()) }
 
@@ -66,15 +66,15 @@ extension Certificate: CustomStringConvertible {
     public var description: String { (try? details().subject) ?? "a certificate of \(der.count) bytes" }
 }
 
-/// What a certificate says, in words. Names come from the peer: they may hold anything but control characters.
+/// The contents of a certificate, in words. Names come from the peer: they may hold anything but control characters.
 public struct CertificateDetails: Sendable, Hashable {
     /// The subject's distinguished name (RFC 2253).
     public let subject: String
     /// The issuer's distinguished name.
     public let issuer: String
-    /// Whom it is for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Others are passed over.
+    /// The subjects that it is for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Others are passed over.
     public let alternativeNames: [String]
-    /// From when on it is valid; nil for a time that cannot be read.
+    /// The first moment at which it is valid; nil for a time that cannot be read.
     public let notBefore: Date?
     /// The last moment at which it is valid.
     public let notAfter: Date?

@@ -128,7 +128,7 @@ enum KeyReading {
 }
 
 /// Bags of a certificate, its key and its intermediates (RFC 7292).
-enum PKCS12Reading {
+private enum PKCS12Reading {
     static func read(_ bytes: [UInt8], passphrase: String) throws -> (chain: [Certificate], key: KeyHandle) {
         guard bytes.count <= KeyReading.sizeLimit else {
             throw CurlewError(.invalidTLSSetting, "a PKCS #12 file has \(bytes.count) bytes")

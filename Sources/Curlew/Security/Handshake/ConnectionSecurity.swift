@@ -1,4 +1,4 @@
-/// What a TLS connection is made of.
+/// The version, cipher, chain and pin of a TLS connection.
 public struct ConnectionSecurity: Sendable, Hashable {
     // One reference: every response carries it.
     private final class Storage: Sendable {
@@ -31,7 +31,7 @@ public struct ConnectionSecurity: Sendable, Hashable {
     public var tlsVersion: TLSVersion { storage.tlsVersion }
     /// The cipher, as OpenSSL names it: `TLS_AES_256_GCM_SHA384`.
     public var cipher: String { storage.cipher }
-    /// What ALPN agreed on (RFC 7301): `h2`, `http/1.1`; nil if nothing.
+    /// The protocol that ALPN agreed on (RFC 7301): `h2`, `http/1.1`; nil if none.
     public var applicationProtocol: String? { storage.applicationProtocol }
     /// The server's chain, its own certificate first: the path to the anchor that was verified. Where the policy verifies
     /// none, how far the signatures lead.
@@ -76,7 +76,7 @@ final class VerifiedPeer: Sendable {
 extension Response {
     private enum SecurityKey: Key { static let defaultValue: ConnectionSecurity? = nil }
 
-    /// What the TLS connection is made of that brought the response; nil without TLS.
+    /// The TLS connection that brought the response; nil without TLS.
     public internal(set) var security: ConnectionSecurity? {
         get { self[SecurityKey.self] }
         set { self[SecurityKey.self] = newValue }

@@ -4,7 +4,7 @@ internal import Glibc
 /// Puts a policy into the `SSL_CTX` of a connection that is about to be made.
 enum TLSContext {
     /// Most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
-    static let certificateBytesLimit = 100 << 10
+    private static let certificateBytesLimit = 100 << 10
 
     /// Whether libcurl has made the context for a server, and not for the proxy before it.
     static func isServers(_ context: OpaquePointer) -> Bool { curlew_context_allows_beast(context) == 1 }
@@ -73,7 +73,7 @@ enum TLSContext {
 
 /// The C functions that OpenSSL calls in a handshake, on the loop's thread. Those with an argument get their
 /// ``Handshake``, unretained: the context that calls owns it.
-enum HandshakeCallbacks {
+private enum HandshakeCallbacks {
     private static func handshake(_ object: UnsafeMutableRawPointer) -> Handshake {
         Unmanaged<Handshake>.fromOpaque(object).takeUnretainedValue()
     }
@@ -96,7 +96,7 @@ enum HandshakeCallbacks {
         return handshake(object).acceptsStapledResponse(of: connection) ? 1 : 0
     }
 
-    static let certificateRequested: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { _, object in
+    fileprivate static let certificateRequested: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { _, object in
         guard let object else { return 0 }
         handshake(object).noteCertificateRequest()
         return 1
@@ -109,7 +109,7 @@ enum HandshakeCallbacks {
         handshake.noteAlert(value, isReceived: place & SSL_CB_READ != 0)
     }
 
-    static let newSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
+    fileprivate static let newSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
         guard let connection, let session else { return 0 }
         return HandshakeData.handshake(of: connection)?.takeSession(session, of: connection) ?? 0
     }

@@ -50,9 +50,9 @@ public struct PinSet: Sendable, Hashable, Codable {
     /// Keys that are not in use yet, so that the server can change to one without locking its clients out. They are
     /// taken as the others are.
     public var backups: [PublicKeyPin]
-    /// From when on the pins are not asked for, so that a client that was never updated is not locked out for good; all
-    /// other checks stay. nil, the default: they always are. A policy that also allows invalid certificates accepts
-    /// nobody afterwards.
+    /// The moment from which on the pins are not asked for, so that a client that was never updated is not locked out for
+    /// good; all other checks stay. nil, the default: they always are. A policy that also allows invalid certificates
+    /// accepts nobody afterwards.
     public var expires: Date?
 
     public init(_ pins: [PublicKeyPin], backups: [PublicKeyPin] = [], expires: Date? = nil) {
@@ -61,6 +61,6 @@ public struct PinSet: Sendable, Hashable, Codable {
         self.expires = expires
     }
 
-    /// Those in use and those in reserve.
+    /// The keys in use and those in reserve.
     var all: [PublicKeyPin] { pins + backups }
 }

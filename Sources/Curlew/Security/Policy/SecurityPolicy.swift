@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Whom to trust at the other end of a TLS connection, and how to speak TLS: a value, evaluated inside the handshake.
+/// The rules by which to trust the other end of a TLS connection, and to speak TLS: a value, evaluated inside the handshake.
 ///
 /// ```swift
 /// var policy = try SecurityPolicy.pinned(PinSet([PublicKeyPin(inUse)], backups: [PublicKeyPin(reserve)]))
@@ -18,7 +18,7 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 
     let anchors: Anchors
 
-    /// What of the server's chain has to be pinned. `none` by default.
+    /// The part of the server's chain that has to be pinned. `none` by default.
     public var pinningMode = PinningMode.none
     /// The pinned certificates. In the mode `certificate` they are the only anchors; in `publicKey` their keys are pinned.
     public var pinnedCertificates: [Certificate] = []
@@ -37,18 +37,18 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     /// them that issue their own. It has to say `serverAuth` then. Off by default, as the CA/Browser Forum has it: who holds
     /// such a certificate's key can make one for any name. An anchor may be a server's certificate in any case.
     public var allowsAuthorityAsServer = false
-    /// How many certificates may stand between the server's and the anchor. 10 by default.
+    /// The most certificates between the server's and the anchor. 10 by default.
     public var intermediateLimit = 10
-    /// As of when certificates have to be valid; nil, the default, is now.
+    /// The moment at which certificates have to be valid; nil, the default, is now.
     public var validationDate: Date?
     /// Lists of revoked certificates; nil, the default, asks none.
     public var revocationLists: RevocationLists?
-    /// What is made of stapled responses about revocation.
+    /// The treatment of stapled responses about revocation.
     public var stapling = OCSPStapling.ifPresent
     /// Code of your own that has the last word; a policy with one cannot be encoded.
     public var evaluator: TrustEvaluator?
 
-    /// Who the client is, for servers that ask; a policy with one cannot be encoded.
+    /// The client's certificate, for servers that ask; a policy with one cannot be encoded.
     public var identity: ClientIdentity?
     /// The lowest TLS version to agree to.
     public var minimumTLSVersion: TLSVersion = .tls12
@@ -75,8 +75,8 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 extension RequestOptions {
     private enum SecurityKey: Key { static let defaultValue: SecurityPolicy? = nil }
 
-    /// Whom to trust at the other end, and how to speak TLS. A policy that differs from the session's takes connections of
-    /// its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
+    /// The rules by which to trust the other end, and to speak TLS. A policy that differs from the session's takes
+    /// connections of its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
     public var security: SecurityPolicy? {
         get { self[SecurityKey.self] }
         set { self[SecurityKey.self] = newValue }
@@ -106,7 +106,7 @@ extension SecurityPolicy {
         return policy
     }
 
-    /// What `AFSecurityPolicy policyWithPinningMode:withPinnedCertificates:` made.
+    /// A policy as `AFSecurityPolicy policyWithPinningMode:withPinnedCertificates:` made it.
     public static func pinned(_ mode: PinningMode, certificates: [Certificate]) -> SecurityPolicy {
         var policy = SecurityPolicy.system
         policy.pinningMode = mode
@@ -114,7 +114,7 @@ extension SecurityPolicy {
         return policy
     }
 
-    /// Most files that ``certificates(inDirectory:)`` reads.
+    /// The most files that ``certificates(inDirectory:)`` reads.
     public static let directoryLimit = 10_000
 
     /// The certificates in the files of a directory whose names end in `.cer`, `.crt`, `.der` or `.pem`, sorted by name; each
@@ -151,7 +151,7 @@ extension SecurityPolicy {
     }
 }
 
-/// What of the server's chain has to be known beforehand.
+/// The part of the server's chain that has to be known beforehand.
 public struct PinningMode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     public let rawValue: String
 
@@ -167,7 +167,7 @@ public struct PinningMode: RawRepresentable, Sendable, Hashable, Codable, Custom
     public var description: String { rawValue }
 }
 
-/// What is made of a response about revocation that the server hands over in the handshake (RFC 6066 §8).
+/// The treatment of a response about revocation that the server hands over in the handshake (RFC 6066 §8).
 public struct OCSPStapling: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     public let rawValue: String
 

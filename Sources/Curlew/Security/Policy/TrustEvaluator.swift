@@ -11,7 +11,7 @@
 /// }
 /// ```
 public struct TrustEvaluator: Sendable {
-    /// What an evaluator says of a server.
+    /// The decision of an evaluator on a server.
     public enum Decision: Sendable {
         /// Speak to it.
         case accept
@@ -53,13 +53,13 @@ extension TrustEvaluator: Codable {
     }
 }
 
-/// What a server showed in its handshake, and what the policy makes of it.
+/// The certificates that a server showed in its handshake, and the verdict of the policy.
 public struct ServerTrust: Sendable, Hashable {
-    /// What a policy says of a server.
+    /// The verdict of a policy on a server.
     public enum Verdict: Sendable, Hashable {
-        /// It is who it has to be; the pin that matched, if keys or certificates are pinned.
+        /// The server is who it has to be; with the pin that matched, if keys or certificates are pinned.
         case accepted(matchedPin: PublicKeyPin?)
-        /// It is not, for this reason.
+        /// The server is refused, for this reason.
         case refused(ErrorCode, reason: String)
     }
 
@@ -68,7 +68,7 @@ public struct ServerTrust: Sendable, Hashable {
     /// The path that was found from the server's certificate, which comes first, towards an anchor. If the verdict is no
     /// acceptance it may end anywhere, and no more is known of it than that the names fit together.
     public let chain: [Certificate]
-    /// What the policy says without an evaluator.
+    /// The verdict of the policy, without an evaluator.
     public let verdict: Verdict
 }
 
@@ -83,6 +83,6 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// What the server showed in its handshake, if that is why the request failed: host, chain and verdict.
+    /// The host, chain and verdict of the handshake, if that is why the request failed.
     public var serverTrust: ServerTrust? { context.serverTrust }
 }

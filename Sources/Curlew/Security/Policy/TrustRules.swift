@@ -125,7 +125,7 @@ final class TrustStore: @unchecked Sendable {
 ///
 /// The bundle is `SSL_CERT_FILE`, or the first of the places where distributions keep it; else the directory of hashed
 /// names, `SSL_CERT_DIR` or OpenSSL's own, is asked at each look-up.
-enum SystemAnchors {
+private enum SystemAnchors {
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
@@ -140,7 +140,7 @@ enum SystemAnchors {
     }()
 
     /// Begins to read them, off the loop; a connection that is quicker waits for the end.
-    static func preload() { _ = preloading }
+    fileprivate static func preload() { _ = preloading }
 
     private static func load() -> TrustStore? {
         OpenSSLLibrary.start()

@@ -108,7 +108,7 @@ enum ChainChecks {
 
 /// What the strict mode asks besides `X509_V_FLAG_X509_STRICT`: RFC 5280's and the CA/Browser Forum's "must" that a
 /// client could do without.
-enum StrictChecks {
+private enum StrictChecks {
     /// What is wrong with one certificate of a path; nil if nothing is.
     /// - Parameters:
     ///   - position: Where it stands; 0 is the server's.
@@ -201,7 +201,7 @@ enum StrictChecks {
 /// set for OpenSSL.
 enum KeyStrength {
     /// The fewest bits of an RSA key.
-    static let minimumRSABits: Int32 = 2048
+    private static let minimumRSABits: Int32 = 2048
 
     /// Why a certificate's key is too weak; nil if it is not. RSA has 2048 bits at least, in whole bytes (CA/Browser Forum
     /// baseline, 6.1.5); curves are those of 256 bits and more; DSA is none.

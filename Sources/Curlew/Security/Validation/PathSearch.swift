@@ -14,10 +14,10 @@ final class PathSearch {
     /// Most times that a path is made longer.
     static let stepLimit = 256
     /// Most certificates of those sent that are looked at.
-    static let certificateLimit = 64
+    private static let certificateLimit = 64
     /// Most bits of a key that a signature is verified with. Larger ones are of RSA, whose cost grows with the square: 64
     /// signatures of 16,384 bits would stop the event loop for a fifth of a second.
-    static let keyBitsLimit: Int32 = 8192
+    private static let keyBitsLimit: Int32 = 8192
 
     /// Who is vouched for: two certificates of one authority never are on one path, so no path is a circle.
     private struct Authority: Hashable {

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import HTTPTypes
 
 /// Composes the command.
-struct CurlCommand {
+private struct CurlCommand {
     private let request: Request
     private let masksSecrets: Bool
     private var words = ["curl"]

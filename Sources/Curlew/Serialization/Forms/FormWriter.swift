@@ -1,5 +1,5 @@
 /// Writes pairs as a query or form: `name=value&name=value`, into one buffer.
-struct FormWriter: PairSink {
+private struct FormWriter: PairSink {
     private(set) var output: [UInt8] = []
     private let style: ParameterStyle
     private let encoding: PercentEncoding

@@ -25,9 +25,9 @@ public struct HTTPRequestSerializer: RequestSerializer {
     public var defaultFields: HTTPFields
     /// The methods whose parameters go into the query, whatever the case of their letters. GET, HEAD and DELETE by default.
     public var methodsWithQuery: Set<HTTPRequest.Method> = [.get, .head, .delete]
-    /// How parameters become pairs.
+    /// The style in which parameters become pairs.
     public var style: ParameterStyle
-    /// How `Encodable` values become parameters.
+    /// The encoder that turns `Encodable` values into parameters.
     public var encoder = ParameterEncoder()
     /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters; what it throws is
     /// thrown by the call, and nothing is sent.

@@ -3,7 +3,7 @@ internal import Glibc
 public import HTTPTypes
 
 extension HTTPRequestSerializer {
-    /// What a serializer adds unless told otherwise: who asks, and in which languages. Computed once in a process.
+    /// The fields that a serializer adds by default: User-Agent and Accept-Language. Computed once in a process.
     ///
     /// - `User-Agent`: the name of the executable and the kernel, `importer (Linux 6.1.0)`; see ``userAgent(version:)``.
     /// - `Accept-Language`: from `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, as in `de-AT;q=1, en;q=0.9`, at most six
@@ -39,7 +39,7 @@ struct UserAgent {
     }
 
     /// Of this process.
-    static func ofProcess(version: String? = nil) -> UserAgent {
+    fileprivate static func ofProcess(version: String? = nil) -> UserAgent {
         UserAgent(program: executable ?? "", version: version, release: kernelRelease)
     }
 

@@ -6,7 +6,7 @@ package struct JSONParser {
     let builds: Bool
     var position = 0
     /// Whether the last string was ASCII without escapes.
-    var isLastStringPlain = true
+    private var isLastStringPlain = true
 
     private init(_ bytes: [UInt8], _ options: JSONReadingOptions, builds: Bool) {
         self.bytes = bytes

@@ -9,9 +9,9 @@
 /// serializer.base.encoder.keyNaming = .snakeCase
 /// ```
 public struct JSONRequestSerializer: RequestSerializer {
-    /// How JSON is written.
+    /// The style in which JSON is written.
     public var style: JSONStyle
-    /// What writes queries; it also has the default fields, the methods with a query and the encoder of values.
+    /// The serializer of queries; it also has the default fields, the methods with a query and the encoder of values.
     public var base: HTTPRequestSerializer
 
     public init(style: JSONStyle = JSONStyle(), base: HTTPRequestSerializer = HTTPRequestSerializer()) {
@@ -29,14 +29,14 @@ public struct JSONRequestSerializer: RequestSerializer {
     }
 }
 
-/// How parameters are written as JSON (RFC 8259), always in UTF-8.
+/// The style in which parameters are written as JSON (RFC 8259), always in UTF-8.
 ///
 /// ```swift
 /// var style = JSONStyle()
 /// style.options = [.sortedKeys, .withoutEscapingSlashes]
 /// ```
 public struct JSONStyle: Sendable {
-    /// What may be chosen about the text.
+    /// Options of the text.
     public struct Options: OptionSet, Sendable, Hashable {
         public let rawValue: Int
 
@@ -52,13 +52,13 @@ public struct JSONStyle: Sendable {
         public static let fragmentsAllowed = Options(rawValue: 8)
     }
 
-    /// What is chosen about the text. Nothing by default.
+    /// The options of the text. None by default.
     public var options: Options = []
-    /// How points in time are written. ``DateStyle/iso8601`` by default.
+    /// The form in which points in time are written. ``DateStyle/iso8601`` by default.
     public var dates = DateStyle.iso8601
-    /// How bytes are written. ``DataStyle/base64`` by default.
+    /// The form in which bytes are written. ``DataStyle/base64`` by default.
     public var data = DataStyle.base64
-    /// What is done with infinity and NaN. ``NonFiniteStyle/refused`` by default.
+    /// The treatment of infinity and NaN. ``NonFiniteStyle/refused`` by default.
     public var nonFinite = NonFiniteStyle.refused
 
     public init() {}

@@ -17,7 +17,7 @@ public import FoundationEssentials
 /// ``JSONValue`` in ``CurlewError/parsedBody``.
 public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(.json, .textJSON, .javaScript))
-    /// How the text is read.
+    /// The rules by which the text is read.
     public var options: JSONReadingOptions
     /// At which statuses an empty body is the value that stands for one. At others it is ``ErrorCode/emptyBody``. Any by
     /// default.
@@ -85,12 +85,12 @@ func emptyBody<Value>(for type: Value.Type) -> Value? {
     (type as? any EmptyBodyRepresentable.Type)?.valueOfEmptyBody as? Value
 }
 
-/// How JSON is read.
+/// The rules by which JSON is read.
 ///
 /// The text must be what RFC 8259 says, whatever the options: no comments, no trailing commas, no `NaN`, no bytes that are
 /// not UTF-8, no escapes of half a surrogate pair.
 public struct JSONReadingOptions: Sendable, Hashable {
-    /// What becomes of a name that occurs twice in one object.
+    /// The treatment of a name that occurs twice in one object.
     public struct DuplicateKeys: Sendable, Hashable {
         enum Policy { case firstWins, lastWins, fail }
 
@@ -100,11 +100,11 @@ public struct JSONReadingOptions: Sendable, Hashable {
         public static let firstWins = DuplicateKeys(policy: .firstWins)
         /// The last value counts, as in ECMAScript.
         public static let lastWins = DuplicateKeys(policy: .lastWins)
-        /// It is an error.
+        /// An error.
         public static let fail = DuplicateKeys(policy: .fail)
     }
 
-    /// What becomes of numbers that neither 64-bit integers nor doubles hold: beyond their range, or with more than 17
+    /// The treatment of numbers that neither 64-bit integers nor doubles hold: beyond their range, or with more than 17
     /// significant digits.
     public struct BigNumbers: Sendable, Hashable {
         let isKept: Bool
@@ -115,14 +115,14 @@ public struct JSONReadingOptions: Sendable, Hashable {
         public static let fail = BigNumbers(isKept: false)
     }
 
-    /// How deep arrays and objects may be nested. 512 by default, and at most: it is the bound of Foundation's decoder too,
+    /// The deepest nesting of arrays and objects. 512 by default, and at most: it is the bound of Foundation's decoder too,
     /// and whatever is done with a value of that depth takes less than half of the 8 MiB of stack that a thread has on Linux.
     public var maximumDepth = 512 {
         didSet { maximumDepth = Self.clamped(maximumDepth) }
     }
-    /// What becomes of a name that occurs twice in one object.
+    /// The treatment of a name that occurs twice in one object.
     public var duplicateKeys = DuplicateKeys.firstWins
-    /// What becomes of numbers that fit no type.
+    /// The treatment of numbers that fit no type.
     public var bigNumbers = BigNumbers.keep
     /// Whether the text may be a string, a number, a truth value or null by itself. If not, it must be an object or an
     /// array. AFNetworking's default is that it may not, and so it is here.

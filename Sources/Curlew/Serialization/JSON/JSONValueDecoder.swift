@@ -4,7 +4,7 @@ internal import FoundationEssentials
 struct JSONValueDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
-    let sendableUserInfo: [CodingUserInfoKey: any Sendable]
+    private let sendableUserInfo: [CodingUserInfoKey: any Sendable]
 
     var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
 
@@ -38,7 +38,7 @@ struct JSONValueDecoder: Decoder {
         return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    func corrupted(_ description: String) -> DecodingError {
+    private func corrupted(_ description: String) -> DecodingError {
         .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: description))
     }
 
@@ -129,7 +129,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
 }
 
 /// The members of an object, as `Decodable` types ask for them.
-struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+private struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: JSONObject
     let decoder: JSONValueDecoder
 
@@ -185,10 +185,10 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 /// The elements of an array, one after the other.
-struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
+private struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     let values: [JSONValue]
     let decoder: JSONValueDecoder
-    var currentIndex = 0
+    private var currentIndex = 0
 
     init(values: [JSONValue], decoder: JSONValueDecoder) {
         self.values = values

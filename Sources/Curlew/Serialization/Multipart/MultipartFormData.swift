@@ -47,13 +47,13 @@ public struct MultipartFormData: Sendable {
         return form
     }
 
-    /// What stands between the parts.
+    /// The boundary between the parts.
     public var boundary: String { delimiter.text }
 
     /// The Content-Type of the body, with the boundary.
     public var contentType: String { "multipart/form-data; boundary=\(MediaTypeParser.quotedIfNeeded(boundary))" }
 
-    /// How many parts there are.
+    /// The number of parts.
     public var count: Int { parts.count }
 
     /// Whether there are no parts.
@@ -106,7 +106,8 @@ extension MultipartFormData {
     /// promised is ``ErrorCode/bodyLengthMismatch`` before the first byte too many. `RequestBody.once(length:_:)` makes the
     /// form one that cannot be sent again.
     /// - Parameters:
-    ///   - body: The part's bytes. Of a file, size and place are taken now, as by ``append(file:name:fileName:contentType:range:)``.
+    ///   - body: The part's bytes. Of a file, size and place are taken now, as by
+    /// ``append(file:name:fileName:contentType:range:)``.
     ///   - name: The name of the form's field.
     ///   - fileName: The name of the file that the part stands for.
     ///   - contentType: The media type. nil stands for the one that belongs to the extension of `fileName`, else
@@ -211,7 +212,7 @@ extension MultipartFormData {
     }
 
     /// Whether there is a file among the parts.
-    var hasFiles: Bool {
+    private var hasFiles: Bool {
         parts.contains { part in
             if case .file = part.content { true } else { false }
         }
@@ -293,8 +294,8 @@ extension MultipartFormData {
         return body.paced(by: throttle, length: body.length)
     }
 
-    /// Writes the form into a file and returns a body that sends the file; see ``RequestBody/spooled(to:)``. The pace is that of
-    /// the sending, not of the writing.
+    /// Writes the form into a file and returns a body that sends the file; see ``RequestBody/spooled(to:)``. The pace is
+    /// that of the sending, not of the writing.
     public func spooled(to path: String) async throws -> RequestBody {
         let body = try await plainBody.spooled(to: path)
         guard let throttle else { return body }

@@ -49,7 +49,7 @@ package struct MultipartParser: Sendable {
 
     let limits: MultipartLimits
     /// `--` and the boundary.
-    let dashed: [UInt8]
+    private let dashed: [UInt8]
     /// What delimiter lines begin with, and the line end before it: before the first delimiter LF, which CRLF ends with too.
     /// As no boundary holds a line end, the search never looks at a byte more than twice or so, whatever the peer sends.
     var delimiter: DelimiterSearch
@@ -178,7 +178,7 @@ extension MultipartParser {
     }
 
     /// Passes over what stands before the first delimiter, holding nothing but what may be a part of it.
-    mutating func findFirstDelimiter() -> Step {
+    private mutating func findFirstDelimiter() -> Step {
         var start = position
         while let match = delimiter.firstMatch(in: buffer, from: start) {
             start = match + 1
@@ -202,7 +202,7 @@ extension MultipartParser {
         return .needsMore
     }
 
-    mutating func takeHead(_ scan: PartHeadScan) throws -> Step {
+    private mutating func takeHead(_ scan: PartHeadScan) throws -> Step {
         var scan = scan
         guard let end = try scan.end(in: buffer[position...], newline: newline ?? .lineFeed, limits: limits) else {
             state = .head(scan)
@@ -215,7 +215,7 @@ extension MultipartParser {
         return .event(.head(fields))
     }
 
-    mutating func startBody() -> Step {
+    private mutating func startBody() -> Step {
         let pattern = delimiter.pattern
         let rest = buffer[position...].prefix(pattern.count)
         if pattern.starts(with: rest) {
@@ -236,7 +236,7 @@ extension MultipartParser {
         return .goesOn
     }
 
-    mutating func takeBody() -> Step {
+    private mutating func takeBody() -> Step {
         var start = position
         while let match = delimiter.firstMatch(in: buffer, from: start) {
             start = match + 1

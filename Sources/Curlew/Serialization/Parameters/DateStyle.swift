@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// How points in time are written.
+/// The form in which points in time are written.
 public struct DateStyle: Sendable {
     enum Kind: Sendable {
         case description
@@ -126,7 +126,7 @@ extension Int {
     }
 }
 
-/// How bytes are written where only text can be.
+/// The form in which bytes are written where only text can be.
 public struct DataStyle: Sendable {
     enum Kind: Sendable {
         case base64

@@ -21,9 +21,9 @@ public struct ParameterEncoder: Sendable {
         case theirOwn
     }
 
-    /// How keys are named. ``KeyNaming/asWritten`` by default.
+    /// The style in which keys are named. ``KeyNaming/asWritten`` by default.
     public var keyNaming = KeyNaming.asWritten
-    /// What values find in their encoder's `userInfo`.
+    /// The `userInfo` of the encoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     var foundationTypes = FoundationTypes.flattened
 

@@ -1,4 +1,4 @@
-/// How parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
+/// The style in which parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
 ///
 /// The defaults are AFNetworking's, but for three things that it had no good answer to: data is written as Base 64,
 /// numbers that are not finite are refused, and so are parameters that are no dictionary.
@@ -9,29 +9,29 @@
 /// style.dates = .iso8601
 /// ```
 public struct ParameterStyle: Sendable {
-    /// How members of arrays are named. ``ArrayStyle/brackets`` by default.
+    /// The names of an array's members, such as `a[]`. ``ArrayStyle/brackets`` by default.
     public var arrays = ArrayStyle.brackets
-    /// How values within dictionaries are named. ``NestingStyle/brackets`` by default.
+    /// The names of values within dictionaries, such as `a[b]`. ``NestingStyle/brackets`` by default.
     public var nesting = NestingStyle.brackets
     /// In which order the keys of dictionaries go. ``KeyOrder/sorted`` by default.
     public var keyOrder = KeyOrder.sorted
-    /// How true and false are written. ``BooleanStyle/numeric`` by default.
+    /// The words for true and false. ``BooleanStyle/numeric`` by default.
     public var booleans = BooleanStyle.numeric
-    /// How null is written. ``NullStyle/nameAlone`` by default.
+    /// The form of null. ``NullStyle/nameAlone`` by default.
     public var nulls = NullStyle.nameAlone
-    /// How points in time are written. ``DateStyle/description`` by default.
+    /// The form in which points in time are written. ``DateStyle/description`` by default.
     public var dates = DateStyle.description
-    /// How bytes are written. ``DataStyle/base64`` by default. Multipart bodies have them as they are.
+    /// The form in which bytes are written. ``DataStyle/base64`` by default. Multipart bodies have them as they are.
     public var data = DataStyle.base64
-    /// What is done with infinity and NaN. ``NonFiniteStyle/refused`` by default.
+    /// The treatment of infinity and NaN. ``NonFiniteStyle/refused`` by default.
     public var nonFinite = NonFiniteStyle.refused
-    /// How a space is written in a query or form. ``SpaceStyle/percentEncoded`` by default.
+    /// The form of a space in a query or form. ``SpaceStyle/percentEncoded`` by default.
     public var spaces = SpaceStyle.percentEncoded
 
     public init() {}
 }
 
-/// How members of arrays are named.
+/// The names of an array's members, such as `a[]`.
 public struct ArrayStyle: Sendable, Hashable {
     enum Kind { case brackets, indexed, repeated, commas }
 
@@ -49,7 +49,7 @@ public struct ArrayStyle: Sendable, Hashable {
     public static let commas = ArrayStyle(kind: .commas)
 }
 
-/// How values within dictionaries are named.
+/// The names of values within dictionaries, such as `a[b]`.
 public struct NestingStyle: Sendable, Hashable {
     enum Kind { case brackets, dots }
 
@@ -73,7 +73,7 @@ public struct KeyOrder: Sendable, Hashable {
     public static let insertion = KeyOrder(kind: .insertion)
 }
 
-/// How true and false are written.
+/// The words for true and false.
 public struct BooleanStyle: Sendable, Hashable {
     enum Kind { case numeric, literal }
 
@@ -85,7 +85,7 @@ public struct BooleanStyle: Sendable, Hashable {
     public static let literal = BooleanStyle(kind: .literal)
 }
 
-/// How null is written.
+/// The form of null.
 public struct NullStyle: Sendable, Hashable {
     enum Kind { case nameAlone, empty, dropped }
 
@@ -99,7 +99,7 @@ public struct NullStyle: Sendable, Hashable {
     public static let dropped = NullStyle(kind: .dropped)
 }
 
-/// How a space is written in a query or form.
+/// The form of a space in a query or form.
 public struct SpaceStyle: Sendable, Hashable {
     enum Kind { case percentEncoded, plus }
 
@@ -141,7 +141,7 @@ extension ParameterStyle {
     }
 }
 
-/// How the keys of encoded types are named in parameters. The keys of dictionaries are left as they are.
+/// The style in which the keys of encoded types are named in parameters. The keys of dictionaries are left as they are.
 public struct KeyNaming: Sendable {
     enum Kind: Sendable {
         case asWritten
@@ -191,7 +191,7 @@ public struct KeyNaming: Sendable {
     }
 }
 
-/// What is done with numbers that are infinite or not a number, for which neither JSON nor forms have a notation.
+/// The treatment of numbers that are infinite or not a number, for which neither JSON nor forms have a notation.
 public struct NonFiniteStyle: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case refused

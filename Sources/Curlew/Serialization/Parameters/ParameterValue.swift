@@ -31,7 +31,7 @@ public enum ParameterValue: Sendable, Hashable {
     /// Values without order: a form repeats the name for each, JSON and property lists have a list of them.
     case set(Set<ParameterValue>)
 
-    /// How many dictionaries, arrays and sets may lie in each other where parameters are written or encoded.
+    /// The deepest nesting of dictionaries, arrays and sets where parameters are written or encoded.
     ///
     /// With it nothing that is written needs more than some hundred kilobytes of stack.
     public static let depthLimit = 128

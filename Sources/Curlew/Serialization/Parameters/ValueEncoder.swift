@@ -1,5 +1,5 @@
 /// What a value's `encode(to:)` is given: it hands out containers over one node.
-struct ValueEncoder: Encoder {
+private struct ValueEncoder: Encoder {
     let state: EncodingState
     let node: EncodedNode
     let path: CodingPath
@@ -42,7 +42,7 @@ struct ValueEncoder: Encoder {
 }
 
 extension EncodingState {
-    func noteDepth(at path: CodingPath) { note(ParameterFailure.tooDeep.reason, at: path) }
+    fileprivate func noteDepth(at path: CodingPath) { note(ParameterFailure.tooDeep.reason, at: path) }
 
     /// What a value becomes at a place.
     func encode<Value: Encodable>(
@@ -77,7 +77,7 @@ private protocol DictionaryWithKeysOfItsOwn {}
 extension Dictionary: DictionaryWithKeysOfItsOwn {}
 
 /// Encodes into a table.
-struct KeyedParameterContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+private struct KeyedParameterContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: ValueEncoder
 
     var codingPath: [any CodingKey] { encoder.codingPath }
@@ -136,7 +136,7 @@ struct KeyedParameterContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 }
 
 /// Encodes into a list.
-struct UnkeyedParameterContainer: UnkeyedEncodingContainer {
+private struct UnkeyedParameterContainer: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
 
     var codingPath: [any CodingKey] { encoder.codingPath }
@@ -187,7 +187,7 @@ struct UnkeyedParameterContainer: UnkeyedEncodingContainer {
 }
 
 /// Encodes one value in place of the whole node.
-struct SingleParameterContainer: SingleValueEncodingContainer {
+private struct SingleParameterContainer: SingleValueEncodingContainer {
     let encoder: ValueEncoder
 
     var codingPath: [any CodingKey] { encoder.codingPath }
@@ -224,7 +224,7 @@ struct SingleParameterContainer: SingleValueEncodingContainer {
 }
 
 /// Values that need no encoder, so that lists of numbers and strings are not encoded one object at a time.
-enum PlainValue {
+private enum PlainValue {
     /// The value, if its type is one of the common plain ones. Types are compared first because a cast costs much more.
     static func of<Value>(_ value: Value) -> ParameterValue? {
         if Value.self == String.self { return (value as? String).map { .string($0) } }

@@ -1,5 +1,5 @@
 /// The layout of a binary property list: where its objects begin, and what they refer to.
-struct BinaryPropertyList {
+private struct BinaryPropertyList {
     /// One object, as far as it matters for its size.
     struct Object {
         /// Bytes of its own content.
@@ -55,7 +55,7 @@ struct BinaryPropertyList {
         return index
     }
 
-    var referenceStride: Int { referenceSize }
+    fileprivate var referenceStride: Int { referenceSize }
 
     private func content(_ marker: UInt8, _ position: inout Int, unit: Int) throws -> Object {
         let length = try self.length(marker, &position)

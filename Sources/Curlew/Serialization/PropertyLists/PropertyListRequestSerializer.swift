@@ -8,7 +8,7 @@ internal import FoundationEssentials
 /// Types of Foundation other than dates and data are encoded as Foundation's property list encoder does it, so that its
 /// decoder reads them again. Null has no notation in a property list and is ``ErrorCode/encodingFailed``.
 public struct PropertyListRequestSerializer: RequestSerializer {
-    /// How property lists are written.
+    /// The form in which property lists are written.
     public struct Format: Sendable, Hashable {
         enum Kind { case xml, binary }
 
@@ -20,9 +20,9 @@ public struct PropertyListRequestSerializer: RequestSerializer {
         public static let binary = Format(kind: .binary)
     }
 
-    /// How property lists are written. ``Format/xml`` by default.
+    /// The form in which property lists are written. ``Format/xml`` by default.
     public var format: Format
-    /// What writes queries; it also has the default fields, the methods with a query and the encoder of values.
+    /// The serializer of queries; it also has the default fields, the methods with a query and the encoder of values.
     public var base: HTTPRequestSerializer
 
     public init(format: Format = .xml, base: HTTPRequestSerializer = HTTPRequestSerializer()) {

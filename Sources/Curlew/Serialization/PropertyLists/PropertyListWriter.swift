@@ -127,7 +127,7 @@ struct PropertyListWriter {
 }
 
 /// Text between the tags of XML 1.0.
-enum XMLText {
+private enum XMLText {
     /// Appends the text with `&`, `<`, `>` and carriage returns escaped. A bare carriage return would be read as a line feed.
     /// - Parameter isChecked: Whether characters that XML 1.0 does not know at all (§2.2) are refused.
     static func append(_ text: String, isChecked: Bool, to output: inout [UInt8]) throws(ParameterFailure) {

@@ -82,16 +82,16 @@ public struct ServerSentEventSequence: AsyncSequence, Sendable {
     }
 }
 
-/// When an ``EventSource`` connects again.
+/// The rule by which an ``EventSource`` connects again.
 public struct ReconnectionPolicy: Sendable, Hashable {
-    /// How long to wait first, until the server gives a time of its own (`retry:`). 3 seconds by default, as in browsers.
+    /// The first wait, until the server gives a time of its own (`retry:`). 3 seconds by default, as in browsers.
     public var delay: Duration
     /// The shortest wait, whatever the server says: with `retry: 0` it would be asked without a pause. 500 ms by default.
     public var minimumDelay: Duration
     /// The longest wait. It doubles with each attempt that fails before a stream was open, up to this; a longer time that
     /// the server gave is kept. 5 minutes by default.
     public var maximumDelay: Duration
-    /// How many attempts in a row may fail before the source gives up. nil, the default, never does.
+    /// The most attempts in a row that may fail before the source gives up. nil, the default, never does.
     public var attempts: Int?
 
     public init(

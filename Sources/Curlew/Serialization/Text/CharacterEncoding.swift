@@ -1,4 +1,4 @@
-/// How characters are written as bytes.
+/// An encoding of characters as bytes.
 ///
 /// The encodings that responses still come in. Names are read as `charset` has them (IANA's names and common aliases), in
 /// any case.

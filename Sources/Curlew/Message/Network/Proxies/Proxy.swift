@@ -5,7 +5,7 @@
 /// ```
 /// Its description never holds the credentials; its encoded form does.
 public struct Proxy: Sendable, Hashable, Codable {
-    /// How a proxy is spoken to.
+    /// The protocol that a proxy speaks.
     public enum Scheme: String, Sendable, Hashable, Codable, CaseIterable {
         /// HTTP: `http` URIs in absolute form, `https` URIs through CONNECT (RFC 9110 §9.3.6).
         case http
@@ -21,17 +21,17 @@ public struct Proxy: Sendable, Hashable, Codable {
         case socks5h
     }
 
-    /// How a proxy's demand for credentials is met.
+    /// The way in which credentials are given to a proxy.
     public enum Authentication: String, Sendable, Hashable, Codable {
         /// User and password with every request or tunnel, unasked (RFC 7617); for SOCKS as RFC 1929 has it.
         case basic
         /// A challenge is awaited and answered by a digest (RFC 7616).
         case digest
-        /// By a ticket of Kerberos (RFC 4559), if libcurl was built with GSS-API.
+        /// A ticket of Kerberos (RFC 4559), if libcurl was built with GSS-API.
         case negotiate
     }
 
-    /// How it is spoken to.
+    /// The protocol that it speaks.
     public let scheme: Scheme
     /// Its name or address; an IPv6 address keeps its brackets.
     public let host: String
@@ -41,7 +41,7 @@ public struct Proxy: Sendable, Hashable, Codable {
     public private(set) var user: String?
     /// The password.
     public private(set) var password: String?
-    /// How credentials are given.
+    /// The way in which credentials are given.
     public private(set) var authentication = Authentication.basic
     /// The certificate authorities, in PEM, that may vouch for a proxy of the scheme `https`; nil means the system's.
     public var anchorsPEM: String?

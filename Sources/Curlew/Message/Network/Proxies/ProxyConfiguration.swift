@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Which requests go through which proxy.
+/// The choice of a proxy for each request.
 ///
 /// A request with a Unix socket in its ``Route`` goes through none. The article <doc:Proxies> has the rules.
 public struct ProxyConfiguration: Sendable, Hashable, Codable {
@@ -17,7 +17,7 @@ public struct ProxyConfiguration: Sendable, Hashable, Codable {
     /// No proxy: the default. The environment is not looked at.
     public static let none = ProxyConfiguration(kind: .none)
 
-    /// What the environment of the process says when the session, or the request that has this option, is made.
+    /// The proxies of the process's environment, as it is when the session, or the request that has this option, is made.
     ///
     /// As with curl: `http_proxy` for `http`, `https_proxy` for `https`, `all_proxy` for both where they are missing, and
     /// `no_proxy` for the hosts that are asked directly; each in lower case, else in upper case, except that `HTTP_PROXY` is
@@ -130,7 +130,7 @@ extension [ProxyHostPattern] {
 }
 
 /// What variables say about proxies, read once.
-struct ProxyEnvironment: Sendable {
+private struct ProxyEnvironment: Sendable {
     /// An error waits for the request that would need the variable.
     private typealias Reading = Result<Proxy, CurlewError>
 
@@ -144,7 +144,7 @@ struct ProxyEnvironment: Sendable {
         "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
     ]
 
-    static func relevant(_ variables: [String: String]) -> [String: String] {
+    fileprivate static func relevant(_ variables: [String: String]) -> [String: String] {
         variables.filter { names.contains($0.key) }
     }
 
