@@ -132,7 +132,7 @@ final class BodyDecoding {
         stack = DecoderStack(codings: sequence.codings, limits: sequence.limits)
     }
 
-    /// The next piece; nil at the end, and after an error, which leaves nothing to go on with.
+    /// The next piece; nil at the end, and after an error, which leaves nothing to continue with.
     func next() async throws -> [UInt8]? {
         guard var stack = stack.take() else { return nil }
         do {

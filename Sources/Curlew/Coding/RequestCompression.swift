@@ -144,7 +144,7 @@ struct CompressedChunks: AsyncSequence, Sendable {
                     base: stream.makeAsyncIterator(),
                     deflater: try Deflater(format: sequence.format, level: sequence.level))
             }
-            // An error leaves nothing to go on with.
+            // An error leaves nothing to continue with.
             state = .ended
             while true {
                 if run.input.isEmpty, !run.isLast {

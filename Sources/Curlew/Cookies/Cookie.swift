@@ -43,7 +43,7 @@ public struct Cookie: Sendable, Hashable {
     /// - Parameters:
     ///   - name: The name.
     ///   - value: The value.
-    ///   - domain: The host. A leading dot is passed over.
+    ///   - domain: The host. A leading dot is ignored.
     ///   - isHostOnly: Whether it goes to that host alone.
     ///   - path: The path.
     ///   - expirySeconds: When it expires, in seconds since 1970.

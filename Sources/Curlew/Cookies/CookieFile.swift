@@ -29,7 +29,7 @@ enum CookieFile {
 
     // MARK: Reading
 
-    /// How many lines that are no cookies are told of.
+    /// The most lines that are no cookies in one report.
     private static let skippedLimit = 100
 
     /// The cookies of a file, and the numbers of the first lines that are none.

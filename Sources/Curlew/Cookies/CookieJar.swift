@@ -138,7 +138,7 @@ public final class CookieJar: Sendable {
         return change { $0.cookies(for: origin, now: $1, isUse: true) }
     }
 
-    /// Works on the cookies, and tells of what has changed, in the order in which it did.
+    /// Works on the cookies, and publishes what has changed, in the order in which it did.
     private func change<Result>(_ body: (inout CookieStore, Int64) -> Result) -> Result {
         let now = clock()
         return store.withLock { store in
@@ -186,7 +186,7 @@ extension CookieJar {
     }
 
     /// Puts the cookies of a file into the jar, beside those that are there; the same name, domain and path replaces. What
-    /// has expired is passed over. Lines that are no cookies are skipped, and the report tells of them.
+    /// has expired is skipped. Lines that are no cookies are skipped, and the report lists them.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cookieFileFailed`` for a file that cannot be read, and for one larger than
     ///   ``CookieLimits/fileSize``; the jar is then as it was.
     @discardableResult

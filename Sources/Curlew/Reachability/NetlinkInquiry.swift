@@ -12,7 +12,7 @@ final class NetlinkInquiry {
 
     init(_ open: NetlinkOpening) throws { socket = try NetlinkSocket(open) }
 
-    /// Waits until the kernel is done with a change that it has begun to tell of.
+    /// Waits until the kernel is done with a change that it has begun to report.
     ///
     /// The routes of an interface that is switched off are taken away after the message that it is off, and without
     /// another one. Interfaces are asked for under the lock that such a change holds.
@@ -55,7 +55,7 @@ final class NetlinkInquiry {
             let (links, isWhole) = try list()
             if isWhole { return links }
         }
-        // It changes all the time; each change is told of, and asked about anew.
+        // It changes all the time; each change is reported, and asked about anew.
         return try list().links
     }
 

@@ -38,7 +38,7 @@ final class NetlinkSocket {
 
     deinit { close(descriptor) }
 
-    /// Asks to be told of every change.
+    /// Subscribes to every change.
     func subscribe() throws {
         for group in Self.needed {
             guard join(group) else { throw CurlewError(netlink: errno, "changes of the network are not told") }
@@ -64,7 +64,7 @@ final class NetlinkSocket {
     func receive() -> Reception {
         let limit = buffer.count
         let (count, sender) = NetlinkAddress.withSender { address, length in
-            // The whole length is told, of a message that was cut as well.
+            // The whole length is reported, also of a message that was truncated.
             recvfrom(descriptor, &buffer, limit, Int32(MSG_TRUNC), address, length)
         }
         guard count >= 0 else {
@@ -91,7 +91,7 @@ private enum NetlinkAddress {
         }
     }
 
-    /// Receives, and tells the number of who sent it.
+    /// Receives, and returns the number of the sender.
     fileprivate static func withSender(
         _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int
     ) -> (count: Int, sender: UInt32) {

@@ -55,7 +55,7 @@ struct NetworkRoute: Equatable, Sendable {
     }
 }
 
-/// A network interface as the kernel tells of it.
+/// A network interface as the kernel describes it.
 struct NetworkLink: Equatable, Sendable {
     var index: UInt32
     var name: String
@@ -78,7 +78,7 @@ struct NetworkLink: Equatable, Sendable {
 
     /// Reads what follows the header of `RTM_NEWLINK`; nil if it is none.
     init?(_ payload: NetlinkBytes) {
-        // Bridges tell of their ports by messages of their own family, which lack half of it.
+        // Bridges report their ports by messages of their own family, which lack half of it.
         guard payload.number(at: 0, as: UInt8.self) == UInt8(AF_UNSPEC),
             let hardware = payload.number(at: 2, as: UInt16.self),
             let index = payload.number(at: 4, as: UInt32.self), index != 0,

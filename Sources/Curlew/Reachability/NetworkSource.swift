@@ -12,7 +12,7 @@ struct NetworkSource: Sendable {
 struct MonitorTimes: Sendable {
     /// The network is not asked about more often than this, however fast it changes.
     var spacing: Int64 = 5_000_000
-    /// So long after the last change it is looked at once more, for kernels that tell of a change before they are done.
+    /// So long after the last change it is looked at once more, for kernels that report a change before they are done.
     var settling: Int64 = 100_000_000
     /// So long after a change a host is looked up again: whoever sets up a network writes its name servers last.
     var lookupDelay: Int64 = 250_000_000
@@ -28,13 +28,13 @@ struct MonitorTimes: Sendable {
     func wait(afterFailures failures: Int) -> Int64 { failureWait << Int64(min(max(failures, 1), 16) - 1) }
 }
 
-/// A monitor's ear: the socket on which the kernel tells of changes, and the one on which it is asked.
+/// A monitor's two sockets: the one on which the kernel reports changes, and the one on which it is asked.
 final class NetworkWatch: SocketHandler {
     let survey: NetworkSurvey
     private let socket: NetlinkSocket
     private weak var monitor: ReachabilityMonitor?
 
-    /// So many messages are read before the loop goes on with something else.
+    /// So many messages are read before the loop continues with something else.
     private static let batchLimit = 128
 
     /// Begins to listen: from now on no change is missed.
@@ -51,23 +51,23 @@ final class NetworkWatch: SocketHandler {
 
     /// What the messages say is not looked at, as the kernel is asked anew after each: so lost ones are no loss.
     func socketReady(_ descriptor: Int32, events: UInt32) {
-        var isNews = false
+        var hasChanged = false
         for _ in 0..<Self.batchLimit {
             switch socket.receive() {
-            case .message, .lost: isNews = true
+            case .message, .lost: hasChanged = true
             case .foreign: break
-            case .nothing: return tell(isNews)
+            case .nothing: return notify(hasChanged)
             case .failed(let reason):
                 let error = CurlewError(netlink: reason, "changes of the network cannot be read")
                 monitor?.enter(error) { $0.networkFailed($1) }
                 return
             }
         }
-        tell(isNews)
+        notify(hasChanged)
     }
 
-    private func tell(_ isNews: Bool) {
-        if isNews { monitor?.enter(()) { monitor, _ in monitor.networkChanged() } }
+    private func notify(_ hasChanged: Bool) {
+        if hasChanged { monitor?.enter(()) { monitor, _ in monitor.networkChanged() } }
     }
 }
 

@@ -6,11 +6,11 @@
 /// }
 /// ```
 ///
-/// What it tells is what the machine knows by itself: interfaces, their carriers, addresses and routes. Nothing is sent.
+/// It reports what the machine knows by itself: interfaces, their carriers, addresses and routes. Nothing is sent.
 /// So it is a hint and never a gate: do not ask it before a request; send the request. It says when a request that failed
 /// is worth another try.
 ///
-/// The kernel tells of each change (rtnetlink(7)), and is then asked for the route; nothing is asked while nothing changes.
+/// The kernel reports each change (rtnetlink(7)), and is then asked for the route; nothing is asked while nothing changes.
 /// The monitor works while anybody listens to ``updates``, and holds two descriptors then, else none. All monitors share a
 /// thread.
 ///
@@ -26,7 +26,7 @@ public actor ReachabilityMonitor: LoopActor {
     /// is well.
     public internal(set) var failure: CurlewError?
 
-    /// What was last told; nil before there is anything to tell.
+    /// The last status that was published; nil before there is one.
     private var current: ReachabilityStatus?
     private var watch: NetworkWatch?
     private var lastLook = Instant(nanoseconds: 0)
@@ -138,7 +138,7 @@ public actor ReachabilityMonitor: LoopActor {
         watch?.close(loop.core.poller)
         watch = nil
         failure = error
-        tell(.unknown)
+        publish(.unknown)
         failures += 1
         let wait = source.times.wait(afterFailures: min(failures, source.times.failureLimit + 1))
         // Whom the kernel refuses is refused the next time, too.
@@ -146,7 +146,7 @@ public actor ReachabilityMonitor: LoopActor {
         if mayPass { loop.core.timers.set(openTimer, to: Instant.now.advanced(by: wait)) }
     }
 
-    private func tell(_ status: ReachabilityStatus) {
+    private func publish(_ status: ReachabilityStatus) {
         guard status != current else { return }
         current = status
         listeners.publish(status)
@@ -154,7 +154,7 @@ public actor ReachabilityMonitor: LoopActor {
 
     // MARK: Looking
 
-    /// The kernel has told of a change, or was not heard.
+    /// Called when the kernel has reported a change, or when reports were lost.
     func networkChanged() {
         guard watch != nil else { return }
         let now = Instant.now
@@ -171,7 +171,7 @@ public actor ReachabilityMonitor: LoopActor {
     /// The kernel cannot be heard any more.
     func networkFailed(_ error: CurlewError) { fail(error) }
 
-    /// Asks the kernel how it is, and tells what is new.
+    /// Asks the kernel for the present state, and publishes what is new.
     func look() {
         guard let survey = watch?.survey, listeners.hasListeners else { return }
         loop.core.timers.remove(lookTimer)
@@ -179,7 +179,7 @@ public actor ReachabilityMonitor: LoopActor {
         do {
             let status = try status(survey)
             failures = 0
-            if let status { tell(status) }
+            if let status { publish(status) }
         } catch {
             fail(error)
         }
@@ -253,7 +253,7 @@ extension ReachabilityMonitor {
         }
     }
 
-    /// The system goes on looking, and what it finds will count; until then nothing is known.
+    /// The system continues to look, and what it finds will count; until then nothing is known.
     private func lookupIsOverdue() {
         host.destinations = nil
         host.failure = CurlewError(

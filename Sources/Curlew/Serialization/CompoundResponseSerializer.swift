@@ -88,14 +88,14 @@ private struct CompoundFailure {
         if let best = statusErrors.first(where: { $0.parsedBody != nil }) ?? statusErrors.first {
             return make(best.code, best.message, parsed: best.parsedBody, underlying: best.underlying)
         }
-        guard let telling = causes.first(where: { $0.code != .unacceptableContentType }) else {
+        guard let decisive = causes.first(where: { $0.code != .unacceptableContentType }) else {
             return make(
                 .unacceptableContentType, "none of \(causes.count) serializers takes the content type",
                 underlying: causes.first)
         }
         return make(
-            telling.code == .emptyBody ? .emptyBody : .decodingFailed,
-            "none of \(causes.count) serializers can read the body", underlying: telling)
+            decisive.code == .emptyBody ? .emptyBody : .decodingFailed,
+            "none of \(causes.count) serializers can read the body", underlying: decisive)
     }
 
     private func make(

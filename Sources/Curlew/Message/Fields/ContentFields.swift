@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). What cannot be read is passed over.
+/// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). What cannot be read is skipped.
 struct ContentDisposition: Sendable {
     private let parameters: [MediaType.Parameter]
 

@@ -3,7 +3,7 @@ public import HTTPTypes
 /// A media type with its parameters, as Content-Type holds it (RFC 9110 §8.3.1).
 ///
 /// Type, subtype and the names of parameters are kept in lower case. Reading follows the rules that browsers keep (WHATWG
-/// MIME Sniffing §4.4): type and subtype must be tokens, a parameter that cannot be read is passed over, the first of two
+/// MIME Sniffing §4.4): type and subtype must be tokens, a parameter that cannot be read is skipped, the first of two
 /// with one name counts.
 ///
 /// ```swift

@@ -8,7 +8,7 @@ final class AuthenticationMemory: Sendable {
         /// How often the nonce was used.
         var count: UInt32 = 0
         /// Whether the server has taken the credentials.
-        var isProven = false
+        var isAccepted = false
     }
 
     /// How many are kept; the one that was added first leaves.
@@ -17,9 +17,9 @@ final class AuthenticationMemory: Sendable {
     private let spaces = Guarded<[Space]>([])
 
     /// The use that the server took the last time, for the space whose path is the nearest above.
-    func proven(_ origin: String, path: String) -> AuthenticationUse? {
+    func accepted(_ origin: String, path: String) -> AuthenticationUse? {
         spaces.withLock { spaces in
-            let fitting = spaces.filter { $0.isProven && $0.origin == origin && path.hasPrefix($0.path) }
+            let fitting = spaces.filter { $0.isAccepted && $0.origin == origin && path.hasPrefix($0.path) }
             var use = fitting.max { $0.path.utf8.count < $1.path.utf8.count }?.use
             use?.isRemembered = true
             return use
@@ -47,10 +47,10 @@ final class AuthenticationMemory: Sendable {
     }
 
     /// The server has taken the credentials, and may have named the nonce to use next.
-    func prove(_ use: AuthenticationUse, _ origin: String, path: String, nextNonce: String?) {
+    func noteAccepted(_ use: AuthenticationUse, _ origin: String, path: String, nextNonce: String?) {
         spaces.withLock { spaces in
             guard let index = Self.index(of: use, origin, path, in: spaces) else { return }
-            spaces[index].isProven = true
+            spaces[index].isAccepted = true
             guard let nextNonce, let digest = spaces[index].use.digest, digest.nonce != nextNonce else { return }
             spaces[index].use.digest = DigestChallenge(digest, nonce: nextNonce)
             spaces[index].count = 0

@@ -12,7 +12,7 @@ public import Logging
 /// Cookie, Set-Cookie, others known to be secret, and those that ``secretFields`` or ``RequestOptions/secretFields`` name.
 /// Fields are written at ``Levels/fields`` alone. A query is written as it is, unless ``masksQueries`` is set.
 ///
-/// How long a body took, and how it ended, is not known here: ``SessionActor/events`` tells it.
+/// How long a body took, and how it ended, is not known here: ``SessionActor/events`` has it.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {

@@ -159,7 +159,7 @@ public struct Retry: Middleware {
             }
             group.addTask { await change() }
             defer { group.cancelAll() }
-            // Where there are no more news, time is all that is left.
+            // Without further changes of the network only the time is left to wait for.
             while let isOver = try await group.next(), !isOver {}
         }
     }

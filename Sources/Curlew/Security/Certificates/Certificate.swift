@@ -26,7 +26,7 @@ public struct Certificate: Sendable, Hashable {
         self = all[0]
     }
 
-    /// The certificates of a PEM text, in order; what else it holds is passed over.
+    /// The certificates of a PEM text, in order; what else it holds is skipped.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a broken one.
     public static func all(inPEM pem: String) throws -> [Certificate] {
         try PEMText.blocks(in: Array(pem.utf8), labels: PEMText.certificateLabels).map { try Certificate(der: $0) }
@@ -72,7 +72,7 @@ public struct CertificateDetails: Sendable, Hashable {
     public let subject: String
     /// The issuer's distinguished name.
     public let issuer: String
-    /// The subjects that it is for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Others are passed over.
+    /// The subjects that it is for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Others are skipped.
     public let alternativeNames: [String]
     /// The first moment at which it is valid; nil for a time that cannot be read.
     public let notBefore: Date?

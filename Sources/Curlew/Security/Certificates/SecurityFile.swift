@@ -51,7 +51,7 @@ enum PEMText {
     /// Whether the bytes hold a block, as opposed to DER.
     static func isPEM(_ bytes: [UInt8]) -> Bool { find(begin, in: bytes, from: 0) != nil }
 
-    /// The contents of the blocks with one of the labels, in order; others are passed over.
+    /// The contents of the blocks with one of the labels, in order; others are skipped.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a block of such a label that is broken.
     static func blocks(in bytes: [UInt8], labels: Set<String>) throws -> [[UInt8]] {
         var blocks: [[UInt8]] = []

@@ -38,7 +38,7 @@ public struct ConnectionSecurity: Sendable, Hashable {
     public var chain: [Certificate] { storage.peer.chain }
     /// The pin that matched, if keys or certificates are pinned.
     public var matchedPin: PublicKeyPin? { storage.peer.matchedPin }
-    /// Whether the handshake went on from an earlier one, whose certificates were verified then under the same policy.
+    /// Whether the handshake resumed an earlier one, whose certificates were verified then under the same policy.
     public var isResumed: Bool { storage.isResumed }
 
     public static func == (first: ConnectionSecurity, second: ConnectionSecurity) -> Bool {
@@ -54,7 +54,7 @@ public struct ConnectionSecurity: Sendable, Hashable {
     }
 }
 
-/// A peer that was accepted: what a later handshake may go on from.
+/// A peer that was accepted: what a later handshake may resume.
 final class VerifiedPeer: Sendable {
     let host: HostName
     /// The number of the policy under which it was.

@@ -45,7 +45,7 @@ final class Handshake {
 
     // MARK: Steps of the handshake
 
-    /// Before the first byte: an earlier session is gone on from only if its peer would be accepted today.
+    /// Before the first byte: an earlier session is resumed only if its peer would be accepted today.
     func begins(_ connection: OpaquePointer) {
         guard !hasStarted else { return }
         hasStarted = true
@@ -101,7 +101,7 @@ final class Handshake {
             trust = makeTrust(judgment)
             return false
         }
-        // A session that lacks it is not gone on from.
+        // A session without it is not resumed.
         if let session = SSL_get_session(connection) { HandshakeData.keep(accepted, in: session) }
         peer = accepted
         chain = judgment.chain
@@ -141,7 +141,7 @@ final class Handshake {
 
     /// Looks at the stapled response, once the server has sent all it wants to.
     func acceptsStapledResponse(of connection: OpaquePointer) -> Bool {
-        // In a session that goes on from another there is none; the other had it.
+        // A resumed session has none; the first one had it.
         guard SSL_session_reused(connection) == 0 else { return true }
         var start: UnsafePointer<UInt8>?
         let count = curlew_stapled_response(connection, &start)

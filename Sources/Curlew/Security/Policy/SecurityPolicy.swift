@@ -120,7 +120,7 @@ extension SecurityPolicy {
     /// The certificates in the files of a directory whose names end in `.cer`, `.crt`, `.der` or `.pem`, sorted by name; each
     /// may be DER or PEM. Directories in it are not looked into. It blocks while it reads.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a directory or a file that cannot be read, a
-    ///   broken certificate, or more than ``directoryLimit`` files. AFNetworking passed over what it could not read, and
+    ///   broken certificate, or more than ``directoryLimit`` files. AFNetworking skipped what it could not read, and
     ///   pinned less than was meant.
     public static func certificates(inDirectory path: String) throws -> [Certificate] {
         let endings = [".cer", ".crt", ".der", ".pem"]

@@ -8,7 +8,7 @@ final class TrustRules: Sendable {
     enum Pins: Sendable {
         /// There is none: nobody has one of them.
         case none
-        /// Their time is over: they are not asked for.
+        /// They have expired, and are not asked for.
         case expired
         case active(Set<PublicKeyPin>)
     }

@@ -42,7 +42,7 @@ struct PathValidation {
             let search = PathSearch(
                 leaf: leaf, sent: sent, store: store, intermediateLimit: rules.intermediateLimit)
         else { return first }
-        // Of several reasons the first is told: it is that of the path which others would find too.
+        // Of several reasons the first is reported: it is that of the path which others would find too.
         return search.first { path in
             guard !Self.isSame(path, first.chain) else { return nil }
             let other = validate(leaf: leaf, along: path)

@@ -55,7 +55,7 @@ struct StapledResponse {
             guard let start = CertificateTime.seconds(generalized: from), start <= moment + Self.skew else {
                 return bad("it is not yet valid")
             }
-            // Without an end there is newer news at any time (RFC 6960 §2.4): it is no answer to keep and staple.
+            // Without an end there is newer information at any time (RFC 6960 §2.4): it is no answer to keep and staple.
             guard let end = CertificateTime.seconds(generalized: until), end >= moment - Self.skew else {
                 return bad("it is out of date")
             }

@@ -29,7 +29,7 @@ struct UserAgent {
     ///   - program: The name; what is not ASCII is transliterated from Latin letters or left out, and so is what may not
     ///     stand in a product's name (RFC 9110 §10.1.5).
     ///   - version: The program's version, if it has one.
-    ///   - release: The kernel's release; only the numbers that it begins with are told.
+    ///   - release: The kernel's release; only the numbers that it begins with are sent.
     init(program: String, version: String? = nil, release: String) {
         let name = Self.token(program)
         var text = name.isEmpty ? "Curlew" : name

@@ -11,7 +11,7 @@ package import HTTPTypes
 ///   that only begins so belongs to the part.
 /// - The line end behind the first delimiter, CRLF or a bare LF, is that of the whole body. In a body with CRLF a bare LF is
 ///   content; within the fields of a part the other kind is an error.
-/// - What stands before the first delimiter and behind the last is passed over.
+/// - What stands before the first delimiter and behind the last is skipped.
 package struct MultipartParser: Sendable {
     /// What was found.
     package enum Event: Sendable, Equatable {
@@ -21,7 +21,7 @@ package struct MultipartParser: Sendable {
         case body([UInt8])
         /// The part is whole.
         case partEnd
-        /// The last delimiter was there. What is appended now is passed over.
+        /// The last delimiter was there. What is appended now is skipped.
         case end
     }
 

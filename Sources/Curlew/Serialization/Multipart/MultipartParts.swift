@@ -9,7 +9,7 @@ public import HTTPTypes
 /// ```
 ///
 /// A delimiter is a line of its own; a line that only begins like one belongs to the part. Spaces and tabs behind it, 256 at
-/// most, are passed over, and so is what stands before the first delimiter and behind the last. Lines end with CRLF, or all
+/// most, are skipped, and so is what stands before the first delimiter and behind the last. Lines end with CRLF, or all
 /// of them with a bare LF: the first delimiter decides. Fields may be folded.
 ///
 /// It can be read once, by one task at a time.
@@ -24,7 +24,7 @@ public struct MultipartParts: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: MultipartReader
 
-        /// The next part; nil behind the last. What was not read of the part before it is passed over.
+        /// The next part; nil behind the last. What was not read of the part before it is skipped.
         /// - Throws: ``CurlewError``: ``ErrorCode/responseTruncated`` if the body ends before its last boundary,
         ///   ``ErrorCode/decodingFailed`` for fields that cannot be read, ``ErrorCode/responseHeadTooLarge`` for more of them
         ///   than ``MultipartLimits`` allows, or what broke the body off.
@@ -70,7 +70,7 @@ extension Response {
 
 /// A part of a multipart response: its fields, and a body still to be read.
 ///
-/// The body is to be read before the next part is asked for; what is left of it is passed over then, and reading it later is
+/// The body is to be read before the next part is asked for; what is left of it is skipped then, and reading it later is
 /// ``ErrorCode/responseAlreadyTaken``.
 public struct MultipartPart: Sendable {
     /// The fields, in their order. May be none.

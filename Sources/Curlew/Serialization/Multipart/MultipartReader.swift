@@ -5,7 +5,7 @@ actor MultipartReader {
     private let limits: MultipartLimits
     /// The number of the part under way, from 1.
     private var part = 0
-    /// Whether that part's body goes on.
+    /// Whether that part's body continues.
     private var isInside = false
     private var isReading = false
 

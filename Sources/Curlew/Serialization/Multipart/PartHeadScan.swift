@@ -37,7 +37,7 @@ struct PartHeadScan: Sendable {
         }
     }
 
-    /// The fields of the lines. A line that begins with a space or tab goes on with the one before it (RFC 5322 §2.2.3).
+    /// The fields of the lines. A line that begins with a space or tab continues the one before it (RFC 5322 §2.2.3).
     func fields(in bytes: ArraySlice<UInt8>, limits: MultipartLimits) throws -> HTTPFields {
         var fields: [HTTPField] = []
         var unfolded: [UInt8] = []

@@ -3,9 +3,9 @@ public import FoundationEssentials
 extension ResponseBody {
     /// The body as newline-delimited JSON: a value a line, each decoded when it is asked for.
     ///
-    /// Lines end with LF or CRLF, the last one may end with the body. Empty lines are passed over. A line that cannot be
+    /// Lines end with LF or CRLF, the last one may end with the body. Empty lines are skipped. A line that cannot be
     /// decoded is thrown as ``ErrorCode/decodingFailed`` with its number; ``NDJSONSequence/AsyncIterator/next()`` may be
-    /// called again to go on with the line after it. The transfer pauses while the reader is behind.
+    /// called again to continue with the line after it. The transfer pauses while the reader is behind.
     ///
     /// ```swift
     /// for try await reading in response.body.ndjson(as: Reading.self) { print(reading) }

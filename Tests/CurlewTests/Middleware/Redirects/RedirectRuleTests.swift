@@ -54,7 +54,7 @@ struct RedirectRuleTests {
         let strict = rule(changesPostToGet: false)
         let next = try strict.request(after: redirect(301, "/new"), to: request(.post, body: .string("x")))
         #expect(next?.method == .post)
-        let once = RequestBody.stream(AsyncStream<[UInt8]> { $0.finish() }, length: nil)
+        let once = oneShot("x")
         for (status, rule) in [(301, strict), (307, rule())] {
             let error = #expect(throws: CurlewError.self) {
                 try rule.request(after: redirect(status, "/new"), to: request(.post, body: once))
@@ -66,7 +66,7 @@ struct RedirectRuleTests {
 
     @Test("without a Location the redirect is the answer; two that differ, and one that cannot be read, are errors")
     func locations() throws {
-        #expect(try rule().request(after: redirect(302), to: request()) == nil as Request?)
+        #expect(try rule().request(after: redirect(302), to: request()) == nil)
         #expect(try rule().request(after: redirect(302, "/a", "/a"), to: request())?.uri.path == "/a")
         for faulty in [
             redirect(302, "/a", "/b"), redirect(302, "ftp://one.test/"), redirect(302, "https://user:x@one.test/"),

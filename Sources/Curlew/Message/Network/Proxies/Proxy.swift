@@ -1,4 +1,4 @@
-/// A proxy: how it is spoken to, where it is, and what it is told about who asks.
+/// A proxy: its protocol, its address, and the credentials for it.
 ///
 /// ```swift
 /// let proxy = try Proxy("http://proxy.example.com:3128").authenticated(user: "curlew", password: "secret")
