@@ -160,7 +160,9 @@ enum CookieDate {
 
 extension UInt8 {
     /// ASCII letters in lower case, all else as it is.
-    fileprivate var lowercasedASCII: UInt8 { self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self }
+    fileprivate var lowercasedASCII: UInt8 {
+        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
+    }
 }
 
 extension ArraySlice<UInt8> {

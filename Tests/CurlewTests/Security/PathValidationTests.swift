@@ -114,7 +114,8 @@ struct PathValidationTests {
     func revocation() throws {
         let (root, leaf) = (try TestChain.root.get(), try HeldCertificate.localhost(issuedBy: TestChain.root.get()))
         let cases: [([HeldCertificate], by: HeldCertificate, ErrorCode?)] = [
-            ([], root, nil), ([leaf], root, .certificateRevoked), ([], try TestChain.otherRoot.get(), .revocationUnknown),
+            ([], root, nil), ([leaf], root, .certificateRevoked),
+            ([], try TestChain.otherRoot.get(), .revocationUnknown),
         ]
         for (revoked, issuer, code) in cases {
             let list = try RevocationMaker.list(by: issuer, revoking: revoked)

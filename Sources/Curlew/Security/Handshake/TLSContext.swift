@@ -96,7 +96,8 @@ private enum HandshakeCallbacks {
         return handshake(object).acceptsStapledResponse(of: connection) ? 1 : 0
     }
 
-    fileprivate static let certificateRequested: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { _, object in
+    fileprivate static let certificateRequested: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = {
+        _, object in
         guard let object else { return 0 }
         handshake(object).noteCertificateRequest()
         return 1
@@ -109,7 +110,8 @@ private enum HandshakeCallbacks {
         handshake.noteAlert(value, isReceived: place & SSL_CB_READ != 0)
     }
 
-    fileprivate static let newSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
+    fileprivate static let newSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = {
+        connection, session in
         guard let connection, let session else { return 0 }
         return HandshakeData.handshake(of: connection)?.takeSession(session, of: connection) ?? 0
     }
