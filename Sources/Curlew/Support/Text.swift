@@ -46,6 +46,16 @@ extension UInt8 {
         }
     }
 
+    /// Whether the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
+    var isToken68Byte: Bool {
+        if isLetter || isDigit { return true }
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"), .slash:
+            return true
+        default: return false
+        }
+    }
+
     /// Whether the byte may stand in a field's value: visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
     var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
 

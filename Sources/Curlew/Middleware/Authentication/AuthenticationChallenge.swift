@@ -47,32 +47,29 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 /// It never fails: what does not fit is passed over up to the next comma, a string without its closing quote goes to the end
 /// of the value, and a comma that is missing between two parameters is not missed.
 private struct ChallengeParser {
-    private let bytes: [UInt8]
-    private var position = 0
+    private var scanner: ByteScanner
     private var found: [AuthenticationChallenge] = []
     private var scheme: String?
     private var parameters: [String: String] = [:]
     private var token68: String?
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8]) { scanner = ByteScanner(bytes) }
 
     mutating func challenges() -> [AuthenticationChallenge] {
-        while position < bytes.count, found.count < AuthenticationChallenge.limit {
-            skip { $0 == .comma || $0.isBlank }
+        while !scanner.isAtEnd, found.count < AuthenticationChallenge.limit {
+            scanner.skip { $0 == .comma || $0.isBlank }
             let name = take(while: \.isTokenByte)
             guard !name.isEmpty else {
                 skipToComma()
                 continue
             }
-            let end = position
-            skip(while: \.isBlank)
-            if position < bytes.count, bytes[position] == .equals {
-                position += 1
-                skip(while: \.isBlank)
+            let space = scanner.take(while: \.isBlank)
+            if scanner.take(.equals) {
+                scanner.skip(while: \.isBlank)
                 add(name, takeValue())
             } else {
                 // What stands right behind a name, and is no space, does not belong there.
-                if end == position, position < bytes.count, bytes[position] != .comma { skipToComma() }
+                if space.isEmpty, let next = scanner.next, next != .comma { skipToComma() }
                 finish()
                 scheme = name
                 takeToken68()
@@ -100,62 +97,31 @@ private struct ChallengeParser {
 
     /// Takes what stands in place of parameters, if all up to the next comma is of its form.
     private mutating func takeToken68() {
-        let start = position
+        let start = scanner
         let word = take { $0.isToken68Byte }
         let padding = take { $0 == .equals }
-        let end = position
-        skip(while: \.isBlank)
-        let isWhole = position == bytes.count || bytes[position] == .comma
-        guard !word.isEmpty, isWhole else {
-            position = start
+        let end = scanner
+        scanner.skip(while: \.isBlank)
+        guard !word.isEmpty, scanner.isAtEnd || scanner.next == .comma else {
+            scanner = start
             return
         }
-        position = end
+        scanner = end
         token68 = word + padding
     }
 
     private mutating func takeValue() -> String {
-        guard position < bytes.count, bytes[position] == .quote else {
-            return take { $0 != .comma && !$0.isBlank }
-        }
-        position += 1
-        var value: [UInt8] = []
-        while position < bytes.count, bytes[position] != .quote {
-            if bytes[position] == .backslash, position + 1 < bytes.count { position += 1 }
-            value.append(bytes[position])
-            position += 1
-        }
-        position += 1
-        return String(decoding: value, as: UTF8.self)
+        if let value = scanner.takeQuotedString() { return String(decoding: value, as: UTF8.self) }
+        return take { $0 != .comma && !$0.isBlank }
     }
 
     private mutating func skipToComma() {
-        while position < bytes.count, bytes[position] != .comma {
-            if bytes[position] == .quote { _ = takeValue() } else { position += 1 }
+        while let next = scanner.next, next != .comma {
+            if next == .quote { _ = scanner.takeQuotedString() } else { _ = scanner.take(next) }
         }
     }
-
-    private mutating func skip(while condition: (UInt8) -> Bool) { _ = advance(while: condition) }
 
     private mutating func take(while condition: (UInt8) -> Bool) -> String {
-        String(decoding: advance(while: condition), as: UTF8.self)
-    }
-
-    private mutating func advance(while condition: (UInt8) -> Bool) -> ArraySlice<UInt8> {
-        let start = min(position, bytes.count)
-        position = bytes[start...].firstIndex { !condition($0) } ?? bytes.count
-        return bytes[start..<position]
-    }
-}
-
-extension UInt8 {
-    /// Whether the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
-    var isToken68Byte: Bool {
-        if isLetter || isDigit { return true }
-        switch self {
-        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"), .slash:
-            return true
-        default: return false
-        }
+        String(decoding: scanner.take(while: condition), as: UTF8.self)
     }
 }
