@@ -1,3 +1,5 @@
+internal import Glibc
+
 extension UInt8 {
     static let colon = UInt8(ascii: ":")
     static let slash = UInt8(ascii: "/")
@@ -133,3 +135,6 @@ extension String {
         self = String(validating: bytes, as: UTF8.self) ?? String(latin1: bytes)
     }
 }
+
+/// The words that the system has for an error number.
+func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }

@@ -188,7 +188,7 @@ private struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 private struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     let values: [JSONValue]
     let decoder: JSONValueDecoder
-    private var currentIndex = 0
+    private(set) var currentIndex = 0
 
     init(values: [JSONValue], decoder: JSONValueDecoder) {
         self.values = values
