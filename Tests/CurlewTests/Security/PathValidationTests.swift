@@ -94,18 +94,19 @@ struct PathValidationTests {
         }
     }
 
-    @Test("only the strict rules ask for a positive serial number and critical name constraints")
+    @Test("only the strict rules ask for a positive serial number and for critical name constraints")
     func strictRules() throws {
         let root = try TestChain.root.get()
-        for options in [
-            Options(alternativeNames: HeldCertificate.loopbackNames, serialNumber: 0),
-            Options(
-                alternativeNames: HeldCertificate.loopbackNames,
-                otherExtensions: [.text("nameConstraints", "permitted;DNS:localhost")]),
-        ] {
-            let leaf = try HeldCertificate(options, issuer: root)
-            #expect(try validate([leaf], trusting: [root]).refusal == nil)
-            let strict = try validate([leaf], trusting: [root]) { $0.isStrict = true }
+        var numberless = Options.authority("Numberless")
+        numberless.serialNumber = 0
+        var lax = Options.authority("Lax")
+        lax.nameConstraints = ["permitted;DNS:localhost"]
+        lax.nameConstraintsAreCritical = false
+        for options in [numberless, lax] {
+            let authority = try HeldCertificate(options, issuer: root)
+            let sent = [try HeldCertificate(.server("localhost"), issuer: authority), authority]
+            #expect(try validate(sent, trusting: [root]).refusal == nil)
+            let strict = try validate(sent, trusting: [root]) { $0.isStrict = true }
             #expect(strict.refusal?.code == .unsuitableCertificate)
         }
     }
