@@ -100,7 +100,7 @@ public struct ContentDecodingLimits: Sendable, Hashable, Codable {
 }
 
 extension ContentDecodingLimits {
-    /// What may be made of so many bytes at most, at any place between the codings.
+    /// The most bytes that may be made of so many, at any place between the codings.
     func growth(of received: Int) -> Int {
         guard let ratio else { return .max }
         let (product, overflow) = max(0, ratio).multipliedReportingOverflow(by: received)
@@ -108,7 +108,7 @@ extension ContentDecodingLimits {
     }
 }
 
-/// What a response was like before its body was decoded.
+/// The codings and fields of a response before its body was decoded.
 struct EncodedContent: Sendable {
     let codings: [String]
     /// Content-Encoding and Content-Length.
@@ -126,7 +126,7 @@ struct EncodedContent: Sendable {
 extension Response {
     private enum EncodedContentKey: Key { static let defaultValue: EncodedContent? = nil }
 
-    /// What was decoded, if it was.
+    /// The codings and fields before decoding, if the body was decoded.
     var encoded: EncodedContent? {
         get { self[EncodedContentKey.self] }
         set { self[EncodedContentKey.self] = newValue }

@@ -1,6 +1,6 @@
 /// Decoders, one after the other, and the bounds on what comes out of each.
 struct DecoderStack {
-    /// What there is next.
+    /// The outcome of one step.
     enum Step {
         case piece([UInt8])
         /// More of the body is needed.

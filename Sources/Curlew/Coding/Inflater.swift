@@ -4,7 +4,7 @@ internal import CCoding
 ///
 /// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
 final class Inflater: ContentDecoder {
-    /// What is around the compressed data.
+    /// The frame around the compressed data.
     enum Format: Int32 {
         /// Members with checksum and length (RFC 1952); names, comments and extra fields are skipped.
         case gzip = 31
@@ -95,7 +95,8 @@ extension CurlewError {
     }
 }
 
-/// What HTTP calls deflate: zlib's format (RFC 1950), and the data without a frame (RFC 1951) that some servers send instead.
+/// The coding that HTTP calls deflate: zlib's format (RFC 1950), and the data without a frame (RFC 1951) that some
+/// servers send instead.
 ///
 /// The first two bytes tell them apart. Data without a frame could begin as zlib's does only with a stored block whose
 /// padding is not zero, which no compressor writes.

@@ -121,7 +121,7 @@ struct CompressedChunks: AsyncSequence, Sendable {
             case ended
         }
 
-        /// What is needed between the first piece and the last.
+        /// The state between the first piece and the last.
         private struct Run {
             var base: any AsyncIteratorProtocol<[UInt8], any Error>
             let deflater: Deflater

@@ -47,7 +47,7 @@ struct CookieHost {
     }
 }
 
-/// What of a URI decides about cookies. The port does not.
+/// The parts of a URI that decide about cookies. The port does not.
 struct CookieOrigin {
     let host: CookieHost
     /// Percent-encoded, as it is sent.

@@ -11,7 +11,7 @@ struct CookieStore {
     var domains: [String: [Entry]] = [:]
     var count = 0
     private var turn: UInt64 = 0
-    /// What has happened since somebody asked, if anybody wants to know.
+    /// The changes since somebody asked, if anybody wants to know.
     private var changes: [CookieChange] = []
     var isObserved = false
 

@@ -53,7 +53,7 @@ extension RequestOptions {
 struct CookieField {
     private var bytes: [UInt8]
     private let limit: Int
-    /// How many Cookie fields the caller has set. Setting one by name makes a field of every cookie in it.
+    /// The number of Cookie fields that the caller has set. Setting one by name makes a field of every cookie in it.
     private let given: Int
 
     /// Begins with what the caller has set, which stays as it is.

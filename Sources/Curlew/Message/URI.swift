@@ -12,7 +12,7 @@
 public struct URI: Sendable, Hashable, CustomStringConvertible {
     /// The whole URI without user information, its path never empty.
     let text: String
-    /// Where the parts of `text` begin, as UTF-8 offsets.
+    /// The UTF-8 offsets at which the parts of `text` begin.
     let layout: Layout
     /// `user:password`, percent-decoded, if the URI carried it. Never part of `description`.
     let userInformation: String?
@@ -117,7 +117,7 @@ extension URI {
         return try URI(prefix(through: end) + reference).withUserInformation(userInformation).removingDotSegments()
     }
 
-    /// Where the last segment of the path begins.
+    /// The offset of the path's last segment.
     private var folderEnd: Int {
         let utf8 = text.utf8
         var index = utf8.index(utf8.startIndex, offsetBy: layout.pathEnd)

@@ -5,7 +5,7 @@ internal import Glibc
 struct LinkKinds {
     /// Every interface that there is; needed for those that stand on others alone.
     let links: [UInt32: NetworkLink]
-    /// What `/sys` says of an interface.
+    /// The properties of an interface in `/sys`.
     let facts: (NetworkLink) -> SystemInterfaces.Facts
 
     /// Bridges over bonds over VLANs: deeper than this nobody builds, and a loop ends.
@@ -27,11 +27,11 @@ struct LinkKinds {
         tunnels.contains(link.driver) || (link.driver.isEmpty && link.hardware == Int32(curlew_hardware_ppp))
     }
 
-    /// What it is.
+    /// The kind of an interface.
     func kind(of link: NetworkLink) -> InterfaceKind { kind(of: link, depth: 0) }
 
-    /// What carries a tunnel: the interface that it is made upon, if the kernel knows one; else the hardware, if all that
-    /// runs is of one kind.
+    /// The kind of interface beneath a tunnel: the interface that it is made upon, if the kernel knows one; else the
+    /// hardware, if all that runs is of one kind.
     func carrier(of link: NetworkLink) -> InterfaceKind? {
         guard Self.isTunnel(link) else { return nil }
         if let lower = link.lower, let beneath = links[lower] { return kind(of: beneath) }
@@ -82,7 +82,7 @@ struct LinkKinds {
     }
 }
 
-/// What `/sys/class/net` says of an interface beyond what netlink does.
+/// The properties of interfaces in `/sys/class/net` that netlink lacks.
 struct SystemInterfaces: Sendable {
     struct Facts: Equatable {
         /// Whether it says anything of this interface.

@@ -30,7 +30,7 @@ final class NetlinkInquiry {
         }
     }
 
-    /// What the kernel says where there is no route: none was found, or it is one of those that refuse; or it does not
+    /// The kernel's answer where there is no route: none was found, or it is one of those that refuse; or it does not
     /// speak that version of IP.
     private func absence(_ reason: Int32) throws -> NetworkRoute? {
         switch reason {

@@ -123,7 +123,7 @@ struct NetlinkBytes {
     static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
-/// What the kernel is asked about the network, as bytes.
+/// A question to the kernel about the network, as bytes.
 enum NetlinkRequest {
     /// The route that a packet to an address would take.
     /// - Parameter link: The interface that it has to leave by; nil for any.

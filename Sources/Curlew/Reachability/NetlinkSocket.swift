@@ -14,7 +14,7 @@ final class NetlinkSocket {
         case failed(Int32)
     }
 
-    /// How much may wait to be read, unless a test wants less. When it is full the kernel says so.
+    /// The most bytes that wait to be read, unless a test wants less. When it is full the kernel says so.
     static let receiveBuffer = 1 << 20
     /// The kernel writes no more than half of this at once.
     private static let messageLimit = 1 << 16
@@ -60,7 +60,7 @@ final class NetlinkSocket {
         throw CurlewError(netlink: errno, "the kernel cannot be asked about the network")
     }
 
-    /// What has come, one datagram at a time.
+    /// The next datagram.
     func receive() -> Reception {
         let limit = buffer.count
         let (count, sender) = NetlinkAddress.withSender { address, length in
@@ -104,7 +104,7 @@ private enum NetlinkAddress {
     }
 }
 
-/// How netlink sockets are made.
+/// The way in which netlink sockets are made.
 struct NetlinkOpening: Sendable {
     /// Makes one with a buffer of so many bytes: a descriptor, or a negative error number. A socket belongs to the network
     /// namespace of the thread that makes it.

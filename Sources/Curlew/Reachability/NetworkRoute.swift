@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The way that a packet to an address would take, as the kernel says.
 struct NetworkRoute: Equatable, Sendable {
-    /// What becomes of the packet.
+    /// The fate of the packet.
     enum Fate: Equatable, Sendable {
         /// It is sent on.
         case sent
@@ -63,7 +63,7 @@ struct NetworkLink: Equatable, Sendable {
     var flags: UInt32
     /// `ARPHRD_ETHER` and its like.
     var hardware: Int32 = 0
-    /// What the driver calls such an interface, for those that software makes: "veth", "tun". Empty for hardware.
+    /// The driver's name for such an interface, for those that software makes: "veth", "tun". Empty for hardware.
     var driver = ""
     /// The interface that it is a part of, as a port of a bridge is.
     var master: UInt32?

@@ -1,4 +1,4 @@
-/// Where a monitor learns of the network: the system, unless a test puts something else in its place.
+/// The source from which a monitor learns of the network: the system, unless a test puts something else in its place.
 struct NetworkSource: Sendable {
     var opening = NetlinkOpening()
     var interfaces = SystemInterfaces()
@@ -8,7 +8,7 @@ struct NetworkSource: Sendable {
     var times = MonitorTimes()
 }
 
-/// How long a monitor waits for what, in nanoseconds.
+/// The times that a monitor waits, in nanoseconds.
 struct MonitorTimes: Sendable {
     /// The network is not asked about more often than this, however fast it changes.
     var spacing: Int64 = 5_000_000
@@ -18,11 +18,11 @@ struct MonitorTimes: Sendable {
     var lookupDelay: Int64 = 250_000_000
     /// Between two look-ups, however fast the network changes.
     var lookupSpacing: Int64 = 1_000_000_000
-    /// How long an answer is waited for.
+    /// The longest wait for an answer.
     var lookupLimit: Int64 = 5_000_000_000
     /// The wait after a failure; it doubles with each one in a row.
     var failureWait: Int64 = 1_000_000_000
-    /// How often what failed is tried again before the next change.
+    /// The number of retries after a failure before the next change.
     var failureLimit = 5
 
     func wait(afterFailures failures: Int) -> Int64 { failureWait << Int64(min(max(failures, 1), 16) - 1) }

@@ -12,12 +12,12 @@ final class NetworkSurvey {
         self.interfaces = interfaces
     }
 
-    /// How the network in general can be reached.
+    /// The status of the network in general.
     func everything() throws -> ReachabilityStatus {
         try snapshot(of: ReachabilityTarget.samples, isForEverything: true).status
     }
 
-    /// How any of these can be reached.
+    /// The status of the first of these that can be reached.
     func any(of destinations: [ReachabilityTarget.Destination]) throws -> ReachabilityStatus {
         try snapshot(of: destinations, isForEverything: false).status
     }
@@ -51,7 +51,7 @@ final class NetworkSurvey {
     }
 }
 
-/// What the kernel said about the ways to somewhere at one moment, and what follows from it.
+/// The kernel's answers about the ways to somewhere at one moment, and what follows from them.
 struct NetworkSnapshot: Equatable, Sendable {
     /// A route, and the interface that it leaves by.
     struct Way: Equatable, Sendable {

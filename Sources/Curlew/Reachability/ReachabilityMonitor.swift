@@ -198,11 +198,11 @@ public actor ReachabilityMonitor: LoopActor {
     }
 }
 
-/// What a monitor knows of the host that it watches.
+/// The state of the host that a monitor watches.
 private final class HostState {
     /// Its addresses; nil as long as they are not known.
     var destinations: [ReachabilityTarget.Destination]?
-    /// Why they are not.
+    /// The reason for which they are not known.
     var failure: CurlewError?
     /// The number of the look-up that is under way, or was the last.
     var number: UInt64 = 0
@@ -216,7 +216,7 @@ private final class HostState {
 }
 
 extension ReachabilityMonitor {
-    /// How the host can be reached; nil while that is not known for the first time.
+    /// The status of the host; nil while that is not known for the first time.
     private func hostStatus(_ survey: NetworkSurvey) throws -> ReachabilityStatus? {
         failure = host.failure
         if let destinations = host.destinations { return try survey.any(of: destinations) }

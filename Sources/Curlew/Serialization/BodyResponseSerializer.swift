@@ -12,10 +12,10 @@ public protocol BodyResponseSerializer<Output>: ResponseSerializer {
     /// The value.
     associatedtype Output
 
-    /// Which responses are taken, and how much of them is read.
+    /// The responses that are taken, and how much of them is read.
     var acceptance: ResponseAcceptance { get set }
 
-    /// What the serializer reads, in a word for its errors, such as `JSON`.
+    /// The name of the format in errors, such as `JSON`.
     var format: String { get }
 
     /// The media types that are read when the status is not taken. Those of ``acceptance`` by default.

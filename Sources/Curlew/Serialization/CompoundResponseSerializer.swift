@@ -77,7 +77,7 @@ extension BodyResponseSerializer {
     }
 }
 
-/// What several serializers, each of which failed, come to.
+/// The error of several serializers, each of which failed.
 private struct CompoundFailure {
     let response: CollectedResponse
     let serializers: [ResponseAcceptance]

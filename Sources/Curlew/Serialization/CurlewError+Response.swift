@@ -1,28 +1,28 @@
 internal import HTTPTypes
 
-/// What a response serializer adds to its errors.
+/// The details that a response serializer adds to its errors.
 struct ResponseFailure: Sendable {
     /// The body, if it was read whole.
     var body: [UInt8]?
-    /// What would have been taken.
+    /// The media types that would have been taken.
     var acceptable: AcceptableContent?
-    /// What the body of an unacceptable status was read as.
+    /// The value that the body of an unacceptable status was read as.
     var parsed: (any Sendable)?
-    /// Why each of several serializers failed.
+    /// The failures of several serializers.
     var causes: [CurlewError] = []
 }
 
 extension CurlewError.Context {
     private enum FailureKey: CurlewError.Key { typealias Value = ResponseFailure }
 
-    /// What a response serializer found out.
+    /// The details from a response serializer.
     var failure: ResponseFailure? {
         get { self[FailureKey.self] }
         set { self[FailureKey.self] = newValue }
     }
 }
 
-/// What came back, as the serializer that failed saw it.
+/// The context of a response, as the serializer that failed saw it.
 extension CurlewError {
     /// The whole body, if it was not larger than ``ResponseAcceptance/errorBodyLimit``. ``bodyPrefix`` has its beginning in
     /// any case.

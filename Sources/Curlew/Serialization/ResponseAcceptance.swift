@@ -24,7 +24,7 @@ public struct ResponseAcceptance: Sendable, Hashable {
 }
 
 extension ResponseAcceptance {
-    /// What becomes of a response.
+    /// The verdict on a response.
     enum Verdict {
         /// A response that is taken; its body is still to be read.
         case accepted
@@ -79,7 +79,7 @@ extension ResponseAcceptance {
 }
 
 extension CurlewError.Context {
-    /// What is known of a response whose body was read.
+    /// The details of a response whose body was read.
     init(_ response: CollectedResponse, acceptable: AcceptableContent) {
         self.init(uri: response.uri, stage: .receiving, response: response.head)
         bodyPrefix = Array(response.body.prefix(CurlewError.bodyPrefixLimit))
@@ -160,7 +160,7 @@ struct RejectedResponse {
     let content: AcceptableContent?
     /// The media types that would have been taken.
     let acceptable: AcceptableContent
-    /// What kept the body from being read whole.
+    /// The error that kept the body from being read whole.
     let readError: (any Error)?
 
     /// Whether it would help to know what the body says.

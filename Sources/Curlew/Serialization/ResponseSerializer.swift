@@ -18,7 +18,7 @@ where Input == Request, NextInput == Request, NextOutput == Response {
     /// The value.
     associatedtype Output
 
-    /// What is put into the Accept field of a request that has none. nil, the default, leaves the request alone.
+    /// The value for the Accept field of a request that has none. nil, the default, leaves the request alone.
     var acceptField: String? { get }
 
     /// Turns a response into a value, or says why that cannot be done.

@@ -21,7 +21,7 @@ struct FieldValueReader {
         return token.isEmpty ? nil : String(guessing: token)
     }
 
-    /// What stands before the next semicolon, without space around it; nil if that is nothing or holds control characters.
+    /// The text before the next semicolon, without space around it; nil if that is nothing or holds control characters.
     mutating func bareValue() -> String? {
         var value = scanner.take { $0 != .semicolon }
         while value.last?.isBlank == true { value.removeLast() }

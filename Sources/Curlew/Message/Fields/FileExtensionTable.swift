@@ -1,6 +1,6 @@
 /// The media types that belong to file extensions: what Debian's list knows, searched by halves where it lies.
 enum FileExtensionTable {
-    /// What the first letter of a type in ``entries`` stands for.
+    /// The beginning of a type that a first letter in ``entries`` stands for.
     private static let prefixes: [(letter: UInt8, text: String)] = [
         (UInt8(ascii: "A"), "application/"), (UInt8(ascii: "C"), "chemical/x-"), (UInt8(ascii: "D"), "video/"),
         (UInt8(ascii: "E"), "message/"), (UInt8(ascii: "F"), "font/"), (UInt8(ascii: "I"), "image/"),
@@ -43,7 +43,7 @@ enum FileExtensionTable {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
-    /// Where the entry begins that `offset`, or the space before it, lies in.
+    /// The offset of the entry that `offset`, or the space before it, lies in.
     private static func entryStart(before offset: Int, in table: String.UTF8View) -> Int {
         var index = table.index(table.startIndex, offsetBy: offset)
         while table[index] != .space { index = table.index(before: index) }
@@ -57,7 +57,7 @@ enum FileExtensionTable {
 }
 
 extension FileExtensionTable {
-    /// What files of a type are called, where there are several ways or the list knows another one first.
+    /// The usual extension of files of a type, where there are several ways or the list knows another one first.
     private static let usual = [
         "application/gzip": "gz", "application/javascript": "js", "application/json": "json",
         "application/msword": "doc", "application/ogg": "ogx", "application/pdf": "pdf", "application/rtf": "rtf",

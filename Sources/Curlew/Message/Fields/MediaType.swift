@@ -143,7 +143,7 @@ package enum MediaTypeParser {
         return MediaType(type, subtype, parameters: parameters(&reader))
     }
 
-    /// What stands behind the first value: a semicolon, a name and a value, each time.
+    /// The parameters behind the first value: a semicolon, a name and a value, each time.
     static func parameters(_ reader: inout FieldValueReader) -> [MediaType.Parameter] {
         var parameters: [MediaType.Parameter] = []
         while !reader.isAtEnd, parameters.count < MediaType.parameterLimit {

@@ -115,8 +115,8 @@ private enum SpecialNetworks {
         block(240, 0, 0, 0, 4),  // reserved, and the broadcast address
     ]
 
-    /// What IANA has given out so far: all else, `::1`, `fc00::/7`, `fe80::/10`, `fec0::/10` and `ff00::/8` among it, is not
-    /// public.
+    /// The addresses that IANA has assigned so far: all else, `::1`, `fc00::/7`, `fe80::/10`, `fec0::/10` and `ff00::/8`
+    /// among it, is not public.
     private static let globalUnicast = block(0x2000, 0, 0, 3)
 
     private static let ipv6: [Network] = [

@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// One request on its way through ``Authentication``, with what was tried for it.
 struct AuthenticatedExchange {
-    /// Who asks: the origin, or a proxy.
+    /// The party that asks: the origin, or a proxy.
     private enum Party { case origin, proxy }
 
     private let request: Request

@@ -1,17 +1,17 @@
-/// What servers have asked for before, so that they need not ask again, and how often each nonce was used.
+/// The memory of what servers have asked for, so that they need not ask again, and of how often each nonce was used.
 final class AuthenticationMemory: Sendable {
     private struct Space {
         let origin: String
         /// The credentials go to this path and below it.
         let path: String
         var use: AuthenticationUse
-        /// How often the nonce was used.
+        /// The number of uses of the nonce.
         var count: UInt32 = 0
         /// Whether the server has taken the credentials.
         var isAccepted = false
     }
 
-    /// How many are kept; the one that was added first leaves.
+    /// The most that are kept; the one that was added first is evicted.
     static let limit = 256
 
     private let spaces = Guarded<[Space]>([])

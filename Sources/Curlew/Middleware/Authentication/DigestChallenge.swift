@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// What a server asks for with Digest (RFC 7616 §3.3), read from a challenge.
+/// A challenge for Digest (RFC 7616 §3.3).
 struct DigestChallenge: Sendable, Hashable {
     /// A hash function, and whether the password's hash is bound to the nonces of a session.
     struct Algorithm: Sendable, Hashable {
@@ -23,7 +23,7 @@ struct DigestChallenge: Sendable, Hashable {
         var strength: Int { Self.all.firstIndex(of: self) ?? 0 }
     }
 
-    /// What the digest is over.
+    /// The parts of the message that the digest is over.
     enum Quality: String, Sendable {
         case auth
         case authInt = "auth-int"
@@ -85,7 +85,7 @@ struct DigestAnswer {
     let challenge: DigestChallenge
     let user: String
     let password: String
-    /// How often the nonce has been used, this time included.
+    /// The number of uses of the nonce, this one included.
     let count: UInt32
     /// The nonce of ours.
     let clientNonce: String

@@ -14,7 +14,7 @@ public struct RedirectPolicy: Sendable {
     }
 
     let kind: Kind
-    /// How many redirects a call follows at most.
+    /// The most redirects that a call follows.
     let maximum: Int
 
     private init(_ kind: Kind, maximum: Int) {

@@ -1,10 +1,11 @@
 internal import HTTPTypes
 
-/// How a redirect and the request that it answers make the next request (RFC 9110 §15.4). It knows nothing of the network.
+/// The rule by which a redirect and the request that it answers make the next request (RFC 9110 §15.4). It knows nothing
+/// of the network.
 struct RedirectRule {
     let changesPostToGet: Bool
     let allowsDowngrade: Bool
-    /// What the user has marked, in the link and in the request.
+    /// The fields that the user has marked, in the link and in the request.
     let secretFields: Set<HTTPField.Name>
 
     /// Whether a status is that of a redirect to follow. 300 offers a choice, 304 is about a cache, 305 and 306 are out of
@@ -97,7 +98,7 @@ extension Request {
         [.transferEncoding, .trailer, .expect] + ["Digest", "Repr-Digest"].compactMap { HTTPField.Name($0) })
 }
 
-/// Where a redirect leads, as its Location says.
+/// The target of a redirect, as its Location says.
 enum RedirectTarget {
     /// Reads Location relative to the URI that answered (RFC 9110 §10.2.2); the fragment is inherited.
     /// - Returns: nil if there is no Location.

@@ -106,9 +106,9 @@ public struct Redirects: Middleware {
     }
 }
 
-/// What a call has gone through: its redirects, and the requests that it has sent, so that it does not go round in a circle.
+/// The redirects of a call and the requests that it has sent, so that it does not go round in a circle.
 struct RedirectTrail {
-    /// What makes two requests the same. A fragment is not sent.
+    /// The parts that make two requests the same. A fragment is not sent.
     private struct Visit: Equatable {
         let method: HTTPRequest.Method
         let target: String

@@ -85,7 +85,7 @@ public struct Retry: Middleware {
         return try await repeating(request, after: failure, from: start, deadline, next)
     }
 
-    /// How an attempt failed.
+    /// The failure of an attempt.
     private enum Failure {
         case response(Response)
         case error(CurlewError)
@@ -98,7 +98,7 @@ public struct Retry: Middleware {
             if case .error(let error) = self { error } else { nil }
         }
 
-        /// What the caller gets.
+        /// The answer or the error that the caller gets.
         func outcome(attempts: Int) throws -> Response {
             switch self {
             case .response(var response):
@@ -171,7 +171,7 @@ public struct Retry: Middleware {
         var mayEndEarly: Bool
     }
 
-    /// How long to wait before the next attempt; nil if there is none.
+    /// The wait before the next attempt; nil if there is none.
     private func wait(
         after failure: Failure, _ number: Int, _ request: Request, from start: Duration, _ deadline: CallDeadline
     ) async -> Wait? {
@@ -194,7 +194,7 @@ public struct Retry: Middleware {
         return budget.withdraw(for: request.uri) ? wait : nil
     }
 
-    /// What the rules say on statuses, errors, methods and Retry-After.
+    /// The decision of the rules on statuses, errors, methods and Retry-After.
     private func rule(_ failure: Failure, _ number: Int, _ request: Request) -> Duration? {
         switch failure {
         case .error(let error):

@@ -65,7 +65,7 @@ public final class RetryBudget: Sendable {
         }
     }
 
-    /// How many hosts are remembered.
+    /// The number of hosts that are remembered.
     var hostCount: Int { buckets.withLock { $0.table.count } }
 
     private func change<Result>(_ uri: URI, _ body: (inout Bucket) -> Result) -> Result {

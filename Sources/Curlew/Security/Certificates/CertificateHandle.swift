@@ -195,7 +195,7 @@ struct AlternativeNames {
     }
 }
 
-/// What OpenSSL's queue of errors says. Each use empties it: libcurl would take what is left for its own.
+/// The reason in OpenSSL's queue of errors. Each use empties it: libcurl would take what is left for its own.
 enum OpenSSLFailure {
     /// An error of ours with OpenSSL's reason in words.
     static func error(_ message: String) -> CurlewError {

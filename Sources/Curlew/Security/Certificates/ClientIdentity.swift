@@ -66,7 +66,7 @@ extension ClientIdentity: Codable {
 
 /// Private keys, read and written by OpenSSL.
 enum KeyReading {
-    /// Most bytes of a key, a PEM text with one, or a PKCS #12 file: 1 MiB.
+    /// The most bytes of a key, a PEM text with one, or a PKCS #12 file: 1 MiB.
     static let sizeLimit = 1 << 20
 
     static func pem(_ bytes: [UInt8], passphrase: String?) throws -> KeyHandle {

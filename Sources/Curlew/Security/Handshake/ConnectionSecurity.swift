@@ -86,7 +86,7 @@ extension Response {
 extension CurlewError.Context {
     private enum HandshakeKey: CurlewError.Key { typealias Value = ConnectionSecurity }
 
-    /// What was agreed on, where no more was wanted than a handshake.
+    /// The outcome of the handshake, where no more was wanted.
     var handshake: ConnectionSecurity? {
         get { self[HandshakeKey.self] }
         set { self[HandshakeKey.self] = newValue }
@@ -94,6 +94,6 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// What was agreed on, where no more was wanted than a handshake.
+    /// The outcome of the handshake, where no more was wanted.
     var handshake: ConnectionSecurity? { context.handshake }
 }

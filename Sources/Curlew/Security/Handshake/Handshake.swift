@@ -14,7 +14,7 @@ final class Handshake {
     private var mustStaple = false
     private var chain: [CertificateHandle] = []
 
-    /// Why the peer was refused.
+    /// The reason for which the peer was refused.
     private(set) var refusal: TrustFailure?
     private var trust: ServerTrust?
     /// The error that an evaluator gave.
@@ -63,7 +63,7 @@ final class Handshake {
         if known == nil { HandshakeData.keep(peer, in: session) }
     }
 
-    /// What libcurl wants to do with each new session, if its objects do not outlive that; see ``TicketPeers``.
+    /// The callback of libcurl for each new session, if its objects do not outlive that; see ``TicketPeers``.
     var engineTakesSession: (@convention(c) (OpaquePointer?, OpaquePointer?) -> Int32)?
 
     /// The server has sent a ticket.
@@ -179,7 +179,7 @@ final class Handshake {
 
     // MARK: What came of it
 
-    /// What was agreed on; nil unless the peer was accepted under this policy.
+    /// The properties of the connection; nil unless the peer was accepted under this policy.
     func agreement(of connection: OpaquePointer) -> ConnectionSecurity? {
         if let security { return security }
         let isResumed = SSL_session_reused(connection) == 1
@@ -200,7 +200,7 @@ final class Handshake {
         return security
     }
 
-    /// Why the connection failed, if it was its TLS that did.
+    /// The error of the connection, if it was its TLS that failed.
     /// - Parameters:
     ///   - text: The engine's words, which hold OpenSSL's reason.
     ///   - isLost: Whether the connection ended after the handshake, before a byte of an answer.

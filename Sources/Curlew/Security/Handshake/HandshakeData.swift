@@ -84,7 +84,7 @@ final class TicketPeers: Sendable {
         Self.ticket(of: session).flatMap { ticket in known.withLock { $0.peers[ticket] } }
     }
 
-    /// What the server will be shown: its ticket, or before TLS 1.3 the number of the session.
+    /// The key of a session by what the server will be shown: its ticket, or before TLS 1.3 the number of the session.
     private static func ticket(of session: OpaquePointer) -> [UInt8]? {
         var start: UnsafePointer<UInt8>?
         var count = 0

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// What a failure of TLS was, where it was not us who refused: read from the alerts that went over the wire (RFC 8446 §6.2)
-/// and from OpenSSL's words.
+/// The diagnosis of a failure of TLS, where it was not us who refused: read from the alerts that went over the wire (RFC
+/// 8446 §6.2) and from OpenSSL's words.
 struct HandshakeDiagnosis {
-    /// What was agreed on; nil as long as the handshake is not over.
+    /// The version that was agreed on; nil as long as the handshake has not ended.
     var version: TLSVersion?
     var hasIdentity = false
     var wasAskedForCertificate = false

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Puts a policy into the `SSL_CTX` of a connection that is about to be made.
 enum TLSContext {
-    /// Most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
+    /// The most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
     private static let certificateBytesLimit = 100 << 10
 
     /// Whether libcurl has made the context for a server, and not for the proxy before it.

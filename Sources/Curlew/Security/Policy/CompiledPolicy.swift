@@ -31,11 +31,11 @@ final class CompiledPolicy: Sendable {
         return HostName(host: host).map { rules(for: $0) }?.isPinning ?? rules.isPinning
     }
 
-    /// What holds for a host.
+    /// The rules for a host.
     func rules(for host: HostName) -> TrustRules { hosts.first { $0.0.matches(host) }?.1 ?? rules }
 
-    /// What of the options that libcurl compares before it uses a connection or a TLS session again tells this policy from
-    /// others: a folder of certificates that cannot be, and that nobody looks into (`CURLOPT_CAPATH`).
+    /// The option, of those that libcurl compares before it uses a connection or a TLS session again, that tells this policy
+    /// from others: a folder of certificates that cannot be, and that nobody looks into (`CURLOPT_CAPATH`).
     var identifier: String { "/dev/null/curlew-policy-\(number)" }
 
     // MARK: One object a policy
@@ -74,7 +74,7 @@ final class CompiledPolicy: Sendable {
     }
 }
 
-/// What a policy allows that its owner may not have meant; logged once for each policy, under `curlew.security`.
+/// Warnings about what a policy allows that its owner may not have meant; logged once for each policy, under `curlew.security`.
 enum SecurityWarnings {
     static func log(_ policy: SecurityPolicy) {
         let found = ([policy] + policy.hosts.map(\.policy)).flatMap { warnings(for: $0) }

@@ -75,7 +75,7 @@ public struct ServerTrust: Sendable, Hashable {
 extension CurlewError.Context {
     private enum ServerTrustKey: CurlewError.Key { typealias Value = ServerTrust }
 
-    /// What the server showed that was not trusted.
+    /// The trust of the server that was refused.
     var serverTrust: ServerTrust? {
         get { self[ServerTrustKey.self] }
         set { self[ServerTrustKey.self] = newValue }

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// A policy read: what a handshake needs, in OpenSSL's form. Its ``SecurityPolicy/hosts`` are not in it.
 final class TrustRules: Sendable {
-    /// What is pinned, as far as it holds at a moment.
+    /// The pins that hold at a moment.
     enum Pins: Sendable {
         /// There is none: nobody has one of them.
         case none
@@ -46,7 +46,7 @@ final class TrustRules: Sendable {
         if ownAnchors == nil { SystemAnchors.preload() }
     }
 
-    /// Where paths may end; nil if the system has none.
+    /// The anchors at which paths may end; nil if the system has none.
     var anchors: TrustStore? { ownAnchors ?? SystemAnchors.store }
 
     var isPinning: Bool { policy.pinningMode != .none }

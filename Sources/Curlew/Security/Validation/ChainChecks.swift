@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// What a valid path has to be besides, where OpenSSL is laxer than browsers and the CA/Browser Forum's baseline.
+/// The checks of a valid path, where OpenSSL is laxer than browsers and the CA/Browser Forum's baseline.
 enum ChainChecks {
-    /// Why a path is refused; nil if it is not. A path of one, a certificate that is trusted itself, need not look like one
-    /// that somebody issued.
+    /// The reason to refuse a path; nil if there is none. A path of one, a certificate that is trusted itself, need not
+    /// look like one that somebody issued.
     static func refusal(of chain: [CertificateHandle], by rules: PathValidation.Rules) -> TrustFailure? {
         for (index, certificate) in chain.enumerated() {
             if let weakness = KeyStrength.weakness(ofKey: X509_get0_pubkey(certificate.raw)) {
@@ -106,10 +106,10 @@ enum ChainChecks {
     }
 }
 
-/// What the strict mode asks besides `X509_V_FLAG_X509_STRICT`: RFC 5280's and the CA/Browser Forum's "must" that a
+/// The checks of the strict mode besides `X509_V_FLAG_X509_STRICT`: RFC 5280's and the CA/Browser Forum's "must" that a
 /// client could do without.
 private enum StrictChecks {
-    /// What is wrong with one certificate of a path; nil if nothing is.
+    /// The problem with one certificate of a path; nil if there is none.
     /// - Parameters:
     ///   - position: Where it stands; 0 is the server's.
     ///   - count: How many there are; the last is the anchor.
@@ -197,13 +197,13 @@ private enum StrictChecks {
     }
 }
 
-/// Which keys and signatures are too weak to be believed. It does not hang on the security level that a distribution has
-/// set for OpenSSL.
+/// The checks for keys and signatures that are too weak to be believed. They do not depend on the security level
+/// that a distribution has set for OpenSSL.
 enum KeyStrength {
     /// The fewest bits of an RSA key.
     private static let minimumRSABits: Int32 = 2048
 
-    /// Why a certificate's key is too weak; nil if it is not. RSA has 2048 bits at least, in whole bytes (CA/Browser Forum
+    /// The weakness of a certificate's key; nil if there is none. RSA has 2048 bits at least, in whole bytes (CA/Browser Forum
     /// baseline, 6.1.5); curves are those of 256 bits and more; DSA is none.
     static func weakness(ofKey key: OpaquePointer?) -> String? {
         guard let key else { return "its key cannot be read" }
@@ -224,7 +224,7 @@ enum KeyStrength {
         }
     }
 
-    /// Why a certificate's signature is too weak; nil if it is not. SHA-1, MD5 and what is older are.
+    /// The weakness of a certificate's signature; nil if there is none. SHA-1, MD5 and what is older are.
     static func weakness(ofSignatureOf certificate: OpaquePointer) -> String? {
         var hash: Int32 = 0
         var strength: Int32 = 0

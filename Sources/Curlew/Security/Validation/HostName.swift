@@ -1,7 +1,7 @@
 internal import CPSL
 internal import Glibc
 
-/// Whom a client wants to speak to, in the form that certificates are compared with (RFC 9525 §6.1).
+/// The host that a client wants to speak to, in the form that certificates are compared with (RFC 9525 §6.1).
 enum HostName: Sendable, Hashable {
     /// Lower case, ASCII, without a trailing dot.
     case name(String)

@@ -3,7 +3,7 @@ internal import COpenSSL
 /// Path validation (RFC 5280 §6) by OpenSSL, with what it leaves lax made tight by ``ChainChecks``; where the path that it
 /// has built is refused, others are tried as ``PathSearch`` finds them.
 struct PathValidation {
-    /// What is asked of a path besides its anchor.
+    /// The requirements of a path besides its anchor.
     struct Rules: Sendable {
         var isStrict = false
         var allowsAuthorityAsServer = false

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// AFNetworking's decision about a server, on paths that ``PathValidation`` finds.
 struct PeerVerifier {
-    /// What came of it.
+    /// The verdict, with the path that it is about.
     struct Judgment {
         var chain: [CertificateHandle]
         var refusal: TrustFailure?

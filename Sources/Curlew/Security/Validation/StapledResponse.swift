@@ -2,9 +2,9 @@ internal import COpenSSL
 
 /// A response about revocation that came in the handshake (RFC 6960, RFC 6066 §8).
 struct StapledResponse {
-    /// How far clocks may be apart.
+    /// The largest difference between clocks.
     private static let skew: Int64 = 300
-    /// Most bytes that are read.
+    /// The most bytes that are read.
     private static let sizeLimit = 64 << 10
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -12,7 +12,7 @@ struct StapledResponse {
     let issuer: CertificateHandle
     let moment: Int64
 
-    /// Why the server is refused; nil if the response is good and says that the certificate is.
+    /// The reason to refuse the server; nil if the response is good and says that the certificate is.
     func refusal() -> TrustFailure? {
         ERR_clear_error()
         defer { ERR_clear_error() }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Why a peer is not trusted.
+/// The reason for which a peer is not trusted.
 struct TrustFailure: Sendable, Hashable {
     var code: ErrorCode
     /// In words, beginning with the certificate's subject where one is at fault.
@@ -11,7 +11,7 @@ struct TrustFailure: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// What OpenSSL's path validation found.
+    /// The failure that OpenSSL's path validation found.
     init(verifyError: Int32, subject: String, notBefore: Int64?, notAfter: Int64?) {
         let words = X509_verify_cert_error_string(Int(verifyError)).map { String(cString: $0) } ?? "\(verifyError)"
         code = Self.code(for: verifyError)

@@ -56,7 +56,7 @@ private struct PairCollector: PairSink {
     }
 }
 
-/// What receives the pairs of a ``PairWalker``.
+/// A receiver of the pairs of a ``PairWalker``.
 protocol PairSink {
     /// A pair. `name` is unescaped UTF-8; the value is no dictionary, array or set.
     mutating func take(_ name: [UInt8], _ value: ParameterValue) throws(ParameterFailure)

@@ -301,7 +301,7 @@ extension JSONParser {
         }
     }
 
-    /// What follows `\u`: a code point, or the first half of a surrogate pair and `\u` and the second.
+    /// The code point that follows `\u`: one, or the first half of a surrogate pair and `\u` and the second.
     private mutating func unicodeEscape() throws -> Unicode.Scalar {
         let first = try codeUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }

@@ -13,7 +13,7 @@ package import HTTPTypes
 ///   content; within the fields of a part the other kind is an error.
 /// - What stands before the first delimiter and behind the last is skipped.
 package struct MultipartParser: Sendable {
-    /// What was found.
+    /// The events of the parser.
     package enum Event: Sendable, Equatable {
         /// A part begins; these are its fields.
         case head(HTTPFields)
@@ -40,7 +40,7 @@ package struct MultipartParser: Sendable {
         case over
     }
 
-    /// What one step came to.
+    /// The outcome of one step.
     enum Step {
         case event(Event)
         case goesOn
@@ -57,7 +57,7 @@ package struct MultipartParser: Sendable {
     var state = State.preamble
     /// It begins with the end of a line that is not there, since the first delimiter needs none.
     var buffer: [UInt8] = [.lineFeed]
-    /// How much of the buffer is done with.
+    /// The number of bytes of the buffer that are done with.
     var position = 0
     private(set) var isFinished = false
 

@@ -4,12 +4,12 @@ internal import HTTPTypes
 struct PartHeadScan: Sendable {
     /// The lines found so far, counted from the head's start, without their ends.
     private var lines: [Range<Int>] = []
-    /// Where the line under way begins.
+    /// The start of the line under way.
     private var lineStart = 0
-    /// How far the bytes were looked at.
+    /// The end of the bytes that were looked at.
     private var seen = 0
 
-    /// Where the empty line behind the fields ends; nil if it has not come yet.
+    /// The end of the empty line behind the fields; nil if it has not come yet.
     /// - Parameter bytes: The head from its start on, as far as it is there.
     mutating func end(in bytes: ArraySlice<UInt8>, newline: LineEnd, limits: MultipartLimits) throws -> Int? {
         while let index = bytes[(bytes.startIndex + seen)...].firstIndex(of: .lineFeed) {
@@ -76,7 +76,7 @@ struct PartHeadScan: Sendable {
 /// Finds a pattern in bytes, skipping where it cannot be (Horspool's search).
 struct DelimiterSearch: Sendable {
     let pattern: [UInt8]
-    /// How far to go on for each value of the byte under the pattern's end.
+    /// The distance to skip for each value of the byte under the pattern's end.
     private let skips: [Int]
 
     /// - Parameter pattern: Not empty.
@@ -87,7 +87,7 @@ struct DelimiterSearch: Sendable {
         self.skips = skips
     }
 
-    /// Where the pattern first stands at `start` or behind it.
+    /// The first place of the pattern at `start` or behind it.
     func firstMatch(in bytes: [UInt8], from start: Int) -> Int? {
         let last = pattern.count - 1
         var end = start + last
@@ -98,7 +98,7 @@ struct DelimiterSearch: Sendable {
         return nil
     }
 
-    /// Where the pattern may have begun that the end of the bytes cuts off; the end if nowhere.
+    /// The place where the pattern may have begun that the end of the bytes cuts off; the end if nowhere.
     func partialMatch(in bytes: [UInt8], from start: Int) -> Int {
         var place = max(start, bytes.count - pattern.count + 1)
         while place < bytes.count, !stands(in: bytes, at: place, length: bytes.count - place) { place += 1 }
@@ -111,7 +111,7 @@ struct DelimiterSearch: Sendable {
     }
 }
 
-/// How the lines of a multipart body end.
+/// The line ends of a multipart body.
 enum LineEnd: Sendable {
     case carriageReturnLineFeed
     case lineFeed

@@ -69,7 +69,7 @@ extension ParameterDictionary: ExpressibleByDictionaryLiteral {
 struct OrderedTable<Value> {
     private(set) var keys: [String] = []
     private(set) var values: [Value] = []
-    /// Where each key is, once there are so many that looking through them would take long.
+    /// The index of each key, once there are so many that looking through them would take long.
     private var positions: [String: Int]?
 
     private static var searchedLimit: Int { 16 }

@@ -13,7 +13,7 @@ internal import FoundationEssentials
 ///
 /// An encoder is a value without state: one may be used by many tasks at a time.
 public struct ParameterEncoder: Sendable {
-    /// How the types of FoundationEssentials that are structures of their own are encoded.
+    /// The treatment of the types of FoundationEssentials that are structures of their own.
     enum FoundationTypes: Sendable {
         /// URLs as text, decimals as numbers.
         case flattened
@@ -48,16 +48,16 @@ public struct ParameterEncoder: Sendable {
     }
 }
 
-/// What the containers of one encoding share.
+/// The state that the containers of one encoding share.
 final class EncodingState {
     let keyNaming: KeyNaming
     let userInfo: [CodingUserInfoKey: Any]
     let foundationTypes: ParameterEncoder.FoundationTypes
-    /// How many values are being encoded, each inside the former.
+    /// The number of values that are being encoded, each inside the former.
     var nesting = 0
     /// A mistake of the value's own code. Some are made where nothing can be thrown, so each is kept until the end.
     private var mistake: Mistake?
-    /// Where an error that is on its way out was thrown.
+    /// The path at which an error that is on its way out was thrown.
     private var failurePath: CodingPath?
 
     private struct Mistake {
@@ -105,11 +105,11 @@ final class EncodingState {
     }
 }
 
-/// What was encoded at one place, while it may still grow.
+/// A value that was encoded at one place, while it may still grow.
 final class EncodedNode {
     enum Kind { case nothing, single, list, table }
 
-    /// What stands in a list or table.
+    /// The contents of a list or table.
     enum Member {
         case value(ParameterValue)
         case node(EncodedNode)
@@ -158,7 +158,7 @@ final class EncodedNode {
     }
 }
 
-/// Where an encoder stands: a list from the inside out, so that going in costs the same at every depth.
+/// The place of an encoder: a list from the inside out, so that going in costs the same at every depth.
 final class CodingPath {
     private let parent: CodingPath?
     private let key: (any CodingKey)?

@@ -1,4 +1,4 @@
-/// What a value's `encode(to:)` is given: it hands out containers over one node.
+/// The encoder that a value's `encode(to:)` is given: it hands out containers over one node.
 private struct ValueEncoder: Encoder {
     let state: EncodingState
     let node: EncodedNode
@@ -44,7 +44,7 @@ private struct ValueEncoder: Encoder {
 extension EncodingState {
     fileprivate func noteDepth(at path: CodingPath) { note(ParameterFailure.tooDeep.reason, at: path) }
 
-    /// What a value becomes at a place.
+    /// The parameter that a value becomes at a place.
     func encode<Value: Encodable>(
         _ value: Value, at path: @autoclosure () -> CodingPath
     ) throws -> EncodedNode.Member {

@@ -4,7 +4,7 @@ private struct BinaryPropertyList {
     struct Object {
         /// Bytes of its own content.
         var size = 0
-        /// Where its references begin, and how many there are.
+        /// The start of its references, and their number.
         var references = 0..<0
     }
 
@@ -159,7 +159,7 @@ struct BinaryPropertyListWalk {
         guard stack[stack.count - 1].size <= options.expandedSize.bytes else { throw Self.tooLarge(options) }
     }
 
-    /// What an object costs beside its content.
+    /// The cost of an object beside its content.
     private static let objectSize = 16
 
     private static func tooLarge(_ options: PropertyListReadingOptions) -> CurlewError {

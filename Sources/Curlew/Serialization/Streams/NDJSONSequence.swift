@@ -117,7 +117,7 @@ package struct LineSplitter {
         return buffer[start..<(hasReturn ? end - 1 : end)]
     }
 
-    /// What stands after the last line end; nil if that is nothing.
+    /// The text after the last line end; nil if there is none.
     package mutating func rest() -> ArraySlice<UInt8>? {
         defer { start = buffer.count }
         return start < buffer.count ? buffer[start...] : nil

@@ -104,7 +104,7 @@ public struct ReconnectionPolicy: Sendable, Hashable {
         self.minimumDelay = minimumDelay
     }
 
-    /// How long to wait.
+    /// The wait.
     /// - Parameters:
     ///   - base: The server's time, if it gave one.
     ///   - failures: How many attempts in a row have failed.

@@ -14,7 +14,7 @@ package struct ServerSentEventParser {
 
     /// The identifier to ask the server to resume from: that of the newest event whose end came, or an earlier one's.
     package private(set) var lastEventID: String
-    /// How long to wait before connecting again, if the server said so.
+    /// The wait before connecting again, if the server said so.
     package private(set) var reconnectionTime: Duration?
 
     /// - Parameter lastEventID: What an earlier connection left as the identifier.

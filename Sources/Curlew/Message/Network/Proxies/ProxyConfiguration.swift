@@ -129,7 +129,7 @@ extension [ProxyHostPattern] {
     }
 }
 
-/// What variables say about proxies, read once.
+/// The proxies that environment variables name, read once.
 private struct ProxyEnvironment: Sendable {
     /// An error waits for the request that would need the variable.
     private typealias Reading = Result<Proxy, CurlewError>
