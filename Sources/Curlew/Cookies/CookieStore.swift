@@ -7,9 +7,9 @@ struct CookieStore {
         var use: UInt64
     }
 
-    let limits: CookieLimits
-    var domains: [String: [Entry]] = [:]
-    var count = 0
+    private let limits: CookieLimits
+    private var domains: [String: [Entry]] = [:]
+    private(set) var count = 0
     private var turn: UInt64 = 0
     /// The changes since somebody asked, if anybody wants to know.
     private var changes: [CookieChange] = []
@@ -17,7 +17,7 @@ struct CookieStore {
 
     init(limits: CookieLimits) { self.limits = limits }
 
-    mutating func note(_ kind: CookieChange.Kind, _ cookie: Cookie) {
+    private mutating func note(_ kind: CookieChange.Kind, _ cookie: Cookie) {
         if isObserved { changes.append(CookieChange(kind, cookie)) }
     }
 

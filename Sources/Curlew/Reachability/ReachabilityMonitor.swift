@@ -17,8 +17,8 @@
 /// The article <doc:Reachability> says what counts as reachable.
 public actor ReachabilityMonitor: LoopActor {
     nonisolated let loop: EventLoop
-    let target: ReachabilityTarget
-    let source: NetworkSource
+    private let target: ReachabilityTarget
+    private let source: NetworkSource
     /// A listener has room for one status, the newest.
     private nonisolated let listeners = Broadcaster<ReachabilityStatus>(bufferSize: 1)
 

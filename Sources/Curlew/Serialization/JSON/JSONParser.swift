@@ -1,10 +1,10 @@
 /// Reads JSON (RFC 8259) from UTF-8 that has been checked, into a tree or only to see whether it is JSON.
 package struct JSONParser {
-    let bytes: [UInt8]
-    let options: JSONReadingOptions
+    private let bytes: [UInt8]
+    private let options: JSONReadingOptions
     /// Whether values are made; if not, the text is only checked.
-    let builds: Bool
-    var position = 0
+    private let builds: Bool
+    private var position = 0
     /// Whether the last string was ASCII without escapes.
     private var isLastStringPlain = true
 
@@ -143,7 +143,7 @@ package struct JSONParser {
 
     // MARK: Bytes
 
-    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private mutating func take(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
@@ -160,7 +160,7 @@ package struct JSONParser {
     }
 
     /// An error that says where, and nothing of what stands there.
-    func fault(_ message: String) -> CurlewError {
+    private func fault(_ message: String) -> CurlewError {
         let before = bytes[..<min(position, bytes.count)]
         let line = before.count { $0 == .lineFeed } + 1
         let column = position - (before.lastIndex(of: .lineFeed) ?? -1)
@@ -170,7 +170,7 @@ package struct JSONParser {
 
 extension JSONParser {
     /// A number.
-    mutating func number() throws -> JSONNumber {
+    private mutating func number() throws -> JSONNumber {
         let start = position
         if next == UInt8(ascii: "-") { position += 1 }
         guard let first = next, first.isDigit else {
@@ -222,7 +222,7 @@ extension JSONParser {
     ///
     /// Swift and Foundation hash and compare the names that they are given by their normal form, in time that grows with the
     /// square of a run of combining marks. No writing has such runs.
-    mutating func name() throws -> String {
+    private mutating func name() throws -> String {
         let start = position
         var name = try string(builds: builds)
         guard !isLastStringPlain else { return name }
@@ -242,7 +242,7 @@ extension JSONParser {
     }
 
     /// A string with its escapes resolved; empty if values are not made.
-    mutating func string() throws -> String { try string(builds: builds) }
+    private mutating func string() throws -> String { try string(builds: builds) }
 
     private mutating func string(builds: Bool) throws -> String {
         position += 1

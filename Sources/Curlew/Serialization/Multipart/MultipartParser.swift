@@ -47,18 +47,18 @@ package struct MultipartParser: Sendable {
         case needsMore
     }
 
-    let limits: MultipartLimits
+    private let limits: MultipartLimits
     /// `--` and the boundary.
     private let dashed: [UInt8]
     /// What delimiter lines begin with, and the line end before it: before the first delimiter LF, which CRLF ends with too.
     /// As no boundary holds a line end, the search never looks at a byte more than twice or so, whatever the peer sends.
-    var delimiter: DelimiterSearch
-    var newline: LineEnd?
-    var state = State.preamble
+    private var delimiter: DelimiterSearch
+    private var newline: LineEnd?
+    private var state = State.preamble
     /// It begins with the end of a line that is not there, since the first delimiter needs none.
-    var buffer: [UInt8] = [.lineFeed]
+    private var buffer: [UInt8] = [.lineFeed]
     /// The number of bytes of the buffer that are done with.
-    var position = 0
+    private var position = 0
     private(set) var isFinished = false
 
     /// - Parameters:
