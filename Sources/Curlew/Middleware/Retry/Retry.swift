@@ -32,9 +32,7 @@ public struct Retry: Middleware {
     /// default. The wait of the backoff comes on top, lest all come back at one moment.
     public var retryAfterLimit: Duration = .seconds(60)
     /// The statuses that may pass: 408, 429, 500, 502, 503 and 504 by default.
-    public var statuses: Set<HTTPResponse.Status> = [
-        .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
-    ]
+    public var statuses: Set<HTTPResponse.Status> = HTTPResponse.Status.transient
     /// The limit on the load that this adds; nil does not limit it. Copies of the link share it.
     public var budget: RetryBudget?
     /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
