@@ -56,9 +56,9 @@ package struct MultipartParser: Sendable {
     private var newline: LineEnd?
     private var state = State.preamble
     /// It begins with the end of a line that is not there, since the first delimiter needs none.
-    private var buffer: [UInt8] = [.lineFeed]
+    private(set) var buffer: [UInt8] = [.lineFeed]
     /// The number of bytes of the buffer that are done with.
-    private var position = 0
+    private(set) var position = 0
     private(set) var isFinished = false
 
     /// - Parameters:
