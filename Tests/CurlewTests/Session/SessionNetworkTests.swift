@@ -265,7 +265,7 @@ struct SessionNamespaceTests {
         var options = RequestOptions()
         options.waitsForConnectivity = .seconds(50)
         let call = Task { [options] in try await session.get("http://a.test/", options: options).status }
-        try await waitUntil { await connectivity.isWaiting }
+        try await waitUntil { connectivity.isWaiting }
         try network.plugIn()
         #expect(try await call.value == .ok)
         #expect(stub.received.count == 2)
