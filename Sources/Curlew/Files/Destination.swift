@@ -69,3 +69,30 @@ public struct Destination: Sendable {
         try await part.commit(to: path, existing: existing, synchronizes: synchronizes)
     }
 }
+
+/// What becomes of a file that is already where a new one is to go.
+public enum ExistingFile: String, Sendable, Hashable, Codable, CaseIterable {
+    /// It stays, and the new one is an error: ``ErrorCode/fileExists``.
+    case fail
+    /// The new one takes its place, in one step: whoever opens the name gets the old file or the new one, whole. A symbolic
+    /// link is replaced itself; what it leads to stays as it is.
+    case replace
+    /// It stays, and the new one gets a number: `name (1).txt`, `name (2).txt`, and so on up to 9,999.
+    case unique
+}
+
+/// A file that a body was written into, whole.
+public struct DownloadedFile: Sendable {
+    /// Where it is: as ``Destination`` has it, with a number in its name if ``ExistingFile/unique`` gave it one.
+    public let path: String
+    /// Its size in bytes.
+    public let size: Int64
+    /// The head of the response.
+    public let response: HTTPResponse
+    /// The URI that answered.
+    public let uri: URI
+    /// Its digest, which was checked; nil if there was nothing to check it against.
+    public let digest: ContentDigest?
+    /// The redirects that led there, first to last.
+    public let history: [Hop]
+}

@@ -3,6 +3,8 @@ internal import HTTPTypes
 /// The writing of one response into a file, from its head to the file's name.
 struct ResponseSaving {
     let response: Response
+    /// What was asked; nil if that is not known.
+    let request: Request?
     let destination: Destination
     let integrity: Integrity
 
@@ -15,30 +17,39 @@ struct ResponseSaving {
         let part = try await destination.makePart(for: path)
         do {
             if let length { try await part.checkRoom(for: length) }
-            let size = try await fill(part, &check)
-            let digest = try await verify(part, size, check)
+            let size = try await fill(part, check)
+            let digest = try await check.verify(part, count: size, trailers: response.body.trailers)
             let finalPath = try await destination.commit(part, to: path)
-            return DownloadedFile(path: finalPath, size: size, digest: digest, of: response)
+            return DownloadedFile(
+                path: finalPath, size: size, response: response.head, uri: response.uri, digest: digest,
+                history: response.history)
         } catch {
             if (error as? CurlewError)?.file == nil { await part.discard() }
             throw error
         }
     }
 
-    private func fill(_ part: PartFile, _ check: inout IntegrityCheck) async throws -> Int64 {
+    /// Writes the body, and waits until it is written.
+    private func fill(_ part: PartFile, _ check: IntegrityCheck) async throws -> Int64 {
         if let algorithm = check.digest?.algorithm { try await part.follow(algorithm) }
-        let expected = check
-        let size = try await part.receive(response.body) { try expected.check(count: $0, isWhole: false) }
-        try check.check(count: size, isWhole: true)
-        try check.take(trailers: response.body.trailers)
-        return size
-    }
-
-    private func verify(_ part: PartFile, _ size: Int64, _ check: IntegrityCheck) async throws -> ContentDigest? {
-        guard let algorithm = check.digest?.algorithm else { return nil }
-        let digest = try await part.digest(of: algorithm, in: 0..<size)
-        try check.check(digest)
-        return digest
+        var chunks = response.body.makeAsyncIterator()
+        let recycling = chunks.takeOverMemory()
+        let reception: PartFile.Reception
+        do {
+            reception = try await PartFile.receive {
+                try await chunks.next()
+            } write: { chunk, offset in
+                try check.check(count: offset + Int64(chunk.count), isWhole: false)
+                try await part.write(chunk, at: offset, recycling: recycling)
+            }
+            try Task.checkCancellation()
+        } catch {
+            // What was handed over shall be there, or have failed, when somebody looks at the file.
+            try? await part.drain()
+            throw error
+        }
+        try await part.drain()
+        return reception.end
     }
 
     // MARK: The head
@@ -48,7 +59,7 @@ struct ResponseSaving {
         guard response.status.kind == .successful else { throw await refusal("no success") }
         switch response.status.code {
         case 206:
-            guard response.task?.request.fields.contains(.range) == true else {
+            guard request?.fields.contains(.range) == true else {
                 throw await refusal("a part that was not asked for")
             }
             guard response.mediaType?.essence != "multipart/byteranges" else {
@@ -57,66 +68,25 @@ struct ResponseSaving {
         case 204, 205: throw CurlewError(.emptyBody, "the response has no content")
         default: break
         }
-        if response.task?.request.method == .head {
-            throw CurlewError(.emptyBody, "the response to HEAD has no content")
-        }
+        if request?.method == .head { throw CurlewError(.emptyBody, "the response to HEAD has no content") }
     }
 
-    /// The error for a status, with the beginning of the body, which mostly tells why.
     private func refusal(_ reason: String) async -> CurlewError {
-        let (bytes, breakage) = await response.body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
+        await response.refusal("the status is \(response.status.code): \(reason)")
+    }
+}
+
+extension Response {
+    /// The error for a status that brings no file, with the beginning of the body, which mostly tells why. The rest of the
+    /// body is abandoned.
+    func refusal(_ message: String) async -> CurlewError {
+        let (bytes, breakage) = await body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
+        body.abandon()
         if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled {
             return CurlewError(.cancelled, "the task was cancelled", underlying: breakage)
         }
         var context = CurlewError.Context()
         context.bodyPrefix = bytes
-        return CurlewError(.unacceptableStatus, "the status is \(response.status.code): \(reason)", context: context)
-    }
-}
-
-extension Response {
-    /// Writes the body into a file, off the event loop, as it comes.
-    ///
-    /// - Only a success (2xx) is written, and 206 only if the request had Range. 204, 205 and what answers HEAD have no content:
-    ///   ``ErrorCode/emptyBody``. Anything else is ``ErrorCode/unacceptableStatus``, with the beginning of the body in
-    ///   ``CurlewError/bodyPrefix``, and nothing is written.
-    /// - The bytes go into a file beside the destination that gets its name when they are whole and right. Until then at most
-    ///   1 MiB is on its way to the disk, and the transfer pauses while the disk is behind.
-    /// - A body that breaks off, a digest that differs, a full disk and a cancelled task leave nothing behind. A file that is
-    ///   whole and cannot be given its name is kept: ``CurlewError/file`` says where it is.
-    ///
-    /// ```swift
-    /// let response = try await api.get("https://example.com/archive.tar.gz")
-    /// let file = try await response.save(to: .folder("/srv/inbox"))
-    /// print(file.path, file.size)
-    /// ```
-    /// - Parameters:
-    ///   - destination: Where it goes.
-    ///   - integrity: What it must be.
-    /// - Throws: ``CurlewError``, also with ``ErrorCode/invalidDestination``, ``ErrorCode/fileExists``,
-    ///   ``ErrorCode/diskFull``, ``ErrorCode/fileFailed``, ``ErrorCode/lengthMismatch``, ``ErrorCode/digestMismatch``, and
-    ///   what breaks the body off; what the closure of ``Destination/chosen(_:)`` throws.
-    public func save(to destination: Destination, integrity: Integrity = Integrity()) async throws -> DownloadedFile {
-        do {
-            let file = try await ResponseSaving(response: self, destination: destination, integrity: integrity).run()
-            task?.publishFile(.moved, file.path, nil)
-            return file
-        } catch {
-            body.abandon()
-            throw failed(error)
-        }
-    }
-
-    private func failed(_ error: any Error) -> any Error {
-        if error is CancellationError {
-            return failed(CurlewError(.cancelled, "the task was cancelled while it wrote the body"))
-        }
-        guard let error = error as? CurlewError else { return error }
-        let complete = error.adding(
-            CurlewError.Context(
-                method: task?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
-                history: history))
-        if let file = complete.file { task?.publishFile(.moveFailed, file, complete) }
-        return complete
+        return CurlewError(.unacceptableStatus, message, context: context)
     }
 }
