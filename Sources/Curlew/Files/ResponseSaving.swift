@@ -3,8 +3,6 @@ internal import HTTPTypes
 /// The writing of one response into a file, from its head to the file's name.
 struct ResponseSaving {
     let response: Response
-    /// What was asked; nil if that is not known.
-    let request: Request?
     let destination: Destination
     let integrity: Integrity
 
@@ -59,7 +57,7 @@ struct ResponseSaving {
         guard response.status.kind == .successful else { throw await refusal("no success") }
         switch response.status.code {
         case 206:
-            guard request?.fields.contains(.range) == true else {
+            guard response.exchange?.request.fields.contains(.range) == true else {
                 throw await refusal("a part that was not asked for")
             }
             guard response.mediaType?.essence != "multipart/byteranges" else {
@@ -68,7 +66,9 @@ struct ResponseSaving {
         case 204, 205: throw CurlewError(.emptyBody, "the response has no content")
         default: break
         }
-        if request?.method == .head { throw CurlewError(.emptyBody, "the response to HEAD has no content") }
+        if response.exchange?.request.method == .head {
+            throw CurlewError(.emptyBody, "the response to HEAD has no content")
+        }
     }
 
     private func refusal(_ reason: String) async -> CurlewError {
@@ -77,6 +77,51 @@ struct ResponseSaving {
 }
 
 extension Response {
+    /// Writes the body into a file, off the event loop, as it comes.
+    ///
+    /// - Only a success (2xx) is written, and 206 only if the request had Range. 204, 205 and what answers HEAD have no content:
+    ///   ``ErrorCode/emptyBody``. Anything else is ``ErrorCode/unacceptableStatus``, with the beginning of the body in
+    ///   ``CurlewError/bodyPrefix``, and nothing is written.
+    /// - The bytes go into a file beside the destination that gets its name when they are whole and right. Until then at most
+    ///   1 MiB is on its way to the disk, and the transfer pauses while the disk is behind.
+    /// - A body that breaks off, a digest that differs, a full disk and a cancelled task leave nothing behind. A file that is
+    ///   whole and cannot be given its name is kept: ``CurlewError/file`` says where it is.
+    ///
+    /// ```swift
+    /// let response = try await api.get("https://example.com/archive.tar.gz")
+    /// let file = try await response.save(to: .folder("/srv/inbox"))
+    /// print(file.path, file.size)
+    /// ```
+    /// - Parameters:
+    ///   - destination: Where it goes.
+    ///   - integrity: What it must be.
+    /// - Throws: ``CurlewError``, also with ``ErrorCode/invalidDestination``, ``ErrorCode/fileExists``,
+    ///   ``ErrorCode/diskFull``, ``ErrorCode/fileFailed``, ``ErrorCode/lengthMismatch``, ``ErrorCode/digestMismatch``, and
+    ///   what breaks the body off; what the closure of ``Destination/chosen(_:)`` throws.
+    public func save(to destination: Destination, integrity: Integrity = Integrity()) async throws -> DownloadedFile {
+        do {
+            let file = try await ResponseSaving(response: self, destination: destination, integrity: integrity).run()
+            exchange?.report(.moved(path: file.path))
+            return file
+        } catch {
+            body.abandon()
+            throw failed(error)
+        }
+    }
+
+    private func failed(_ error: any Error) -> any Error {
+        if error is CancellationError {
+            return failed(CurlewError(.cancelled, "the task was cancelled while it wrote the body"))
+        }
+        guard let error = error as? CurlewError else { return error }
+        let complete = error.adding(
+            CurlewError.Context(
+                method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
+                history: history))
+        if let file = complete.file { exchange?.report(.moveFailed(path: file, complete)) }
+        return complete
+    }
+
     /// The error for a status that brings no file, with the beginning of the body, which mostly tells why. The rest of the
     /// body is abandoned.
     func refusal(_ message: String) async -> CurlewError {

@@ -10,13 +10,13 @@ actor DownloadOperation {
         let head: HTTPResponse
         let uri: URI
         let history: [Hop]
-        let task: TaskActor?
+        let exchange: (any Exchange)?
 
         init(_ response: Response) {
             head = response.head
             uri = response.uri
             history = response.history
-            task = response.task
+            exchange = response.exchange
         }
     }
 
@@ -347,7 +347,7 @@ actor DownloadOperation {
         let (path, digest) = try await storage.commit(total) { part in
             try await check?.verify(part, count: total, trailers: trailers)
         }
-        origin.task?.publishFile(.moved, path, nil)
+        origin.exchange?.report(.moved(path: path))
         return DownloadedFile(
             path: path, size: total, response: origin.head, uri: origin.uri, digest: digest, history: origin.history)
     }
@@ -366,7 +366,7 @@ actor DownloadOperation {
         }
         if let file = failure.file {
             await storage.release()
-            origin?.task?.publishFile(.moveFailed, file, failure)
+            origin?.exchange?.report(.moveFailed(path: file, failure))
             return failure
         }
         if !Self.hopeless.contains(failure.code), let token = await storage.lastToken(plan.ranges, of: subject) {
