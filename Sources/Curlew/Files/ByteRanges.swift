@@ -8,7 +8,7 @@ struct ByteRanges: Sendable, Hashable {
         for range in ranges { insert(range) }
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     var count: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
     /// Adds the bytes of a range.
@@ -40,7 +40,7 @@ struct ByteRanges: Sendable, Hashable {
     func isWhole(of total: Int64) -> Bool { total == 0 ? ranges.isEmpty : ranges == [0..<total] }
 }
 
-/// How the missing bytes of a file are divided among several connections.
+/// The division of the missing bytes of a file among several connections.
 struct SegmentPlan: Sendable, Hashable {
     /// The most segments at a time.
     static let countLimit = 16

@@ -7,7 +7,7 @@ internal import HTTPTypes
 /// let digest = ContentDigest(hex: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
 /// ```
 public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// How it was made.
+    /// The hash function that made it.
     public let algorithm: DigestAlgorithm
     /// The digest itself.
     public let bytes: [UInt8]

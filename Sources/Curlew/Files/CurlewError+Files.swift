@@ -4,13 +4,13 @@ extension CurlewError.Context {
     private enum ResumeTokenKey: CurlewError.Key { typealias Value = ResumeToken }
     private enum FileKey: CurlewError.Key { typealias Value = String }
 
-    /// What a download can go on with.
+    /// The token that a download can be resumed with.
     var resumeToken: ResumeToken? {
         get { self[ResumeTokenKey.self] }
         set { self[ResumeTokenKey.self] = newValue }
     }
 
-    /// Where the bytes lie that did not get to their destination.
+    /// The path of the bytes that did not get to their destination.
     var file: String? {
         get { self[FileKey.self] }
         set { self[FileKey.self] = newValue }
@@ -28,10 +28,10 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// What a download that failed or was cancelled can go on with; nil if it can only begin anew.
+    /// The token that a download which failed or was cancelled can be resumed with; nil if it can only restart.
     public var resumeToken: ResumeToken? { context.resumeToken }
 
-    /// Where a body lies that was written whole and could not be given its name: the path of a file that is left to the
-    /// caller. nil if there is none.
+    /// The path of a body that was written whole and could not be given its name: a file that is left to the caller.
+    /// nil if there is none.
     public var file: String? { context.file }
 }

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// Where a download goes, and what becomes of what is there.
+/// The place that a download goes to, and the rule for a file that is there already.
 ///
 /// The bytes go into a file beside it, `.NAME.RANDOM.part`, which gets its name when it is whole. The permissions are 0666
 /// without the bits of the process's umask.
@@ -18,8 +18,8 @@ public struct Destination: Sendable {
     }
 
     private let place: Place
-    /// What becomes of a file that is there. ``ExistingFile/fail`` by default. It is looked for before a byte is written and,
-    /// in one step with the naming, again at the end.
+    /// The rule for a file that is there already. ``ExistingFile/fail`` by default. It is looked for before a byte is
+    /// written and, in one step with the naming, again at the end.
     public var existing = ExistingFile.fail
     /// Whether missing folders are made, with 0777 without the bits of the umask. They stay if the download fails. False by
     /// default.
@@ -70,7 +70,7 @@ public struct Destination: Sendable {
     }
 }
 
-/// What becomes of a file that is already where a new one is to go.
+/// The rule for a file that is already where a new one is to go.
 public enum ExistingFile: String, Sendable, Hashable, Codable, CaseIterable {
     /// It stays, and the new one is an error: ``ErrorCode/fileExists``.
     case fail

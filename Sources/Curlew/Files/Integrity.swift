@@ -1,13 +1,13 @@
 internal import HTTPTypes
 
-/// What a body must be, to be taken for whole. It is checked before the file gets its name; what differs is removed.
+/// The requirements on a body, to be taken for whole. It is checked before the file gets its name; what differs is removed.
 ///
 /// ```swift
 /// let integrity = Integrity(digest: ContentDigest(hex: publishedDigest))
 /// let file = try await response.save(to: .folder("/srv/inbox"), integrity: integrity)
 /// ```
 public struct Integrity: Sendable, Hashable {
-    /// How many bytes are written. Where a content coding is undone these are the decoded ones.
+    /// The number of bytes that are written. Where a content coding is undone these are the decoded ones.
     public var length: Int64?
     /// The digest of what is written.
     public var digest: ContentDigest?

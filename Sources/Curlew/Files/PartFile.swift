@@ -16,7 +16,7 @@ final class PartFile: Sendable {
 
     /// The most bytes on their way to the disk: 1 MiB. More of them would leave the processor's cache before they are written.
     static let room = 1 << 20
-    /// How much is read at a time for a digest.
+    /// The bytes that are read at a time for a digest.
     private static let piece = 1 << 20
 
     private init(_ open: @escaping @Sendable () throws -> OpenFile) async throws {
@@ -252,14 +252,8 @@ final class PartFile: Sendable {
 private struct RunningDigest: Sendable {
     let algorithm: DigestAlgorithm
     let digest: Guarded<MessageDigest>
-    /// How far it goes, from the beginning.
+    /// The first byte that it does not have.
     private(set) var position: Int64
-
-    init(algorithm: DigestAlgorithm, digest: Guarded<MessageDigest>, position: Int64) {
-        self.algorithm = algorithm
-        self.digest = digest
-        self.position = position
-    }
 
     /// Bytes that are not the next ones leave it where it is: it is then not that of the whole file.
     mutating func take(_ bytes: [UInt8], at offset: Int64) throws {

@@ -1,7 +1,7 @@
-/// What a download that was cancelled or failed needs to go on, in this process or a later one.
+/// The state of a download that was cancelled or failed, for resuming it in this process or a later one.
 ///
 /// It is found in ``CurlewError/resumeToken``, comes from ``DownloadTask/cancel()``, or is read from the file that
-/// ``DownloadOptions/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or let go of
+/// ``DownloadOptions/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or discard
 /// the bytes that have come with ``discard()``.
 ///
 /// It holds no field, no user information and no byte of the file; but it holds the URL with its query, so a URL that is
@@ -32,13 +32,13 @@
 public struct ResumeToken: Sendable, Hashable {
     /// The newest form that is known.
     static let version = 1
-    /// How many ranges a token holds at most.
+    /// The most ranges that a token holds.
     static let rangeLimit = 1024
 
     /// Bytes of the file that have come.
     struct Received: Sendable, Hashable {
         var range: Range<Int64>
-        /// Their SHA-256, in hexadecimal. Without it only a part file that nobody has touched is gone on with.
+        /// Their SHA-256, in hexadecimal. Without it only a part file that nobody has touched is resumed.
         var sha256: String?
     }
 
@@ -46,7 +46,7 @@ public struct ResumeToken: Sendable, Hashable {
     public let uri: URI
     /// What answered in the end, if redirects led elsewhere. The request begins again at ``uri``.
     public let finalURI: URI?
-    /// What tells whether the server still has the same file.
+    /// The sign by which the server still has the same file.
     public let validator: RepresentationValidator
     /// The length of the whole file, if the server has said it.
     public let total: Int64?
@@ -57,7 +57,7 @@ public struct ResumeToken: Sendable, Hashable {
     let identity: FileSnapshot
     let received: [Received]
 
-    /// How many bytes have come.
+    /// The number of bytes that have come.
     public var receivedCount: Int64 { ByteRanges(received.map(\.range)).count }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.

@@ -58,7 +58,7 @@ struct DownloadAttempts: Sendable {
     // MARK: Failures
 
     /// Counts a failure.
-    /// - Returns: The wait before going on; nil if the failure is final.
+    /// - Returns: The wait before the next attempt; nil if the failure is final.
     mutating func wait(after error: CurlewError) -> Duration? {
         guard left > 0, let asked = Self.wait(askedBy: error), asked <= options.retryAfterLimit else { return nil }
         let wait = asked + options.backoff.wait(after: failures + 1)

@@ -20,7 +20,7 @@ actor DownloadOperation {
         }
     }
 
-    /// An answer that makes the download begin anew.
+    /// An answer that makes the download restart.
     private struct Rejection: Sendable {
         let restart: DownloadPlan.Restart
         /// The answer, if it brings the whole.
@@ -103,7 +103,7 @@ actor DownloadOperation {
         pending = rejection.response
     }
 
-    /// Waits until the download may go on after a failure.
+    /// Waits until the next attempt after a failure.
     /// - Throws: The failure if it is final.
     private func recover(from failure: any Error) async throws {
         guard let failure = failure as? CurlewError, !Task.isCancelled, let wait = attempts.wait(after: failure) else {
@@ -119,7 +119,7 @@ actor DownloadOperation {
         publish()
     }
 
-    private func publish() { progress.publish(received: plan.received.count, total: plan.representation?.total) }
+    private func publish() { progress.publish(received: plan.receivedCount, total: plan.representation?.total) }
 
     // MARK: The whole
 
@@ -179,7 +179,7 @@ actor DownloadOperation {
         let found = IntegrityCheck(options.integrity, ofWhole: response)
         check = found
         if let length { try found.check(count: length, isWhole: true) }
-        try await storage.open(for: response, length: length, received: plan.received.count)
+        try await storage.open(for: response, length: length, received: plan.receivedCount)
     }
 
     // MARK: Ranges
@@ -327,7 +327,7 @@ actor DownloadOperation {
 
     private func checkpoint() async throws { try await storage.checkpoint(plan.ranges, of: subject) }
 
-    /// What a token tells beside the bytes; nil if they cannot be resumed.
+    /// The content of a token beside the bytes; nil if they cannot be resumed.
     private var subject: DownloadStorage.Subject? {
         guard let representation = plan.representation, let validator = representation.rangeValidator else {
             return nil

@@ -5,7 +5,7 @@ internal import HTTPTypes
 /// It knows the ranges that have been received and the representation that they belong to. Ranges are known by their number,
 /// from 0 in the order in which they were opened, until ``forget()`` or ``restart()``.
 struct DownloadPlan: Sendable {
-    /// What is to be done next.
+    /// The next thing to do.
     enum Step: Sendable, Hashable {
         /// Ask for the whole, without a range.
         case askForWhole
@@ -21,15 +21,15 @@ struct DownloadPlan: Sendable {
         case fail(String)
     }
 
-    /// Why the bytes that have been received are of no use any more.
+    /// The reason why the bytes that have been received are of no use any more.
     enum Restart: Sendable, Hashable {
         /// An answer to a range did not fit.
         case mismatch(RangeRequest.Mismatch)
-        /// The server answered with the whole, and the download goes on with that answer.
+        /// The server answered with the whole, and that answer is read.
         case whole
         /// A body had more bytes than its head said.
         case overlong
-        /// There is no validator, so that nothing tells whether a range is of the same representation.
+        /// There is no validator, so that a range might be of another representation.
         case unverifiable
 
         var reason: String {
@@ -74,7 +74,7 @@ struct DownloadPlan: Sendable {
         case refused
     }
 
-    /// How often a download begins anew because an answer to a range did not fit.
+    /// The most restarts of a download because an answer to a range did not fit.
     static let restartLimit = 3
     /// A shorter part than was asked for is allowed; one that is not even this long counts as a failure.
     private static let smallestPart: Int64 = 64 << 10
@@ -99,12 +99,15 @@ struct DownloadPlan: Sendable {
         self.smallestSegment = smallestSegment
     }
 
-    // MARK: Looking
+    // MARK: The next step
 
     /// The bytes that have been received.
     var received: ByteRanges { ByteRanges(ranges) }
 
-    /// What is to be done next.
+    /// The number of bytes that have been received.
+    var receivedCount: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
+
+    /// The next thing to do.
     var next: Step {
         if let pendingRestart {
             // The whole comes after a failure alone, and those are counted elsewhere.
@@ -125,7 +128,7 @@ struct DownloadPlan: Sendable {
         return .askForRanges(segments(of: gaps, representation), atATime: segmentLimit)
     }
 
-    /// How many segments are fetched at a time.
+    /// The number of segments that are fetched at a time.
     var segmentLimit: Int { avoidsSegments ? 1 : min(max(segmentCount, 1), SegmentPlan.countLimit) }
 
     /// The segments of the whole, whose first bytes are there already: one, unless the server is fit for several.
@@ -149,7 +152,7 @@ struct DownloadPlan: Sendable {
         return end..<segment.upperBound
     }
 
-    /// A request for some bytes; nil if nothing tells whether they would be of the same representation.
+    /// A request for some bytes; nil without a validator, for they might be of another representation.
     func request(for wanted: Range<Int64>) -> RangeRequest? {
         guard let representation, let validator = representation.rangeValidator else { return nil }
         return RangeRequest(wanted: wanted, total: representation.total, validator: validator)
@@ -214,10 +217,10 @@ struct DownloadPlan: Sendable {
         if representation?.total == nil { representation?.total = length }
     }
 
-    /// What has been received is of no use: ``next`` is to begin anew, or to give up.
+    /// What has been received is of no use: ``next`` is to restart, or to give up.
     mutating func reject(_ restart: Restart) { pendingRestart = restart }
 
-    /// Begins anew, as ``Step/restart`` said.
+    /// Restarts, as ``Step/restart`` said.
     mutating func restart() {
         guard let restart = pendingRestart else { return }
         pendingRestart = nil

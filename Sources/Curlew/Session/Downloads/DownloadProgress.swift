@@ -2,7 +2,7 @@
 ///
 /// ``TaskProgress/received`` counts what has come of the file, in earlier attempts and processes too; its total is the
 /// length of the file, once it is known. A slow reader misses values, never the last, and
-/// ``SessionConfiguration/progressInterval`` lies between two of them. A download that has to begin anew goes back to zero.
+/// ``SessionConfiguration/progressInterval`` lies between two of them. A download that restarts goes back to zero.
 public struct DownloadProgress: AsyncSequence, Sendable {
     public typealias Element = TaskProgress
     public typealias Failure = Never
@@ -48,7 +48,7 @@ final class DownloadProgressSource: Sendable {
 
     init(interval: Duration) { self.interval = interval }
 
-    /// How far it is now.
+    /// The newest value.
     var latest: TaskProgress { state.withLock { $0.latest } }
 
     func publish(received: Int64, total: Int64?) {

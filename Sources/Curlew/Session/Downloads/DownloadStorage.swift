@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// What a download keeps on the disk: its part file, and the token's file that tells of it. It belongs to its
+/// The part of a download that is on the disk: its part file, and the file of its token. It belongs to its
 /// ``DownloadOperation``.
 ///
 /// Ranges are those of ``DownloadPlan``, by their numbers.
 final class DownloadStorage {
-    /// What a token tells of a download beside the bytes.
+    /// The content of a token beside the bytes.
     struct Subject {
         let uri: URI
         let finalURI: URI?
@@ -50,7 +50,7 @@ final class DownloadStorage {
         return part
     }
 
-    /// Opens the part file that a token tells of, if its bytes are those that were received. Another file in its place is
+    /// Opens the part file of a token, if its bytes are those that were received. Another file in its place is
     /// left alone.
     /// - Returns: The ranges that are there; nil if the download has to begin at the start.
     /// - Throws: ``CurlewError`` with ``ErrorCode/partFileInUse`` if somebody else is at it. The token is then as good as before.
@@ -194,7 +194,7 @@ final class DownloadStorage {
     /// Whether enough bytes have come since the last checkpoint.
     var isCheckpointDue: Bool { sinceCheckpoint >= max(options.checkpoint.bytes, Self.smallestCheckpoint) }
 
-    /// Writes the token's file: what it tells of is in the part file by then.
+    /// Writes the token's file: the bytes that it lists are in the part file by then.
     /// - Parameters:
     ///   - ranges: What has been received.
     ///   - subject: What it is of; nil if it cannot be resumed.
@@ -215,7 +215,7 @@ final class DownloadStorage {
         checkpointed = received
     }
 
-    /// What a download that has failed can be resumed with, written to the token's file as well.
+    /// The token that a download which has failed can be resumed with, written to the token's file as well.
     func lastToken(_ ranges: [Range<Int64>], of subject: Subject?) async -> ResumeToken? {
         guard let part, let subject, let token = try? await makeLastToken(ranges, part, subject) else { return nil }
         if let path = options.tokenFile {
@@ -253,7 +253,7 @@ final class DownloadStorage {
         return ByteRanges(received.map(\.range)).ranges.map { ResumeToken.Received(range: $0) }
     }
 
-    /// What lies in the file though a later write has failed: writing goes on from one end, so it is what the file has. Of
+    /// The bytes in the file though a later write has failed: writing proceeds from one end, so it is what the file has. Of
     /// several segments only the last checkpoint is known.
     private func writtenBeforeFailure(_ ranges: [Range<Int64>], _ snapshot: FileSnapshot) -> [ResumeToken.Received] {
         let written = ranges.filter { !$0.isEmpty }

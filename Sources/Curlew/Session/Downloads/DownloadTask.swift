@@ -17,7 +17,7 @@
 public final class DownloadTask: Sendable {
     /// The request of the whole. Its attempts add the fields for their ranges.
     public let request: Request
-    /// How it is downloaded.
+    /// The options of the download.
     public let options: DownloadOptions
 
     private enum Phase {
@@ -77,12 +77,12 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before going on
-    /// (``DownloadOptions/backoff``) goes on, and the request after it waits.
+    /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before the next
+    /// attempt (``DownloadOptions/backoff``) runs on, and the request after it waits.
     public func suspend() { phases.withLock { _ in hold.suspend() } }
 
     /// Ends the download with ``ErrorCode/cancelled``, unless it has ended, and waits until it has.
-    /// - Returns: What it can go on with; nil if nothing can be kept, and if it had come to its end.
+    /// - Returns: The token that it can be resumed with; nil if nothing can be kept, and if it had ended.
     @discardableResult
     public func cancel() async -> ResumeToken? {
         beginCancelling()
@@ -105,7 +105,7 @@ public final class DownloadTask: Sendable {
 
     // MARK: Looking
 
-    /// Where the download is in its life.
+    /// The state of the download.
     public var state: TaskState {
         phases.withLock { state in
             switch state.phase {
@@ -117,16 +117,16 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// How far the download has got, all attempts together: the newest value whenever it is asked for, and one last element
+    /// The progress of the download, all attempts together: the newest value whenever it is asked for, and one last element
     /// when it has ended, however it did.
     public var progress: DownloadProgress { DownloadProgress(source: source) }
 
-    /// How far the download has got at this moment.
+    /// The progress of the download at this moment.
     public var currentProgress: TaskProgress { source.latest }
 
     /// Waits for the file. It does not start the download. Cancelling the waiting task cancels the download.
-    /// - Throws: ``CurlewError``; ``CurlewError/resumeToken`` is what the download can go on with. Of a status other than 2xx
-    ///   nothing gets to the disk: it is ``ErrorCode/unacceptableStatus``, and ``CurlewError/bodyPrefix`` has what the server
+    /// - Throws: ``CurlewError``; ``CurlewError/resumeToken`` is what the download can be resumed with. Of a status other than
+    ///   2xx nothing gets to the disk: it is ``ErrorCode/unacceptableStatus``, and ``CurlewError/bodyPrefix`` has what the server
     ///   said to it.
     public func file() async throws -> DownloadedFile {
         try await withTaskCancellationHandler {
@@ -166,7 +166,7 @@ public final class DownloadTask: Sendable {
     }
 }
 
-/// How a file is downloaded.
+/// The options of a download.
 ///
 /// ```swift
 /// var download = DownloadOptions()
@@ -174,16 +174,17 @@ public final class DownloadTask: Sendable {
 /// download.tokenFile = "/var/lib/mirror/disc.iso.token"
 /// ```
 public struct DownloadOptions: Sendable {
-    /// What the file must be like before it gets its name.
+    /// The requirements on the file before it gets its name.
     public var integrity = Integrity()
-    /// How often the download goes on by itself after a reset, an early end, a stall (``Timeouts/idle``), another error that
-    /// may pass, or a status that does (408, 429, 500, 502, 503, 504). 0 by default. It is the number in all, whatever was
-    /// gained in between, and all segments share it; so a server that gives a byte a time is not asked for ever.
+    /// The number of times that the download resumes by itself after a reset, an early end, a stall
+    /// (``Timeouts/idle``), another error that may pass, or a status that does (408, 429, 500, 502, 503, 504). 0 by default.
+    /// It is the number in all, whatever was gained in between, and all segments share it; so a server that gives a byte a
+    /// time is not asked for ever.
     ///
     /// With more than 0 the requests of a download are not sent again by ``Retry`` as well, unless
     /// ``RequestOptions/maximumAttempts`` says so.
     public var resumes = 0
-    /// How many connections fetch parts of the file at a time, 1 to 16; 1 by default.
+    /// The number of connections that fetch parts of the file at a time, 1 to 16; 1 by default.
     ///
     /// There are several only if the server says that it takes ranges (`Accept-Ranges: bytes`), says how long the file is,
     /// and has a strong validator for it, and no more than there are parts of ``segmentSize``. Else, and if the server then
@@ -194,23 +195,23 @@ public struct DownloadOptions: Sendable {
         get { smallestSegment }
         set { smallestSegment = max(newValue, SegmentPlan.smallestSegment) }
     }
-    /// Where a ``ResumeToken`` is kept while the download is under way, for a later process to go on with should this one
-    /// be killed; nil, the default, keeps none.
+    /// The path of a file that keeps a ``ResumeToken`` while the download is under way, for a later process to resume should
+    /// this one be killed; nil, the default, keeps none.
     ///
     /// It is written when the head of the response has come and whenever ``checkpoint`` bytes more have, each time all at
-    /// once, and removed when the file has got its name. What it tells of had been written to the part file before, so it
-    /// outlives the process. To outlive a loss of power as well, set ``synchronizesCheckpoints``; without it the token may
-    /// then tell of bytes that are not there, which is found out by their hash, and the download begins anew.
+    /// once, and removed when the file has got its name. The bytes that it lists were written to the part file before, so they
+    /// outlive the process. To outlive a loss of power as well, set ``synchronizesCheckpoints``; without it the token may
+    /// then list bytes that are not there, which their hash reveals, and the download restarts.
     public var tokenFile: String?
-    /// How many bytes come between two writings of ``tokenFile``. 16 MiB by default, 64 KiB at least.
+    /// The number of bytes between two writings of ``tokenFile``. 16 MiB by default, 64 KiB at least.
     public var checkpoint: ByteCount = .mebibytes(16)
-    /// Whether part file and token are on the disk (`fsync`) before the download goes on from a checkpoint. Not by default.
+    /// Whether part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint. Not by default.
     public var synchronizesCheckpoints = false
-    /// How long to wait before going on. From 0 to 100 ms after the first failure, doubling up to 10 s.
+    /// The wait before the next attempt. From 0 to 100 ms after the first failure, doubling up to 10 s.
     public var backoff = Backoff()
     /// The longest Retry-After that is waited for; a server that asks for more ends the download. 60 seconds by default.
     public var retryAfterLimit: Duration = .seconds(60)
-    /// What measures the waits.
+    /// The clock that measures the waits.
     public var clock: any Clock<Duration> = ContinuousClock()
 
     /// Tests have smaller files.

@@ -118,9 +118,10 @@ struct DownloadPlanTests {
     @Test("a restored download with all its bytes verifies the last one, and finishes after the answer")
     func verifies() throws {
         var plan = try restored([0..<100])
-        #expect(plan.next == .verify(try request(99..<100)))
-        #expect(
-            plan.evaluate(part("bytes 99-99/100"), for: try request(99..<100)) == .write(upTo: 100, isTooSmall: false))
+        let last = try request(99..<100)
+        #expect(plan.next == .verify(last))
+        let verdict = plan.evaluate(part("bytes 99-99/100"), for: last)
+        #expect(verdict == .write(upTo: 100, isTooSmall: false))
         plan.confirm()
         #expect(plan.next == .finish(100))
     }
@@ -173,10 +174,12 @@ struct DownloadPlanTests {
         var plan = begun()
         receive(10, at: 0, &plan)
         receive(10, at: 50, &plan)
-        #expect(plan.open(at: 10) == (0, false))
-        #expect(plan.open(at: 60) == (1, false))
-        #expect(plan.open(at: 20) == (2, true))
-        #expect(plan.received.ranges == [0..<10, 50..<60] && plan.received.count == 20)
+        for (start, expected, isExpectedNew) in [(10, 0, false), (60, 1, false), (20, 2, true)] as [(Int64, Int, Bool)]
+        {
+            let (number, isNew) = plan.open(at: start)
+            #expect(number == expected && isNew == isExpectedNew)
+        }
+        #expect(plan.received.ranges == [0..<10, 50..<60] && plan.receivedCount == 20)
     }
 
     // MARK: Answers
@@ -205,18 +208,19 @@ struct DownloadPlanTests {
         ] as [(Int, String, String, DownloadPlan.RangeVerdict)])
     func rangeVerdicts(_ status: Int, _ range: String, _ tag: String, _ verdict: DownloadPlan.RangeVerdict) throws {
         var plan = try restored([0..<20])
-        let head = part(range, status: .init(code: status), tag)
-        #expect(plan.evaluate(head, for: try #require(plan.request(for: 20..<100))) == verdict)
+        let wanted = try #require(plan.request(for: 20..<100))
+        let found = plan.evaluate(part(range, status: .init(code: status), tag), for: wanted)
+        #expect(found == verdict)
     }
 
     @Test("a part of 64 KiB is large enough, though it is shorter than was asked for")
     func largeEnough() throws {
         var plan = try restored([0..<20], total: 1_000_000)
         let wanted = try #require(plan.request(for: 20..<1_000_000))
-        #expect(
-            plan.evaluate(part("bytes 20-65555/1000000"), for: wanted) == .write(upTo: 65_556, isTooSmall: false))
-        #expect(
-            plan.evaluate(part("bytes 20-65554/1000000"), for: wanted) == .write(upTo: 65_555, isTooSmall: true))
+        let large = plan.evaluate(part("bytes 20-65555/1000000"), for: wanted)
+        #expect(large == .write(upTo: 65_556, isTooSmall: false))
+        let small = plan.evaluate(part("bytes 20-65554/1000000"), for: wanted)
+        #expect(small == .write(upTo: 65_555, isTooSmall: true))
     }
 
     @Test("an answer tells the length that was not known: by its Content-Range, or by 416")
@@ -227,7 +231,8 @@ struct DownloadPlanTests {
         ] {
             var plan = try restored([0..<20], total: nil)
             let wanted = try #require(plan.request(for: 20..<Int64.max))
-            #expect(plan.evaluate(head, for: wanted) == expected)
+            let verdict = plan.evaluate(head, for: wanted)
+            #expect(verdict == expected)
             #expect(plan.representation?.total == (expected == .complete ? 20 : 100))
             plan.confirm()
             #expect(plan.next == (expected == .complete ? .finish(20) : .askForRanges([20..<100], atATime: 1)))
