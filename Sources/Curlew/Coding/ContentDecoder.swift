@@ -13,19 +13,31 @@ protocol ContentDecoder: AnyObject {
     func decode(_ input: inout ArraySlice<UInt8>, upTo count: Int) throws -> [UInt8]
 }
 
-/// The codings that can be undone.
-enum ContentDecoderKind: Sendable {
+/// The codings that can be undone, in the order in which they are announced.
+enum ContentDecoderKind: CaseIterable, Sendable {
     case gzip, deflate, brotli, zstandard
+
+    /// The name in Content-Encoding and Accept-Encoding.
+    var name: String {
+        switch self {
+        case .gzip: "gzip"
+        case .deflate: "deflate"
+        case .brotli: "br"
+        case .zstandard: "zstd"
+        }
+    }
 
     /// - Parameter name: The name in lower case. `x-gzip` is `gzip` (RFC 9110 §8.4.1.3).
     init?(name: String) {
-        switch name {
-        case "gzip", "x-gzip": self = .gzip
-        case "deflate": self = .deflate
-        case "br": self = .brotli
-        case "zstd": self = .zstandard
-        default: return nil
-        }
+        let current = name == "x-gzip" ? "gzip" : name
+        guard let kind = Self.allCases.first(where: { $0.name == current }) else { return nil }
+        self = kind
+    }
+
+    /// The codings of a list; nil if one of them is not known: then the body can only be passed on as it is.
+    static func all(of list: ContentCodingList) -> [ContentDecoderKind]? {
+        let kinds = list.names.compactMap { ContentDecoderKind(name: $0) }
+        return kinds.count == list.names.count ? kinds : nil
     }
 
     func makeDecoder() throws -> any ContentDecoder {

@@ -106,3 +106,24 @@ extension Response {
         set { self[FileKey.self] = newValue }
     }
 }
+
+extension CurlewError.Context {
+    private enum FileKey: CurlewError.Key { typealias Value = String }
+
+    /// The path of the bytes that did not get to their destination.
+    var file: String? {
+        get { self[FileKey.self] }
+        set { self[FileKey.self] = newValue }
+    }
+
+    init(file: String?) {
+        self.init()
+        self.file = file
+    }
+}
+
+extension CurlewError {
+    /// The path of a body that was written whole and could not be given its name: a file that is left to the caller.
+    /// nil if there is none.
+    public var file: String? { context.file }
+}

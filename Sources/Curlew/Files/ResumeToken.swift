@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 /// The state of a download that was cancelled or failed, for resuming it in this process or a later one.
 ///
 /// It is found in ``CurlewError/resumeToken``, comes from ``DownloadTask/cancel()``, or is read from the file that
@@ -188,6 +190,26 @@ extension ResumeToken: Codable {
             try container.encode(path, forKey: .path)
         }
     }
+}
+
+extension CurlewError.Context {
+    private enum ResumeTokenKey: CurlewError.Key { typealias Value = ResumeToken }
+
+    /// The token that a download can be resumed with.
+    var resumeToken: ResumeToken? {
+        get { self[ResumeTokenKey.self] }
+        set { self[ResumeTokenKey.self] = newValue }
+    }
+
+    init(method: HTTPRequest.Method? = nil, uri: URI? = nil, resumeToken: ResumeToken?) {
+        self.init(method: method, uri: uri)
+        self.resumeToken = resumeToken
+    }
+}
+
+extension CurlewError {
+    /// The token that a download which failed or was cancelled can be resumed with; nil if it can only restart.
+    public var resumeToken: ResumeToken? { context.resumeToken }
 }
 
 extension String {

@@ -80,13 +80,9 @@ struct DownloadAttempts: Sendable {
     /// The wait that a failure asks for, mostly none; nil if it does not pass.
     private static func wait(askedBy error: CurlewError) -> Duration? {
         if error.code == .unacceptableStatus, let response = error.response {
-            guard passing.contains(response.status) else { return nil }
+            guard HTTPResponse.Status.transient.contains(response.status) else { return nil }
             return RetryAfter.wait(response.headerFields) ?? .zero
         }
         return error.code.isTransient || error.code == .responseTruncated ? .zero : nil
     }
-
-    private static let passing: Set<HTTPResponse.Status> = [
-        .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
-    ]
 }

@@ -352,9 +352,6 @@ actor DownloadOperation {
             path: path, size: total, response: origin.head, uri: origin.uri, digest: digest, history: origin.history)
     }
 
-    /// Failures after which the same bytes are of no use.
-    private static let hopeless: Set<ErrorCode> = [.digestMismatch, .lengthMismatch]
-
     /// The end of a download that has failed: leaves a token behind, or nothing.
     /// - Parameter untouched: The token that it began with, if nothing has happened to its part file.
     private func conclude(_ error: any Error, _ untouched: ResumeToken?) async -> CurlewError {
@@ -369,7 +366,7 @@ actor DownloadOperation {
             origin?.exchange?.report(.moveFailed(path: file, failure))
             return failure
         }
-        if !Self.hopeless.contains(failure.code), let token = await storage.lastToken(plan.ranges, of: subject) {
+        if !failure.code.isCorruption, let token = await storage.lastToken(plan.ranges, of: subject) {
             await storage.release()
             return failure.adding(CurlewError.Context(resumeToken: token))
         }
