@@ -3,7 +3,7 @@ internal import HTTPTypes
 
 @testable internal import Curlew
 
-/// Content-Range, and the judgement on answers to ranges: whatever a server sends, only bytes that were asked for are taken.
+/// Content-Range, and the verdict on answers to ranges: whatever a server sends, only bytes that were asked for are taken.
 ///
 /// An input is decisions and a field's value.
 @main
@@ -19,11 +19,11 @@ struct FuzzContentRange: FuzzTarget {
         let text = String(decoding: choices.rest, as: UTF8.self)
         checkField(text)
         guard let validator = RepresentationValidator(entityTag: "\"a\"") else { return }
-        let question = RangeQuestion(
+        let request = RangeRequest(
             wanted: start..<(isOpen ? .max : start + 50), total: isOpen ? nil : 2000, validator: validator)
         var fields: HTTPFields = [.contentRange: text]
         if !tag.isEmpty { fields[.eTag] = tag }
-        checkVerdict(question.judge(HTTPResponse(status: .init(code: status), headerFields: fields)), question, tag)
+        checkVerdict(request.evaluate(HTTPResponse(status: .init(code: status), headerFields: fields)), request, tag)
     }
 
     private static func checkField(_ text: String) {
@@ -46,18 +46,18 @@ struct FuzzContentRange: FuzzTarget {
         return "bytes */\(digits.isEmpty ? "0" : digits)"
     }
 
-    private static func checkVerdict(_ verdict: RangeQuestion.Verdict, _ question: RangeQuestion, _ tag: String) {
+    private static func checkVerdict(_ verdict: RangeRequest.Verdict, _ request: RangeRequest, _ tag: String) {
         switch verdict {
         case .part(let range, let total):
             requireEqual(tag, "\"a\"", "a part of another representation is taken")
-            requireEqual(range.lowerBound, question.wanted.lowerBound, "a part begins elsewhere")
-            require(range.upperBound <= question.wanted.upperBound, "a part has more than was asked for")
+            requireEqual(range.lowerBound, request.wanted.lowerBound, "a part begins elsewhere")
+            require(range.upperBound <= request.wanted.upperBound, "a part has more than was asked for")
             require(total.map { range.upperBound <= $0 } ?? false, "a part is beyond the whole")
-            require(question.total == nil || question.total == total, "the whole has another length")
+            require(request.total == nil || request.total == total, "the whole has another length")
         case .complete:
-            require(question.total == nil || question.total == question.wanted.lowerBound, "there is more")
+            require(request.total == nil || request.total == request.wanted.lowerBound, "there is more")
             require(tag.isEmpty || tag == "\"a\"", "another representation is taken for complete")
-        case .whole, .misfit, .refused: break
+        case .whole, .mismatch, .refused: break
         }
     }
 }

@@ -197,7 +197,7 @@ extension CookieJar {
 
     private func bytes(of path: String) async throws -> [UInt8] {
         do {
-            let file = try await FileReader(path: path)
+            let file = try await FileReader(path: path, for: .keeping)
             let size = try await file.snapshot().size
             guard size <= Int64(limits.fileSize.bytes) else {
                 throw CurlewError(.cookieFileFailed, "the file has more than \(limits.fileSize.bytes) bytes")

@@ -1,10 +1,13 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+
 /// A digest of some content: by which two contents are the same, or one of them is damaged.
 ///
 /// ```swift
 /// let digest = ContentDigest(hex: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
 /// ```
 public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// How it was made.
+    /// The hash function that made it.
     public let algorithm: DigestAlgorithm
     /// The digest itself.
     public let bytes: [UInt8]
@@ -56,4 +59,95 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
 
     /// Lower-case hexadecimal digits.
     public var description: String { bytes.hexadecimal }
+}
+
+extension ContentDigest {
+    /// Reads the value of Repr-Digest or Content-Digest (RFC 9530 §2, §3): of several digests the one by the strongest
+    /// algorithm that is known. nil if there is none.
+    ///
+    /// Members that cannot be read are passed over, and so are algorithms that are not known. Strictly, one bad member spoils
+    /// a whole structured field (RFC 9651 §4.2); the result would be the same, that nothing is checked, or less is.
+    public init?(field: String) {
+        var found: [DigestAlgorithm: ContentDigest] = [:]
+        for member in MediaTypeParser.parts(of: Array(field.utf8)) {
+            guard let (algorithm, digest) = Self.member(member) else { continue }
+            // The last of two members with one name counts (RFC 9651 §4.2.2).
+            found[algorithm] = digest
+        }
+        guard let strongest = DigestAlgorithm.all.last(where: { found[$0] != nil }), let digest = found[strongest]
+        else {
+            return nil
+        }
+        self = digest
+    }
+
+    /// The strongest digest of what is written when a response's content is, the one of the whole representation first.
+    /// - Parameter isPartial: Whether the content is a part of the representation, of which Repr-Digest says nothing.
+    init?(of fields: HTTPFields, isPartial: Bool) {
+        let names = isPartial ? [Self.contentField] : [Self.representationField, Self.contentField]
+        let digests = names.compactMap { fields[$0].flatMap { ContentDigest(field: $0) } }
+        guard let digest = digests.first(where: { $0.algorithm == .sha512 }) ?? digests.first else { return nil }
+        self = digest
+    }
+
+    static let representationField = HTTPField.Name("Repr-Digest")!
+    static let contentField = HTTPField.Name("Content-Digest")!
+
+    /// `sha-256=:BASE64:`, and parameters, which mean nothing here.
+    private static func member(_ bytes: ArraySlice<UInt8>) -> (DigestAlgorithm, ContentDigest)? {
+        let text = bytes.drop(while: \.isBlank)
+        guard let equals = text.firstIndex(of: .equals),
+            let algorithm = DigestAlgorithm(String(decoding: text[..<equals], as: UTF8.self))
+        else { return nil }
+        let value = text[(equals + 1)...]
+        guard value.first == .colon, let end = value.dropFirst().firstIndex(of: .colon) else { return nil }
+        let rest = value[(end + 1)...].drop(while: \.isBlank)
+        guard rest.isEmpty || rest.first == .semicolon,
+            let data = Data(base64Encoded: String(decoding: value[(value.startIndex + 1)..<end], as: UTF8.self)),
+            let digest = ContentDigest(algorithm, bytes: Array(data))
+        else { return nil }
+        return (algorithm, digest)
+    }
+}
+
+/// A hash function that is safe to compare content by.
+public struct DigestAlgorithm: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// Its name in the registry of RFC 9530 §5, such as `sha-256`.
+    public let name: String
+
+    /// SHA-256: 32 bytes.
+    public static let sha256 = DigestAlgorithm(name: "sha-256")
+    /// SHA-512: 64 bytes.
+    public static let sha512 = DigestAlgorithm(name: "sha-512")
+
+    /// The weakest first.
+    static let all = [sha256, sha512]
+
+    private init(name: String) { self.name = name }
+
+    /// nil for a name that is not known here, such as `md5`, `sha` and `crc32c`, which keep nobody from changing content.
+    public init?(_ name: String) {
+        guard let known = Self.all.first(where: { $0.name == name }) else { return nil }
+        self = known
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let known = DigestAlgorithm(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no digest algorithm")
+        }
+        self = known
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(name)
+    }
+
+    public var description: String { name }
+
+    /// The length of its digests in bytes.
+    var length: Int { self == .sha512 ? 64 : 32 }
+
+    var function: MessageDigest.Algorithm { self == .sha512 ? .sha512 : .sha256 }
 }

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// Where a download goes, and what becomes of what is there.
+/// The place that a download goes to, and the rule for a file that is there already.
 ///
 /// The bytes go into a file beside it, `.NAME.RANDOM.part`, which gets its name when it is whole. The permissions are 0666
 /// without the bits of the process's umask.
@@ -18,8 +18,8 @@ public struct Destination: Sendable {
     }
 
     private let place: Place
-    /// What becomes of a file that is there. ``ExistingFile/fail`` by default. It is looked for before a byte is written and,
-    /// in one step with the naming, again at the end.
+    /// The rule for a file that is there already. ``ExistingFile/fail`` by default. It is looked for before a byte is
+    /// written and, in one step with the naming, again at the end.
     public var existing = ExistingFile.fail
     /// Whether missing folders are made, with 0777 without the bits of the umask. They stay if the download fails. False by
     /// default.
@@ -68,4 +68,62 @@ public struct Destination: Sendable {
     func commit(_ part: PartFile, to path: String) async throws -> String {
         try await part.commit(to: path, existing: existing, synchronizes: synchronizes)
     }
+}
+
+/// The rule for a file that is already where a new one is to go.
+public enum ExistingFile: String, Sendable, Hashable, Codable, CaseIterable {
+    /// It stays, and the new one is an error: ``ErrorCode/fileExists``.
+    case fail
+    /// The new one takes its place, in one step: whoever opens the name gets the old file or the new one, whole. A symbolic
+    /// link is replaced itself; what it leads to stays as it is.
+    case replace
+    /// It stays, and the new one gets a number: `name (1).txt`, `name (2).txt`, and so on up to 9,999.
+    case unique
+}
+
+/// A file that a body was written into, whole.
+public struct DownloadedFile: Sendable {
+    /// Where it is: as ``Destination`` has it, with a number in its name if ``ExistingFile/unique`` gave it one.
+    public let path: String
+    /// Its size in bytes.
+    public let size: Int64
+    /// The head of the response.
+    public let response: HTTPResponse
+    /// The URI that answered.
+    public let uri: URI
+    /// Its digest, which was checked; nil if there was nothing to check it against.
+    public let digest: ContentDigest?
+    /// The redirects that led there, first to last.
+    public let history: [Hop]
+}
+
+extension Response {
+    private enum FileKey: Key { static let defaultValue: DownloadedFile? = nil }
+
+    /// The file that the body was written into, if ``RequestOptions/onResponse`` wanted that.
+    public internal(set) var file: DownloadedFile? {
+        get { self[FileKey.self] }
+        set { self[FileKey.self] = newValue }
+    }
+}
+
+extension CurlewError.Context {
+    private enum FileKey: CurlewError.Key { typealias Value = String }
+
+    /// The path of the bytes that did not get to their destination.
+    var file: String? {
+        get { self[FileKey.self] }
+        set { self[FileKey.self] = newValue }
+    }
+
+    init(file: String?) {
+        self.init()
+        self.file = file
+    }
+}
+
+extension CurlewError {
+    /// The path of a body that was written whole and could not be given its name: a file that is left to the caller.
+    /// nil if there is none.
+    public var file: String? { context.file }
 }

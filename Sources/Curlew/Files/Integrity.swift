@@ -1,11 +1,13 @@
-/// What a body must be, to be taken for whole. It is checked before the file gets its name; what differs is removed.
+internal import HTTPTypes
+
+/// The requirements on a body, to be taken for whole. It is checked before the file gets its name; what differs is removed.
 ///
 /// ```swift
 /// let integrity = Integrity(digest: ContentDigest(hex: publishedDigest))
 /// let file = try await response.save(to: .folder("/srv/inbox"), integrity: integrity)
 /// ```
 public struct Integrity: Sendable, Hashable {
-    /// How many bytes are written. Where a content coding is undone these are the decoded ones.
+    /// The number of bytes that are written. Where a content coding is undone these are the decoded ones.
     public var length: Int64?
     /// The digest of what is written.
     public var digest: ContentDigest?
@@ -24,5 +26,73 @@ public struct Integrity: Sendable, Hashable {
         self.digest = digest
         self.checksFields = checksFields
         self.requiresDigest = requiresDigest
+    }
+}
+
+/// The requirements on a response's body, put together from what the caller wants and what the response says of itself.
+struct IntegrityCheck: Sendable {
+    private let integrity: Integrity
+    private let isPartial: Bool
+    private let checksFields: Bool
+    /// What is known before the body comes; the rest may be in its trailers.
+    private(set) var digest: ContentDigest?
+
+    init(_ integrity: Integrity, of response: Response) {
+        self.integrity = integrity
+        isPartial = response.status == .partialContent
+        checksFields = integrity.checksFields && response.contentCodings.isEmpty
+        digest = integrity.digest ?? fieldDigest(response.fields)
+    }
+
+    /// - Parameter response: The answer to a request for a part, or for the whole; the check is of the whole.
+    init(_ integrity: Integrity, ofWhole response: Response) { self.init(integrity, of: response.asWhole) }
+
+    private func fieldDigest(_ fields: HTTPFields) -> ContentDigest? {
+        checksFields ? ContentDigest(of: fields, isPartial: isPartial) : nil
+    }
+
+    /// The body has ended, and its trailers may have what its head had not (RFC 9530 §2).
+    private mutating func take(trailers: HTTPFields) throws {
+        digest = digest ?? fieldDigest(trailers)
+        guard digest == nil, integrity.requiresDigest else { return }
+        throw CurlewError(.digestMismatch, "the response has no digest that could be checked")
+    }
+
+    /// So many bytes have come, or will. An error as soon as it is known that they are not right.
+    func check(count: Int64, isWhole: Bool) throws {
+        guard let length = integrity.length, count > length || isWhole && count != length else { return }
+        let size = isWhole ? "\(count)" : "more"
+        throw CurlewError(.lengthMismatch, "the body has \(size) bytes, not the expected \(length)")
+    }
+
+    /// Checks a body that is there, written from the beginning of a file.
+    /// - Returns: Its digest, which was checked; nil if there was nothing to check it against.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/lengthMismatch`` or ``ErrorCode/digestMismatch``.
+    mutating func verify(_ part: PartFile, count: Int64, trailers: HTTPFields) async throws -> ContentDigest? {
+        try check(count: count, isWhole: true)
+        try take(trailers: trailers)
+        guard let digest else { return nil }
+        let actual = try await part.digest(of: digest.algorithm, in: 0..<count)
+        guard digest == actual else {
+            throw CurlewError(
+                .digestMismatch, "the \(digest.algorithm) digest of the body is \(actual), not the expected \(digest)")
+        }
+        return actual
+    }
+}
+
+extension Response {
+    /// The same as if it were the answer to a request for the whole: what it says of its content alone is left out. That is
+    /// all that a 416 says, which has the representation of a refusal.
+    fileprivate var asWhole: Response {
+        guard status == .partialContent || status == .rangeNotSatisfiable else { return self }
+        var whole = self
+        whole.fields[ContentDigest.contentField] = nil
+        if status == .partialContent {
+            whole.head.status = .ok
+        } else {
+            whole.fields[ContentDigest.representationField] = nil
+        }
+        return whole
     }
 }

@@ -89,3 +89,120 @@ final class OpenFolder: Sendable {
         return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : path
     }
 }
+
+extension OpenFolder {
+    /// Looks whether a file may go where this name is.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` for a folder, a device, a pipe, or a link to one, which
+    ///   no file may replace; with ``ErrorCode/fileExists``.
+    func checkPlace(of name: String, existing: ExistingFile) throws {
+        guard let status = status(of: name) else { return }
+        // A link whose target is not there counts as itself.
+        let isLink = status.st_mode & S_IFMT == S_IFLNK
+        let kind = (isLink ? self.status(of: name, followsLink: true) : status).map { $0.st_mode & S_IFMT } ?? S_IFREG
+        guard kind == S_IFREG else {
+            let thing = kind == S_IFDIR ? "a folder" : "no regular file"
+            throw CurlewError(.invalidDestination, "what is at the destination is \(thing)")
+        }
+        if existing == .fail { throw Self.fileExists }
+    }
+
+    static var fileExists: CurlewError { CurlewError(.fileExists, "there is a file at the destination already") }
+}
+
+extension OpenFolder {
+    /// A way to give a file a name that nothing has. Not every file system knows each.
+    enum Move: CaseIterable {
+        /// `renameat2` with RENAME_NOREPLACE.
+        case rename
+        /// A second name, then the first is taken away. A crash in between leaves both.
+        case link
+        /// An empty file takes the name, and is then replaced. A crash in between leaves it.
+        case placeholder
+    }
+
+    /// Gives a file of this folder a name in another one, or in the same, and replaces nothing.
+    /// - Returns: 0, or why it was not done: `EEXIST` if the name is taken.
+    func move(
+        _ name: String, to folder: OpenFolder, as newName: String, by ways: [Move] = Move.allCases
+    ) -> Int32 {
+        var result = ENOTSUP
+        for way in ways {
+            result = move(name, to: folder, as: newName, by: way)
+            guard Self.meansUnsupported(result) else { break }
+        }
+        return result
+    }
+
+    /// Gives a file of this folder a name in another one, or in the same, and replaces what has it.
+    func moveReplacing(_ name: String, to folder: OpenFolder, as newName: String) -> Int32 {
+        FileCall { renameat(descriptor, name, folder.descriptor, newName) }.errorNumber
+    }
+
+    private func move(_ name: String, to folder: OpenFolder, as newName: String, by way: Move) -> Int32 {
+        switch way {
+        case .rename:
+            return FileCall {
+                renameat2(
+                    descriptor, name, folder.descriptor, newName, UInt32(curlew_rename_no_replace))
+            }.errorNumber
+        case .link:
+            let linked = FileCall { linkat(descriptor, name, folder.descriptor, newName, 0) }
+            if linked.errorNumber == 0 { remove(name) }
+            return linked.errorNumber
+        case .placeholder:
+            let placeholder = folder.open(newName, O_WRONLY | O_CREAT | O_EXCL, permissions: 0o600)
+            guard placeholder.errorNumber == 0 else { return placeholder.errorNumber }
+            close(Int32(placeholder.value))
+            let result = moveReplacing(name, to: folder, as: newName)
+            if result != 0 { folder.remove(newName) }
+            return result
+        }
+    }
+
+    /// EPERM is what a file system without links says.
+    private static func meansUnsupported(_ errorNumber: Int32) -> Bool {
+        [EINVAL, ENOSYS, ENOTSUP, EPERM, EMLINK].contains(errorNumber)
+    }
+}
+
+/// What a call of the system's came to: a number, and why not if it is negative.
+///
+/// A call that a signal interrupted is made again.
+struct FileCall {
+    let value: Int
+    /// 0 if the call went well.
+    let errorNumber: Int32
+
+    init<Value: SignedInteger>(_ call: () -> Value) {
+        while true {
+            let value = call()
+            if value >= 0 {
+                self.value = Int(value)
+                errorNumber = 0
+                return
+            }
+            let number = errno
+            if number != EINTR {
+                self.value = -1
+                errorNumber = number
+                return
+            }
+        }
+    }
+
+    /// - Parameter failure: What could not be done.
+    @discardableResult
+    func get(_ failure: String) throws -> Int {
+        guard errorNumber == 0 else { throw CurlewError(errorNumber: errorNumber, failure) }
+        return value
+    }
+}
+
+extension CurlewError {
+    /// What the system says of a file.
+    /// - Parameter failure: What could not be done.
+    init(errorNumber: Int32, _ failure: String) {
+        let code: ErrorCode = errorNumber == ENOSPC || errorNumber == EDQUOT ? .diskFull : .fileFailed
+        self.init(code, "\(failure): \(describe(errorNumber))")
+    }
+}

@@ -1,31 +1,51 @@
 extension PartFile {
-    /// Writes what a body yields, from an offset on, and waits until it is written.
+    /// The result of writing a body into a file.
+    struct Reception {
+        /// The first byte that was not written.
+        let end: Int64
+        /// Whether the body went beyond the limit. Of the chunk that did nothing was written.
+        var isTooLong = false
+    }
+
+    /// What to do with bytes beyond the limit.
+    enum Surplus {
+        /// The body is left at the limit, without asking whether it has more.
+        case cutOff
+        /// The body is too long.
+        case refused
+    }
+
+    /// Writes chunk after chunk: the one loop of downloads, saved responses and spooled bodies. What writes a chunk decides
+    /// how, and returns when the next may come.
     ///
-    /// An error leaves what came before it in the file: those who want to go on keep it, others discard it.
-    /// - Parameter check: Told of each number of bytes that the file will have, before they are written.
-    /// - Returns: How many bytes came.
-    func receive(
-        _ body: ResponseBody, at offset: Int64 = 0, check: (Int64) throws -> Void = { _ in }
-    ) async throws -> Int64 {
+    /// An error leaves what came before it in the file: those who want to resume keep it, others discard it.
+    /// - Parameters:
+    ///   - offset: Where the first chunk goes.
+    ///   - limit: The first byte that the body does not have; `Int64.max` if that is not known.
+    ///   - surplus: What to do with bytes beyond it.
+    ///   - next: Yields the chunks.
+    ///   - write: Writes a chunk at an offset.
+    static func receive(
+        at offset: Int64 = 0, upTo limit: Int64 = .max, surplus: Surplus = .refused,
+        next: () async throws -> [UInt8]?, write: (consuming [UInt8], Int64) async throws -> Void
+    ) async throws -> Reception {
         var end = offset
-        var chunks = body.makeAsyncIterator()
-        let memory = chunks.takeOverMemory()
-        do {
-            while let chunk = try await chunks.next() {
-                // Where the disk is slower than the network there is always a next chunk, and nothing that would throw.
-                try Task.checkCancellation()
-                try check(end + Int64(chunk.count))
-                let count = Int64(chunk.count)
-                try await write(chunk, at: end, memory: memory)
-                end += count
-            }
+        while let chunk = try await next() {
+            // Where the disk is slower than the network there is always a next chunk, and nothing that would throw.
             try Task.checkCancellation()
-        } catch {
-            // What was handed over shall be there, or have failed, when somebody looks at the file.
-            try? await drain()
-            throw error
+            let room = limit - end
+            let count = Int64(chunk.count)
+            if count <= room {
+                try await write(chunk, end)
+                end += count
+                if surplus == .cutOff, end == limit { break }
+            } else if surplus == .cutOff {
+                try await write(Array(chunk.prefix(Int(room))), end)
+                return Reception(end: limit)
+            } else {
+                return Reception(end: end, isTooLong: true)
+            }
         }
-        try await drain()
-        return end - offset
+        return Reception(end: end)
     }
 }

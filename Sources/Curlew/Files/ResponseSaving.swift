@@ -15,30 +15,39 @@ struct ResponseSaving {
         let part = try await destination.makePart(for: path)
         do {
             if let length { try await part.checkRoom(for: length) }
-            let size = try await fill(part, &check)
-            let digest = try await verify(part, size, check)
+            let size = try await fill(part, check)
+            let digest = try await check.verify(part, count: size, trailers: response.body.trailers)
             let finalPath = try await destination.commit(part, to: path)
-            return DownloadedFile(path: finalPath, size: size, digest: digest, of: response)
+            return DownloadedFile(
+                path: finalPath, size: size, response: response.head, uri: response.uri, digest: digest,
+                history: response.history)
         } catch {
             if (error as? CurlewError)?.file == nil { await part.discard() }
             throw error
         }
     }
 
-    private func fill(_ part: PartFile, _ check: inout IntegrityCheck) async throws -> Int64 {
+    /// Writes the body, and waits until it is written.
+    private func fill(_ part: PartFile, _ check: IntegrityCheck) async throws -> Int64 {
         if let algorithm = check.digest?.algorithm { try await part.follow(algorithm) }
-        let expected = check
-        let size = try await part.receive(response.body) { try expected.check(count: $0, isWhole: false) }
-        try check.check(count: size, isWhole: true)
-        try check.take(trailers: response.body.trailers)
-        return size
-    }
-
-    private func verify(_ part: PartFile, _ size: Int64, _ check: IntegrityCheck) async throws -> ContentDigest? {
-        guard let algorithm = check.digest?.algorithm else { return nil }
-        let digest = try await part.digest(of: algorithm, in: 0..<size)
-        try check.check(digest)
-        return digest
+        var chunks = response.body.makeAsyncIterator()
+        let recycling = chunks.takeOverMemory()
+        let reception: PartFile.Reception
+        do {
+            reception = try await PartFile.receive {
+                try await chunks.next()
+            } write: { chunk, offset in
+                try check.check(count: offset + Int64(chunk.count), isWhole: false)
+                try await part.write(chunk, at: offset, recycling: recycling)
+            }
+            try Task.checkCancellation()
+        } catch {
+            // What was handed over shall be there, or have failed, when somebody looks at the file.
+            try? await part.drain()
+            throw error
+        }
+        try await part.drain()
+        return reception.end
     }
 
     // MARK: The head
@@ -62,15 +71,8 @@ struct ResponseSaving {
         }
     }
 
-    /// The error for a status, with the beginning of the body, which mostly tells why.
     private func refusal(_ reason: String) async -> CurlewError {
-        let (bytes, breakage) = await response.body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
-        if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled {
-            return CurlewError(.cancelled, "the task was cancelled", underlying: breakage)
-        }
-        var context = CurlewError.Context()
-        context.bodyPrefix = bytes
-        return CurlewError(.unacceptableStatus, "the status is \(response.status.code): \(reason)", context: context)
+        await response.refusal("the status is \(response.status.code): \(reason)")
     }
 }
 
@@ -118,5 +120,18 @@ extension Response {
                 history: history))
         if let file = complete.file { exchange?.report(.moveFailed(path: file, complete)) }
         return complete
+    }
+
+    /// The error for a status that brings no file, with the beginning of the body, which mostly tells why. The rest of the
+    /// body is abandoned.
+    func refusal(_ message: String) async -> CurlewError {
+        let (bytes, breakage) = await body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
+        body.abandon()
+        if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled {
+            return CurlewError(.cancelled, "the task was cancelled", underlying: breakage)
+        }
+        var context = CurlewError.Context()
+        context.bodyPrefix = bytes
+        return CurlewError(.unacceptableStatus, message, context: context)
     }
 }

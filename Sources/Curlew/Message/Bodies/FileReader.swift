@@ -4,9 +4,11 @@ internal import Glibc
 /// A file read on a queue of its own, so that a slow disk holds up neither the loop nor Swift's threads.
 final class FileReader: Sendable {
     private let descriptor: Int32
+    private let use: FileUse
     private let queue = DispatchQueue(label: "curlew.file")
 
-    init(path: String) async throws {
+    init(path: String, for use: FileUse = .sending) async throws {
+        self.use = use
         let queue = self.queue
         let (descriptor, status) = await withCheckedContinuation { continuation in
             queue.async {
@@ -17,7 +19,7 @@ final class FileReader: Sendable {
         }
         self.descriptor = descriptor
         guard descriptor >= 0 else {
-            throw CurlewError(.bodyFailed, "the file to send cannot be opened: \(describe(status))")
+            throw use.failure("\(use.subject) cannot be opened: \(describe(status))")
         }
     }
 
@@ -26,8 +28,8 @@ final class FileReader: Sendable {
     /// What is open, as it is now.
     func snapshot() async throws -> FileSnapshot {
         try await withCheckedThrowingContinuation { continuation in
-            queue.async { [descriptor] in
-                continuation.resume(with: Result { try FileSnapshot(descriptor: descriptor) })
+            queue.async { [descriptor, use] in
+                continuation.resume(with: Result { try FileSnapshot(descriptor: descriptor, for: use) })
             }
         }
     }
@@ -35,15 +37,15 @@ final class FileReader: Sendable {
     /// What is at a path now, be it this file or another.
     func snapshot(at path: String) async throws -> FileSnapshot {
         try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                continuation.resume(with: Result { try FileSnapshot(statusOf: path) })
+            queue.async { [use] in
+                continuation.resume(with: Result { try FileSnapshot(statusOf: path, for: use) })
             }
         }
     }
 
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         try await withCheckedThrowingContinuation { continuation in
-            queue.async { [descriptor] in
+            queue.async { [descriptor, use] in
                 var status: Int32 = 0
                 let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
                     let result = pread(descriptor, space.baseAddress, count, off_t(offset))
@@ -53,9 +55,73 @@ final class FileReader: Sendable {
                 if status == 0 {
                     continuation.resume(returning: bytes)
                 } else {
-                    continuation.resume(throwing: CurlewError(.bodyFailed, "the file to send: \(describe(status))"))
+                    continuation.resume(throwing: use.failure("\(use.subject) cannot be read: \(describe(status))"))
                 }
             }
         }
+    }
+}
+
+/// The identity and the state of a file, to tell later whether it is still the same.
+struct FileSnapshot: Sendable, Hashable, Codable {
+    private let device: UInt64
+    private let node: UInt64
+    private let modifiedSeconds: Int
+    private let modifiedNanoseconds: Int
+    /// The size in bytes.
+    let size: Int64
+
+    /// Looks at a regular file that is to be sent, and can be read.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for one that is not there, is none, or cannot be read.
+    init(path: String) throws {
+        try self.init(statusOf: path, for: .sending)
+        // The rights of the effective user are those that opening it will need.
+        guard faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 else {
+            throw FileUse.sending.failure("the file to send cannot be read: \(describe(errno))")
+        }
+    }
+
+    /// Looks at a regular file without asking whether it can be read: one system call.
+    init(statusOf path: String, for use: FileUse) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw use.failure("\(use.subject) cannot be read: \(describe(errno))")
+        }
+        try self.init(status, use)
+    }
+
+    init(descriptor: Int32, for use: FileUse) throws {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw use.failure("\(use.subject) cannot be looked at: \(describe(errno))")
+        }
+        try self.init(status, use)
+    }
+
+    private init(_ status: stat, _ use: FileUse) throws {
+        guard status.st_mode & S_IFMT == S_IFREG else { throw use.failure("\(use.subject) is not a regular file") }
+        device = UInt64(status.st_dev)
+        node = UInt64(status.st_ino)
+        modifiedSeconds = status.st_mtim.tv_sec
+        modifiedNanoseconds = status.st_mtim.tv_nsec
+        size = Int64(status.st_size)
+    }
+
+    /// Whether both are the same file, be it changed or not.
+    func isSameFile(as other: FileSnapshot) -> Bool { device == other.device && node == other.node }
+}
+
+/// The purpose that a file is looked at or read for: it decides the words and the code of a failure.
+enum FileUse: Sendable {
+    /// Its bytes are a request's body.
+    case sending
+    /// It is one of the library's own: a part file, a token, a jar of cookies.
+    case keeping
+
+    /// What the file is called.
+    var subject: String { self == .sending ? "the file to send" : "the file" }
+
+    func failure(_ message: String) -> CurlewError {
+        CurlewError(self == .sending ? .bodyFailed : .fileFailed, message)
     }
 }

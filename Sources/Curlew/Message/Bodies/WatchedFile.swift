@@ -25,7 +25,7 @@ struct WatchedFile: Sendable {
     /// Without a length it goes to the file's end, and so the file may not change at all.
     /// - Throws: As the other does.
     init(path: String, offset: Int64, length: Int64?) throws {
-        snapshot = try FileSnapshot(statusOf: path)
+        snapshot = try FileSnapshot(statusOf: path, for: .sending)
         let (end, isTooLarge) = length.map { offset.addingReportingOverflow($0) } ?? (snapshot.size, false)
         guard !isTooLarge, offset <= end, end <= snapshot.size else {
             throw CurlewError(.bodyLengthMismatch, "the file is shorter than the range to be sent")

@@ -14,17 +14,16 @@ extension RequestBody {
         if isNone { return self }
         let file = try await Self.writing { try await PartFile.create(beside: path, permissions: 0o600) }
         do {
-            var count: Int64 = 0
             var chunks = try await stream().makeAsyncIterator()
-            while let chunk = try await chunks.next(isolation: #isolation) {
-                try Task.checkCancellation()
-                let offset = count
-                try await Self.writing { try await file.write(chunk, at: offset) }
-                count += Int64(chunk.count)
+            let reception = try await PartFile.receive {
+                try await chunks.next(isolation: #isolation)
+            } write: { chunk, offset in
+                let bytes = copy chunk
+                try await Self.writing { try await file.write(bytes, at: offset) }
             }
             try Task.checkCancellation()
             _ = try await Self.writing { try await file.commit(to: path, existing: .replace, synchronizes: false) }
-            return .file(path, length: count)
+            return .file(path, length: reception.end)
         } catch {
             await file.discard()
             switch error {

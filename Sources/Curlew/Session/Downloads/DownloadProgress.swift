@@ -1,21 +1,27 @@
 /// The progress of a download over all its attempts: the newest value whenever it is asked for.
 ///
 /// ``TaskProgress/received`` counts what has come of the file, in earlier attempts and processes too; its total is the
-/// length of the file, once it is known. A slow reader misses values, never the last, and there are at most twenty in a
-/// second. A download that has to begin anew goes back to zero.
+/// length of the file, once it is known. A slow reader misses values, never the last, and
+/// ``SessionConfiguration/progressInterval`` lies between two of them. A download that restarts goes back to zero.
 public struct DownloadProgress: AsyncSequence, Sendable {
     public typealias Element = TaskProgress
     public typealias Failure = Never
 
     let source: DownloadProgressSource
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(values: source.listen().makeAsyncIterator()) }
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(values: source.listen().makeAsyncIterator(), interval: source.interval)
+    }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var values: AsyncStream<TaskProgress>.AsyncIterator
+        private let interval: Duration
         private var earliest: ContinuousClock.Instant?
 
-        init(values: AsyncStream<TaskProgress>.AsyncIterator) { self.values = values }
+        init(values: AsyncStream<TaskProgress>.AsyncIterator, interval: Duration) {
+            self.values = values
+            self.interval = interval
+        }
 
         /// The newest value; the first call answers at once, the last value is the end's.
         public mutating func next() async -> TaskProgress? { await next(isolation: nil) }
@@ -23,7 +29,7 @@ public struct DownloadProgress: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
             if let earliest { try? await ContinuousClock().sleep(until: earliest) }
             let value = await values.next(isolation: actor)
-            earliest = .now.advanced(by: .milliseconds(50))
+            earliest = .now.advanced(by: interval)
             return value
         }
     }
@@ -36,9 +42,13 @@ final class DownloadProgressSource: Sendable {
         var listeners: [AsyncStream<TaskProgress>.Continuation] = []
     }
 
+    /// The shortest time between two values that a reader gets.
+    let interval: Duration
     private let state = Guarded(State())
 
-    /// How far it is now.
+    init(interval: Duration) { self.interval = interval }
+
+    /// The newest value.
     var latest: TaskProgress { state.withLock { $0.latest } }
 
     func publish(received: Int64, total: Int64?) {

@@ -17,12 +17,12 @@
 public final class DownloadTask: Sendable {
     /// The request of the whole. Its attempts add the fields for their ranges.
     public let request: Request
-    /// How it is downloaded.
+    /// The options of the download.
     public let options: DownloadOptions
 
     private enum Phase {
         /// It has what starts it, and with it the session.
-        case waiting(@Sendable (DownloadProgressSource) -> DownloadRun)
+        case waiting(@Sendable (DownloadProgressSource) -> DownloadOperation)
         case running(Task<Void, Never>)
         case ended(Result<DownloadedFile, CurlewError>)
     }
@@ -34,7 +34,7 @@ public final class DownloadTask: Sendable {
 
     private let token: ResumeToken?
     private let hold: TransferHold
-    private let source = DownloadProgressSource()
+    private let source: DownloadProgressSource
     private let phases: Guarded<State>
 
     init(
@@ -48,8 +48,10 @@ public final class DownloadTask: Sendable {
         self.request = request
         self.options = options
         self.token = token
-        let start: @Sendable (DownloadProgressSource) -> DownloadRun = { [request] progress in
-            DownloadRun(
+        let interval = session.session?.configuration.progressInterval ?? SessionConfiguration().progressInterval
+        source = DownloadProgressSource(interval: interval)
+        let start: @Sendable (DownloadProgressSource) -> DownloadOperation = { [request] progress in
+            DownloadOperation(
                 session: session, request: request, destination: destination, options: options, token: token,
                 progress: progress)
         }
@@ -63,11 +65,11 @@ public final class DownloadTask: Sendable {
         phases.withLock { state in
             hold.resume()
             guard case .waiting(let start) = state.phase else { return }
-            let run = start(source)
+            let operation = start(source)
             state.phase = .running(
                 Task {
                     do throws(CurlewError) {
-                        self.end(.success(try await run.run()))
+                        self.end(.success(try await operation.run()))
                     } catch {
                         self.end(.failure(error))
                     }
@@ -75,12 +77,12 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before going on
-    /// (``DownloadOptions/backoff``) goes on, and the request after it waits.
+    /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before the next
+    /// attempt (``DownloadOptions/backoff``) runs on, and the request after it waits.
     public func suspend() { phases.withLock { _ in hold.suspend() } }
 
     /// Ends the download with ``ErrorCode/cancelled``, unless it has ended, and waits until it has.
-    /// - Returns: What it can go on with; nil if nothing can be kept, and if it had come to its end.
+    /// - Returns: The token that it can be resumed with; nil if nothing can be kept, and if it had ended.
     @discardableResult
     public func cancel() async -> ResumeToken? {
         beginCancelling()
@@ -103,7 +105,7 @@ public final class DownloadTask: Sendable {
 
     // MARK: Looking
 
-    /// Where the download is in its life.
+    /// The state of the download.
     public var state: TaskState {
         phases.withLock { state in
             switch state.phase {
@@ -115,16 +117,16 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// How far the download has got, all attempts together: the newest value whenever it is asked for, and one last element
+    /// The progress of the download, all attempts together: the newest value whenever it is asked for, and one last element
     /// when it has ended, however it did.
     public var progress: DownloadProgress { DownloadProgress(source: source) }
 
-    /// How far the download has got at this moment.
+    /// The progress of the download at this moment.
     public var currentProgress: TaskProgress { source.latest }
 
     /// Waits for the file. It does not start the download. Cancelling the waiting task cancels the download.
-    /// - Throws: ``CurlewError``; ``CurlewError/resumeToken`` is what the download can go on with. Of a status other than 2xx
-    ///   nothing gets to the disk: it is ``ErrorCode/unacceptableStatus``, and ``CurlewError/bodyPrefix`` has what the server
+    /// - Throws: ``CurlewError``; ``CurlewError/resumeToken`` is what the download can be resumed with. Of a status other than
+    ///   2xx nothing gets to the disk: it is ``ErrorCode/unacceptableStatus``, and ``CurlewError/bodyPrefix`` has what the server
     ///   said to it.
     public func file() async throws -> DownloadedFile {
         try await withTaskCancellationHandler {
@@ -162,4 +164,62 @@ public final class DownloadTask: Sendable {
         for waiter in waiters { waiter.resume(returning: result) }
         return true
     }
+}
+
+/// The options of a download.
+///
+/// ```swift
+/// var download = DownloadOptions()
+/// download.resumes = 5
+/// download.tokenFile = "/var/lib/mirror/disc.iso.token"
+/// ```
+public struct DownloadOptions: Sendable {
+    /// The requirements on the file before it gets its name.
+    public var integrity = Integrity()
+    /// The number of times that the download resumes by itself after a reset, an early end, a stall
+    /// (``Timeouts/idle``), another error that may pass, or a status that does (408, 429, 500, 502, 503, 504). 0 by default.
+    /// It is the number in all, whatever was gained in between, and all segments share it; so a server that gives a byte a
+    /// time is not asked for ever.
+    ///
+    /// With more than 0 the requests of a download are not sent again by ``Retry`` as well, unless
+    /// ``RequestOptions/maximumAttempts`` says so.
+    public var resumes = 0
+    /// The number of connections that fetch parts of the file at a time, 1 to 16; 1 by default.
+    ///
+    /// There are several only if the server says that it takes ranges (`Accept-Ranges: bytes`), says how long the file is,
+    /// and has a strong validator for it, and no more than there are parts of ``segmentSize``. Else, and if the server then
+    /// refuses ranges after all, one connection fetches the whole.
+    public var segments = 1
+    /// The least that a segment has; 8 MiB, and never less than that.
+    public var segmentSize: ByteCount {
+        get { smallestSegment }
+        set { smallestSegment = max(newValue, SegmentPlan.smallestSegment) }
+    }
+    /// The path of a file that keeps a ``ResumeToken`` while the download is under way, for a later process to resume should
+    /// this one be killed; nil, the default, keeps none.
+    ///
+    /// It is written when the head of the response has come and whenever ``checkpoint`` bytes more have, each time all at
+    /// once, and removed when the file has got its name. The bytes that it lists were written to the part file before, so they
+    /// outlive the process. To outlive a loss of power as well, set ``synchronizesCheckpoints``; without it the token may
+    /// then list bytes that are not there, which their hash reveals, and the download restarts.
+    public var tokenFile: String?
+    /// The number of bytes between two writings of ``tokenFile``. 16 MiB by default, 64 KiB at least.
+    public var checkpoint: ByteCount = .mebibytes(16)
+    /// Whether part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint. Not by default.
+    public var synchronizesCheckpoints = false
+    /// The wait before the next attempt. From 0 to 100 ms after the first failure, doubling up to 10 s.
+    public var backoff = Backoff()
+    /// The longest Retry-After that is waited for; a server that asks for more ends the download. 60 seconds by default.
+    public var retryAfterLimit: Duration = .seconds(60)
+    /// The clock that measures the waits.
+    public var clock: any Clock<Duration> = ContinuousClock()
+
+    /// Tests have smaller files.
+    var smallestSegment = SegmentPlan.smallestSegment
+
+    public init() {}
+
+    /// Whether the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end reads them
+    /// again: hashing takes a third of the processor time of a fast download.
+    var hashes: Bool { tokenFile != nil }
 }

@@ -9,7 +9,7 @@ extension HTTPSession {
     ///     for the bytes as they are (`identity`), for ranges of coded bytes cannot be put together. Should a server send a
     ///     content coding all the same, it is undone, unless ``RequestOptions/decodesContent`` is false, and the download
     ///     cannot be continued.
-    ///   - download: How it is downloaded.
+    ///   - download: The options of the download.
     ///   - options: Options of its requests. ``RequestOptions/totalTimeout`` is a deadline over all of it;
     ///     ``RequestOptions/onResponse`` is not asked.
     /// - Throws: ``CurlewError`` for a URL that cannot be read, and for fields that are not the caller's to set.
@@ -21,16 +21,16 @@ extension HTTPSession {
         return try downloadTask(request, to: destination, download, token: nil)
     }
 
-    /// Makes a task that goes on with a download. It starts suspended.
+    /// Makes a task that resumes a download. It starts suspended.
     ///
     /// Ranges are asked for on the condition that the server still has the same file (If-Range), and what comes is looked at
     /// before it is written. If the file is another one by now, if the server sends the whole or something that does not
-    /// fit, or if the part file is not as it was left, the download begins anew.
+    /// fit, or if the part file is not as it was left, the download restarts.
     /// - Parameters:
     ///   - token: What was kept of the download.
     ///   - destination: Where the file goes; nil, the default, is where it was to go before, without replacing anything.
     ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``. Those of the first time are not in the token.
-    ///   - download: How it is downloaded.
+    ///   - download: The options of the download.
     ///   - options: Options of its requests.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken`` if neither says where the file goes; for fields that are
     ///   not the caller's to set.
@@ -62,7 +62,7 @@ extension HTTPSession {
         return try await task.file()
     }
 
-    /// Goes on with a download. Cancelling the calling task cancels the download.
+    /// Resumes a download. Cancelling the calling task cancels the download.
     ///
     /// ```swift
     /// do {

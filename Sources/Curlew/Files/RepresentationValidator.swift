@@ -1,8 +1,8 @@
 internal import HTTPTypes
 
-/// What tells whether the server still has the very bytes that it had: a strong entity tag, or a date that is as good as one.
+/// The sign by which a server still has the very bytes that it had: a strong entity tag, or a date that is as good as one.
 ///
-/// A continued download sends it in If-Range (RFC 9110 §13.1.5), and there weak validators may not stand: a weak entity tag
+/// A resumed download sends it in If-Range (RFC 9110 §13.1.5), and there weak validators may not stand: a weak entity tag
 /// is the same for representations that differ in their bytes. A Last-Modified date serves only where there is no entity
 /// tag at all, and only if it is at least one second before the response's own Date: else the file could have changed
 /// twice within that second (§8.8.2.2).

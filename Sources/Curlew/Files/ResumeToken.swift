@@ -1,7 +1,9 @@
-/// What a download that was cancelled or failed needs to go on, in this process or a later one.
+internal import HTTPTypes
+
+/// The state of a download that was cancelled or failed, for resuming it in this process or a later one.
 ///
 /// It is found in ``CurlewError/resumeToken``, comes from ``DownloadTask/cancel()``, or is read from the file that
-/// ``DownloadOptions/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or let go of
+/// ``DownloadOptions/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or discard
 /// the bytes that have come with ``discard()``.
 ///
 /// It holds no field, no user information and no byte of the file; but it holds the URL with its query, so a URL that is
@@ -32,13 +34,13 @@
 public struct ResumeToken: Sendable, Hashable {
     /// The newest form that is known.
     static let version = 1
-    /// How many ranges a token holds at most.
+    /// The most ranges that a token holds.
     static let rangeLimit = 1024
 
     /// Bytes of the file that have come.
     struct Received: Sendable, Hashable {
         var range: Range<Int64>
-        /// Their SHA-256, in hexadecimal. Without it only a part file that nobody has touched is gone on with.
+        /// Their SHA-256, in hexadecimal. Without it only a part file that nobody has touched is resumed.
         var sha256: String?
     }
 
@@ -46,7 +48,7 @@ public struct ResumeToken: Sendable, Hashable {
     public let uri: URI
     /// What answered in the end, if redirects led elsewhere. The request begins again at ``uri``.
     public let finalURI: URI?
-    /// What tells whether the server still has the same file.
+    /// The sign by which the server still has the same file.
     public let validator: RepresentationValidator
     /// The length of the whole file, if the server has said it.
     public let total: Int64?
@@ -57,7 +59,7 @@ public struct ResumeToken: Sendable, Hashable {
     let identity: FileSnapshot
     let received: [Received]
 
-    /// How many bytes have come.
+    /// The number of bytes that have come.
     public var receivedCount: Int64 { ByteRanges(received.map(\.range)).count }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
@@ -121,6 +123,93 @@ extension ResumeToken {
     static func invalid(_ reason: String) -> CurlewError {
         CurlewError(.invalidResumeToken, "the token cannot be used: \(reason)")
     }
+}
+
+extension ResumeToken: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case version, url, finalURL, validator, total, destination, part, received
+    }
+
+    private enum PartKeys: String, CodingKey { case path }
+
+    private struct Piece: Codable {
+        var start: Int64
+        var end: Int64
+        var sha256: String?
+    }
+
+    /// Reads a token.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken`` or ``ErrorCode/invalidURL`` for what is no token that can
+    ///   be used, and the decoder's errors for what is none at all.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard try container.decode(Int.self, forKey: .version) == Self.version else {
+            throw Self.invalid("its version is not known")
+        }
+        // Before the decoding of many pieces, so that it costs little to refuse them.
+        var pieces = try container.nestedUnkeyedContainer(forKey: .received)
+        if let count = pieces.count, count > Self.rangeLimit { throw Self.invalid("it has too many ranges") }
+        var received: [Received] = []
+        while !pieces.isAtEnd, received.count <= Self.rangeLimit {
+            let piece = try pieces.decode(Piece.self)
+            guard piece.start >= 0, piece.start < piece.end else { throw Self.invalid("a range of it is none") }
+            received.append(Received(range: piece.start..<piece.end, sha256: piece.sha256))
+        }
+        let part = try container.nestedContainer(keyedBy: PartKeys.self, forKey: .part)
+        try self.init(
+            uri: try URI(try container.decode(String.self, forKey: .url)),
+            finalURI: try container.decodeIfPresent(String.self, forKey: .finalURL).map { try URI($0) },
+            validator: try container.decode(RepresentationValidator.self, forKey: .validator),
+            total: try container.decodeIfPresent(Int64.self, forKey: .total),
+            partPath: try part.decode(String.self, forKey: .path),
+            destination: try container.decodeIfPresent(String.self, forKey: .destination),
+            identity: try container.decode(FileSnapshot.self, forKey: .part),
+            received: received)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Self.version, forKey: .version)
+        try container.encode(uri.description, forKey: .url)
+        try container.encodeIfPresent(finalURI?.description, forKey: .finalURL)
+        try container.encode(validator, forKey: .validator)
+        try container.encodeIfPresent(total, forKey: .total)
+        try container.encodeIfPresent(destination, forKey: .destination)
+        try container.encode(Part(path: partPath, identity: identity), forKey: .part)
+        let pieces = received.map { Piece(start: $0.range.lowerBound, end: $0.range.upperBound, sha256: $0.sha256) }
+        try container.encode(pieces, forKey: .received)
+    }
+
+    private struct Part: Encodable {
+        let path: String
+        let identity: FileSnapshot
+
+        func encode(to encoder: any Encoder) throws {
+            try identity.encode(to: encoder)
+            var container = encoder.container(keyedBy: PartKeys.self)
+            try container.encode(path, forKey: .path)
+        }
+    }
+}
+
+extension CurlewError.Context {
+    private enum ResumeTokenKey: CurlewError.Key { typealias Value = ResumeToken }
+
+    /// The token that a download can be resumed with.
+    var resumeToken: ResumeToken? {
+        get { self[ResumeTokenKey.self] }
+        set { self[ResumeTokenKey.self] = newValue }
+    }
+
+    init(method: HTTPRequest.Method? = nil, uri: URI? = nil, resumeToken: ResumeToken?) {
+        self.init(method: method, uri: uri)
+        self.resumeToken = resumeToken
+    }
+}
+
+extension CurlewError {
+    /// The token that a download which failed or was cancelled can be resumed with; nil if it can only restart.
+    public var resumeToken: ResumeToken? { context.resumeToken }
 }
 
 extension String {

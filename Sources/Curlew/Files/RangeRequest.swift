@@ -1,0 +1,156 @@
+internal import HTTPTypes
+
+/// A request for a part of a representation, and the verdict on what came back (RFC 9110 §14, §15.3.7, §15.5.17).
+struct RangeRequest: Sendable, Hashable {
+    /// The bytes that are wanted. An upper bound of `Int64.max` stands for "to the end".
+    var wanted: Range<Int64>
+    /// The length of the whole, if it is known.
+    var total: Int64?
+    /// What the bytes that are there already belong to.
+    var validator: RepresentationValidator
+
+    /// The use of an answer.
+    enum Verdict: Sendable, Hashable {
+        /// The body is this part, wanted from its beginning, though perhaps shorter.
+        case part(Range<Int64>, total: Int64?)
+        /// The body is the whole: the server takes no ranges, or has another representation by now.
+        case whole
+        /// There is nothing left to ask for: what is there is the whole.
+        case complete
+        /// The answer fits in no way. Nothing of it may be written.
+        case mismatch(Mismatch)
+        /// It is no answer to a range but a refusal.
+        case refused
+    }
+
+    /// Why an answer does not fit.
+    enum Mismatch: String, Sendable, Hashable {
+        case unreadable = "its Content-Range cannot be read"
+        case severalParts = "it has several parts"
+        case coded = "it has a content coding"
+        case otherRange = "it is not the range that was asked for"
+        case otherTotal = "the length of the whole is another one"
+        case otherRepresentation = "it is of another representation"
+        case otherLength = "its length is not that of its range"
+        case endless = "nobody says how long the whole is"
+        case unsatisfied = "there is no such range"
+    }
+
+    /// Puts the range into a request's fields.
+    func apply(to fields: inout HTTPFields) {
+        let isToTheEnd = wanted.upperBound == .max || wanted.upperBound == total
+        fields[.range] = "bytes=\(wanted.lowerBound)-\(isToTheEnd ? "" : String(wanted.upperBound - 1))"
+        fields[.ifRange] = validator.value
+    }
+
+    /// Evaluates an answer by its head. The body's length is still to be watched.
+    func evaluate(_ head: HTTPResponse) -> Verdict {
+        switch head.status.code {
+        case 206: evaluatePart(head.headerFields)
+        case 200, 203: .whole
+        case 416: evaluateUnsatisfied(head.headerFields)
+        default: .refused
+        }
+    }
+
+    private func evaluatePart(_ fields: HTTPFields) -> Verdict {
+        let mediaType = MediaType(contentTypeOf: fields)
+        if mediaType?.type == "multipart" { return .mismatch(.severalParts) }
+        guard let content = try? ContentRange(fields), let range = content.range else { return .mismatch(.unreadable) }
+        if RangeRequest.isCoded(fields) { return .mismatch(.coded) }
+        guard range.lowerBound == wanted.lowerBound, range.upperBound <= wanted.upperBound else {
+            return .mismatch(.otherRange)
+        }
+        if let total, let other = content.total, total != other { return .mismatch(.otherTotal) }
+        guard let length = total ?? content.total else { return .mismatch(.endless) }
+        guard range.upperBound <= length else { return .mismatch(.otherTotal) }
+        guard validator.fits(fields) else { return .mismatch(.otherRepresentation) }
+        if let text = fields[.contentLength], ContentLength.read(text.utf8) != range.upperBound - range.lowerBound {
+            return .mismatch(.otherLength)
+        }
+        return .part(range, total: length)
+    }
+
+    private func evaluateUnsatisfied(_ fields: HTTPFields) -> Verdict {
+        guard let content = try? ContentRange(fields), content.range == nil, content.total == wanted.lowerBound,
+            total == nil || total == content.total, fields[values: .eTag].isEmpty || validator.fits(fields)
+        else { return .mismatch(.unsatisfied) }
+        return .complete
+    }
+
+    /// Whether a body has a content coding that changes its bytes.
+    static func isCoded(_ fields: HTTPFields) -> Bool {
+        !ContentCodingList(fields).names.isEmpty
+    }
+}
+
+/// The content of a Content-Range field (RFC 9110 §14.4): which bytes there are, and of how many.
+///
+/// Read to the letter: the unit `bytes` in any case, one space, digits alone. A number beyond 2⁶³ − 2, a range whose end
+/// comes before its beginning or that reaches beyond the whole, and `*/*` are errors.
+struct ContentRange: Sendable, Hashable {
+    /// The bytes that the message has; nil if it has none, as in `bytes */1234`.
+    let range: Range<Int64>?
+    /// The length of the whole; nil where the server does not know it.
+    let total: Int64?
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` unless there is one field, and it can be read.
+    init(_ fields: HTTPFields) throws {
+        let values = fields[values: .contentRange]
+        guard values.count == 1 else {
+            throw CurlewError(.invalidResponse, "the response has \(values.count) Content-Range fields")
+        }
+        try self.init(values[0])
+    }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse``.
+    init(_ text: String) throws {
+        var reader = ContentRangeReader(text)
+        guard let (range, total) = reader.read() else {
+            throw CurlewError(.invalidResponse, "the response's Content-Range cannot be read")
+        }
+        self.range = range
+        self.total = total
+    }
+}
+
+/// Reads the field from left to right.
+private struct ContentRangeReader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = text[...].utf8 }
+
+    mutating func read() -> (Range<Int64>?, Int64?)? {
+        guard Array(rest.prefix(5))[...].isEqual(ignoringCase: "bytes") else { return nil }
+        rest = rest.dropFirst(5)
+        guard take(.space) else { return nil }
+        let range = range()
+        guard range != nil || take(UInt8(ascii: "*")), take(.slash) else { return nil }
+        let isUnknown = take(UInt8(ascii: "*"))
+        let total = isUnknown ? nil : number()
+        guard rest.isEmpty, isUnknown || total != nil else { return nil }
+        guard let range else { return isUnknown ? nil : (nil, total) }
+        if let total, range.upperBound > total { return nil }
+        return (range, total)
+    }
+
+    private mutating func range() -> Range<Int64>? {
+        guard let first = number(), take(UInt8(ascii: "-")), let last = number(), first <= last, last < .max else {
+            return nil
+        }
+        return first..<(last + 1)
+    }
+
+    private mutating func number() -> Int64? {
+        let digits = rest.prefix(while: \.isDigit)
+        guard let number = Int64(Substring(digits)) else { return nil }
+        rest = rest.dropFirst(digits.count)
+        return number
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard rest.first == byte else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+}

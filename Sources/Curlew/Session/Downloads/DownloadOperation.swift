@@ -1,0 +1,380 @@
+internal import HTTPTypes
+
+/// A download under way: from its request, or its token, to the file at its place. It runs once.
+///
+/// What to do next is decided by its ``DownloadPlan``, and the disk is its ``DownloadStorage``'s. What several segments share is
+/// in here, and an actor is enough to guard it: it is entered once a chunk.
+actor DownloadOperation {
+    /// What is kept of an answer. Not the answer itself: who holds it holds its transfer.
+    private struct Origin: Sendable {
+        let head: HTTPResponse
+        let uri: URI
+        let history: [Hop]
+        let exchange: (any Exchange)?
+
+        init(_ response: Response) {
+            head = response.head
+            uri = response.uri
+            history = response.history
+            exchange = response.exchange
+        }
+    }
+
+    /// An answer that makes the download restart.
+    private struct Rejection: Sendable {
+        let restart: DownloadPlan.Restart
+        /// The answer, if it brings the whole.
+        var response: Response?
+    }
+
+    /// The request of the whole, without what the attempts add.
+    private let request: Request
+    private let options: DownloadOptions
+    private let progress: DownloadProgressSource
+    private let token: ResumeToken?
+    private let storage: DownloadStorage
+    private var plan: DownloadPlan
+    private var attempts: DownloadAttempts
+    /// The answer that began the file, or that to the first range after a token.
+    private var origin: Origin?
+    /// What the file has to be, as far as caller and server have said it.
+    private var check: IntegrityCheck?
+    /// The fields after a body that was read as a whole.
+    private var trailers = HTTPFields()
+    /// The whole, which came where a range was asked for.
+    private var pending: Response?
+
+    init(
+        session: HTTPSession, request: Request, destination: Destination, options: DownloadOptions,
+        token: ResumeToken?, progress: DownloadProgressSource
+    ) {
+        self.request = request
+        self.options = options
+        self.token = token
+        self.progress = progress
+        storage = DownloadStorage(destination, options)
+        plan = DownloadPlan(segments: options.segments, smallestSegment: options.smallestSegment)
+        attempts = DownloadAttempts(session, request, options)
+    }
+
+    /// Downloads.
+    /// - Throws: ``CurlewError``, with a token if it can be resumed.
+    func run() async throws(CurlewError) -> DownloadedFile {
+        // The token as long as its part file is as it was.
+        var untouched = token
+        do {
+            if let token { try await restore(from: token) }
+            untouched = nil
+            return try await performPlan()
+        } catch {
+            throw await conclude(error, untouched)
+        }
+    }
+
+    private func restore(from token: ResumeToken) async throws {
+        guard let ranges = try await storage.restore(from: token) else { return }
+        plan.restore(ranges, of: DownloadPlan.Representation(token))
+        publish()
+    }
+
+    // MARK: Steps
+
+    private func performPlan() async throws -> DownloadedFile {
+        while true {
+            switch plan.next {
+            case .askForWhole:
+                do { reject(try await fetchWhole()) } catch { try await recover(from: error) }
+            case .askForRanges(let segments, let limit):
+                reject(try await fetch(segments, atATime: limit))
+            case .verify(let request):
+                do { reject(try await verify(request)) } catch { try await recover(from: error) }
+            case .restart:
+                plan.restart()
+                try await clear()
+            case .finish(let total): return try await finish(total)
+            case .fail(let reason): throw CurlewError(.rangesFailed, reason)
+            }
+        }
+    }
+
+    private func reject(_ rejection: Rejection?) {
+        guard let rejection else { return }
+        plan.reject(rejection.restart)
+        pending = rejection.response
+    }
+
+    /// Waits until the next attempt after a failure.
+    /// - Throws: The failure if it is final.
+    private func recover(from failure: any Error) async throws {
+        guard let failure = failure as? CurlewError, !Task.isCancelled, let wait = attempts.wait(after: failure) else {
+            throw failure
+        }
+        try await attempts.sleep(for: wait)
+    }
+
+    /// Removes the bytes that the plan has forgotten.
+    private func clear() async throws {
+        origin = nil
+        try await storage.clear()
+        publish()
+    }
+
+    private func publish() { progress.publish(received: plan.receivedCount, total: plan.representation?.total) }
+
+    // MARK: The whole
+
+    /// Asks for the whole, without a range. Where it is worth it, only the beginning is taken from this answer, and the rest
+    /// comes over further connections.
+    private func fetchWhole() async throws -> Rejection? {
+        let answer: Response
+        if let pending {
+            self.pending = nil
+            answer = pending
+        } else {
+            answer = try await attempts.send(nil)
+        }
+        let response = try decodedIfCoded(answer)
+        switch DownloadPlan.evaluate(whole: response.status) {
+        case .part:
+            throw attempts.error(.invalidResponse, "the server sent a part where the whole was asked for", response)
+        case .empty: throw attempts.error(.emptyBody, "the response has no content", response)
+        case .refused: throw await attempts.refusal(response)
+        case .accepted: break
+        }
+        if storage.isOpen, !plan.ranges.isEmpty {
+            plan.forget()
+            try await clear()
+        }
+        let length = response.body.length
+        try await confirm(with: response, length: length)
+        plan.begin(
+            DownloadPlan.Representation(response.fields, length: length, isCoded: !response.contentCodings.isEmpty))
+        publish()
+        try await checkpoint()
+        return try await read(whole: response.body, length: length)
+    }
+
+    private func read(whole body: ResponseBody, length: Int64?) async throws -> Rejection? {
+        let segments = plan.segmentsOfWhole
+        let number = try openRange(at: 0)
+        if segments.count > 1 { return try await fetch(segments, atATime: plan.segmentLimit, first: body) }
+        // As the file grows, and not by reading it again.
+        if let algorithm = check?.digest?.algorithm { try await storage.follow(algorithm) }
+        if let rejection = try await read(body, into: number, upTo: length ?? .max) { return rejection }
+        trailers = body.trailers
+        plan.end(at: plan.ranges[number].upperBound)
+        return nil
+    }
+
+    /// A coding that was not asked for is undone if it is known; such a download cannot be resumed.
+    private func decodedIfCoded(_ response: Response) throws -> Response {
+        guard RangeRequest.isCoded(response.fields), request.options.decodesContent != false else { return response }
+        return try ContentDecoding().decoded(response, to: request.method)
+    }
+
+    /// Takes the first answer of this run: from now on it is known where the file goes, and what it has to be.
+    private func confirm(with response: Response, length: Int64?) async throws {
+        origin = Origin(response)
+        plan.confirm()
+        let found = IntegrityCheck(options.integrity, ofWhole: response)
+        check = found
+        if let length { try found.check(count: length, isWhole: true) }
+        try await storage.open(for: response, length: length, received: plan.receivedCount)
+    }
+
+    // MARK: Ranges
+
+    /// Fetches segments, so many at a time. If one fails for good, or its answer is rejected, the others are cancelled.
+    /// - Parameters:
+    ///   - segments: The segments in their order.
+    ///   - first: The body that begins with the first segment, if there is one.
+    private func fetch(
+        _ segments: [Range<Int64>], atATime limit: Int, first: ResponseBody? = nil
+    ) async throws -> Rejection? {
+        var waiting = segments[...]
+        return try await withThrowingTaskGroup(of: Rejection?.self) { group in
+            for index in 0..<min(limit, segments.count) {
+                let segment = waiting.removeFirst()
+                let body = index == 0 ? first : nil
+                group.addTask { try await self.fetch(segment, from: body) }
+            }
+            while let rejection = try await group.next() {
+                if let rejection {
+                    group.cancelAll()
+                    return rejection
+                }
+                guard let segment = waiting.popFirst() else { continue }
+                group.addTask { try await self.fetch(segment, from: nil) }
+            }
+            return nil
+        }
+    }
+
+    /// Fetches a segment, and resumes it alone when it breaks off.
+    private func fetch(_ segment: Range<Int64>, from body: ResponseBody?) async throws -> Rejection? {
+        let number = try openRange(at: segment.lowerBound)
+        var body = body
+        while let missing = plan.missing(of: segment, in: number) {
+            do {
+                let rejection =
+                    if let first = body.take() {
+                        try await read(first, into: number, upTo: segment.upperBound, surplus: .cutOff)
+                    } else {
+                        try await fetch(missing, into: number)
+                    }
+                if let rejection { return rejection }
+            } catch {
+                try await recover(from: error)
+            }
+        }
+        return nil
+    }
+
+    private func fetch(_ missing: Range<Int64>, into number: Int) async throws -> Rejection? {
+        guard let request = plan.request(for: missing) else { return Rejection(restart: .unverifiable) }
+        let response = try await attempts.send(request)
+        switch plan.evaluate(response.head, for: request) {
+        case .write(let end, let isTooSmall):
+            if !plan.isConfirmed { try await confirm(with: response, length: plan.representation?.total) }
+            if let rejection = try await read(response.body, into: number, upTo: end) { return rejection }
+            if isTooSmall {
+                throw attempts.error(.responseTruncated, "the server sent a smaller part than was asked for", response)
+            }
+        case .complete:
+            if !plan.isConfirmed { try await confirm(with: response, length: plan.representation?.total) }
+            await response.discardBody()
+        case .restart(let restart): return rejection(of: response, restart)
+        case .refused: throw await attempts.refusal(response)
+        }
+        return nil
+    }
+
+    /// All bytes are there, from an earlier time: asks for the last one, to see that they are still those of the server.
+    private func verify(_ request: RangeRequest) async throws -> Rejection? {
+        let response = try await attempts.send(request)
+        switch plan.evaluate(response.head, for: request) {
+        case .write: try await confirm(with: response, length: plan.representation?.total)
+        case .restart(let restart): return rejection(of: response, restart)
+        case .complete, .refused: throw await attempts.refusal(response)
+        }
+        await response.discardBody()
+        return nil
+    }
+
+    private func rejection(of response: Response, _ restart: DownloadPlan.Restart) -> Rejection {
+        if restart == .whole { return Rejection(restart: restart, response: response) }
+        response.body.abandon()
+        return Rejection(restart: restart)
+    }
+
+    /// The number of the range that bytes which begin here belong to.
+    private func openRange(at start: Int64) throws -> Int {
+        let (number, isNew) = plan.open(at: start)
+        if isNew { try storage.startHashing(number) }
+        return number
+    }
+
+    // MARK: Bytes
+
+    /// Writes a body into the part file.
+    /// - Parameters:
+    ///   - number: The range that grows by it.
+    ///   - end: The first byte of the file that the body does not have; `Int64.max` if that is not known.
+    ///   - surplus: What to do if it goes on beyond the end. Nothing beyond is written.
+    /// - Throws: What broke the body off; ``ErrorCode/responseTruncated`` if it ended too soon.
+    private func read(
+        _ body: ResponseBody, into number: Int, upTo end: Int64, surplus: PartFile.Surplus = .refused
+    ) async throws -> Rejection? {
+        var chunks = body.makeAsyncIterator()
+        let recycling = chunks.takeOverMemory()
+        let reception = try await PartFile.receive(
+            at: plan.ranges[number].upperBound, upTo: end, surplus: surplus
+        ) {
+            try await chunks.next()
+        } write: { chunk, offset in
+            try await self.write(chunk, at: offset, of: number, recycling)
+        }
+        if reception.isTooLong {
+            body.abandon()
+            return Rejection(restart: .overlong)
+        }
+        if end != .max, reception.end < end {
+            throw CurlewError(
+                .responseTruncated, "the body ended \(end - reception.end) bytes too soon",
+                context: CurlewError.Context(stage: .receiving))
+        }
+        if surplus == .cutOff { body.abandon() }
+        return nil
+    }
+
+    private func write(
+        _ chunk: consuming [UInt8], at offset: Int64, of number: Int, _ recycling: PartFile.Recycling?
+    ) async throws {
+        let count = chunk.count
+        if storage.isHashing(number) {
+            try await storage.write(copy chunk, at: offset)
+            try storage.hash(chunk, of: number)
+        } else {
+            // Nobody else holds the bytes then, and their memory is filled again.
+            try await storage.write(chunk, at: offset, recycling: recycling)
+            storage.stopHashing(number)
+        }
+        // Nothing is awaited since the hash: a checkpoint of another segment sees both or neither.
+        plan.receive(count, in: number)
+        publish()
+        if storage.isCheckpointDue { try await checkpoint() }
+    }
+
+    private func checkpoint() async throws { try await storage.checkpoint(plan.ranges, of: subject) }
+
+    /// The content of a token beside the bytes; nil if they cannot be resumed.
+    private var subject: DownloadStorage.Subject? {
+        guard let representation = plan.representation, let validator = representation.rangeValidator else {
+            return nil
+        }
+        return DownloadStorage.Subject(
+            uri: request.uri.withoutUserInformation,
+            finalURI: origin.flatMap { $0.uri == request.uri ? nil : $0.uri.withoutUserInformation },
+            validator: validator, total: representation.total)
+    }
+
+    // MARK: The end
+
+    /// All bytes are there: checks them, and gives the file its name.
+    private func finish(_ total: Int64) async throws -> DownloadedFile {
+        guard let origin else { throw CurlewError(.fileFailed, "the server was not asked") }
+        var check = check
+        let (path, digest) = try await storage.commit(total) { part in
+            try await check?.verify(part, count: total, trailers: trailers)
+        }
+        origin.exchange?.report(.moved(path: path))
+        return DownloadedFile(
+            path: path, size: total, response: origin.head, uri: origin.uri, digest: digest, history: origin.history)
+    }
+
+    /// The end of a download that has failed: leaves a token behind, or nothing.
+    /// - Parameter untouched: The token that it began with, if nothing has happened to its part file.
+    private func conclude(_ error: any Error, _ untouched: ResumeToken?) async -> CurlewError {
+        var failure = error as? CurlewError ?? CurlewError(.fileFailed, "the download failed", underlying: error)
+        if error is CancellationError { failure = CurlewError(.cancelled, "the download was cancelled") }
+        failure = failure.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        guard storage.isOpen else {
+            return failure.adding(CurlewError.Context(resumeToken: untouched))
+        }
+        if let file = failure.file {
+            await storage.release()
+            origin?.exchange?.report(.moveFailed(path: file, failure))
+            return failure
+        }
+        if !failure.code.isCorruption, let token = await storage.lastToken(plan.ranges, of: subject) {
+            await storage.release()
+            return failure.adding(CurlewError.Context(resumeToken: token))
+        }
+        await storage.discard()
+        return failure
+    }
+}
+
+extension URI {
+    fileprivate var withoutUserInformation: URI { URI(text: text, layout: layout, userInformation: nil) }
+}

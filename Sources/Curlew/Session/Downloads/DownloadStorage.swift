@@ -1,0 +1,306 @@
+internal import Glibc
+
+/// The part of a download that is on the disk: its part file, and the file of its token. It belongs to its
+/// ``DownloadOperation``.
+///
+/// Ranges are those of ``DownloadPlan``, by their numbers.
+final class DownloadStorage {
+    /// The content of a token beside the bytes.
+    struct Subject {
+        let uri: URI
+        let finalURI: URI?
+        let validator: RepresentationValidator
+        let total: Int64?
+    }
+
+    /// Up to so many bytes are read again for the hash of a token, if they were not hashed as they came.
+    private static let hashedAfterwards: Int64 = 256 << 20
+    /// The fewest bytes between two checkpoints.
+    private static let smallestCheckpoint = 64 << 10
+
+    private let destination: Destination
+    private let options: DownloadOptions
+    /// What relative paths are relative to: a later process may stand in another folder.
+    private let workingFolder: String
+    private var part: PartFile?
+    /// Where the file goes; set with the first head.
+    private var place: String?
+    /// The hashes of ranges that were hashed as they came, or when they were restored.
+    private var digests: [Int: Guarded<MessageDigest>] = [:]
+    private var sinceCheckpoint = 0
+    private var isAtCheckpoint = false
+    /// What the last checkpoint found written.
+    private var checkpointed: [ResumeToken.Received] = []
+
+    init(_ destination: Destination, _ options: DownloadOptions) {
+        self.destination = destination
+        self.options = options
+        let path = getcwd(nil, 0)
+        defer { free(path) }
+        workingFolder = path.map { String(cString: $0) } ?? "/"
+    }
+
+    // MARK: The part file
+
+    /// Whether there is a part file.
+    var isOpen: Bool { part != nil }
+
+    private func openPart() throws -> PartFile {
+        guard let part else { throw CurlewError(.fileFailed, "there is no part file") }
+        return part
+    }
+
+    /// Opens the part file of a token, if its bytes are those that were received. Another file in its place is
+    /// left alone.
+    /// - Returns: The ranges that are there; nil if the download has to begin at the start.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/partFileInUse`` if somebody else is at it. The token is then as good as before.
+    func restore(from token: ResumeToken) async throws -> [Range<Int64>]? {
+        let part: PartFile
+        do {
+            part = try await PartFile.reopen(token.partPath)
+        } catch let error as CurlewError where error.code == .partFileInUse {
+            throw error
+        } catch {
+            return nil
+        }
+        do {
+            return try await restore(from: token, part)
+        } catch {
+            // Cancelled, mostly.
+            await part.release()
+            throw error
+        }
+    }
+
+    private func restore(from token: ResumeToken, _ part: PartFile) async throws -> [Range<Int64>]? {
+        let snapshot = try await part.snapshot()
+        guard let digests = try await verifiedDigests(token, part, snapshot) else {
+            // Another file in its place is nobody's to write to. Ours is used again.
+            guard snapshot.isSameFile(as: token.identity) else {
+                await part.release()
+                return nil
+            }
+            try await part.truncate(to: 0)
+            self.part = part
+            return nil
+        }
+        // What lies behind was written after the token, or by somebody else.
+        try await part.truncate(to: token.received.last?.range.upperBound ?? 0)
+        self.part = part
+        self.digests = digests
+        return token.received.map(\.range)
+    }
+
+    /// The hashes of a part file whose bytes are those that were received; nil if they are not.
+    ///
+    /// Bytes are known by their hash. Where there is none, the file must be the very same, and nobody may have touched it.
+    private func verifiedDigests(
+        _ token: ResumeToken, _ part: PartFile, _ snapshot: FileSnapshot
+    ) async throws -> [Int: Guarded<MessageDigest>]? {
+        guard token.received.last?.range.upperBound ?? 0 <= snapshot.size else { return nil }
+        var digests: [Int: Guarded<MessageDigest>] = [:]
+        for (number, piece) in token.received.enumerated() {
+            try Task.checkCancellation()
+            guard let expected = piece.sha256 else {
+                guard snapshot == token.identity else { return nil }
+                continue
+            }
+            let digest = try await Self.digest(of: piece.range, in: part, isCancellable: true)
+            guard try digest.withLock({ try $0.hashSoFar() }) == expected else { return nil }
+            digests[number] = digest
+        }
+        return digests
+    }
+
+    private static func digest(
+        of range: Range<Int64>, in part: PartFile, isCancellable: Bool
+    ) async throws -> Guarded<MessageDigest> {
+        let digest = Guarded(try MessageDigest(.sha256))
+        try await part.feed(range, to: digest, isCancellable: isCancellable)
+        return digest
+    }
+
+    /// Makes the part file, or checks that the one there is can become the file.
+    /// - Parameters:
+    ///   - response: The first answer: now it is known where the file goes.
+    ///   - length: The length of the whole, if it is known.
+    ///   - received: How many bytes of it are there.
+    func open(for response: Response, length: Int64?, received: Int64) async throws {
+        let place = try await choosePlace(for: response)
+        let part: PartFile
+        if let open = self.part {
+            part = open
+            // Known now, and not when all bytes have come.
+            try await destination.check(place, for: part)
+        } else {
+            part = try await destination.makePart(for: place)
+        }
+        self.part = part
+        if let length { try await part.checkRoom(for: length - received) }
+    }
+
+    private func choosePlace(for response: Response) async throws -> String {
+        if let place { return place }
+        do {
+            let chosen = try await destination.path(for: response)
+            if let tokenFile = options.tokenFile, absolute(tokenFile) == absolute(chosen) {
+                throw CurlewError(.invalidDestination, "the file is to go where its token is kept")
+            }
+            place = chosen
+            return chosen
+        } catch  where !(error is CurlewError || error is CancellationError) {
+            throw CurlewError(.invalidDestination, "no destination was chosen", underlying: error)
+        }
+    }
+
+    private func absolute(_ path: String) -> String {
+        path.utf8.first == .slash ? path : "\(workingFolder)/\(path)"
+    }
+
+    // MARK: Bytes
+
+    /// Begins to hash a new range, if hashes are wanted.
+    func startHashing(_ number: Int) throws {
+        if options.hashes { digests[number] = Guarded(try MessageDigest(.sha256)) }
+    }
+
+    /// Whether the bytes of a range are hashed as they come.
+    func isHashing(_ number: Int) -> Bool { options.hashes && digests[number] != nil }
+
+    /// Hashes bytes that the part file has accepted.
+    func hash(_ bytes: [UInt8], of number: Int) throws { try digests[number]?.withLock { try $0.update(bytes) } }
+
+    /// A range grows without being hashed.
+    func stopHashing(_ number: Int) { digests[number] = nil }
+
+    func write(_ bytes: consuming [UInt8], at offset: Int64, recycling: PartFile.Recycling? = nil) async throws {
+        let count = bytes.count
+        try await openPart().write(bytes, at: offset, recycling: recycling)
+        sinceCheckpoint += count
+    }
+
+    /// Lets the digest of the file grow with it, instead of reading the file again in the end.
+    func follow(_ algorithm: DigestAlgorithm) async throws { try await part?.follow(algorithm) }
+
+    /// Removes all bytes; the part file stays.
+    func clear() async throws {
+        digests = [:]
+        checkpointed = []
+        try await part?.truncate(to: 0)
+    }
+
+    // MARK: Tokens
+
+    /// Whether enough bytes have come since the last checkpoint.
+    var isCheckpointDue: Bool { sinceCheckpoint >= max(options.checkpoint.bytes, Self.smallestCheckpoint) }
+
+    /// Writes the token's file: the bytes that it lists are in the part file by then.
+    /// - Parameters:
+    ///   - ranges: What has been received.
+    ///   - subject: What it is of; nil if it cannot be resumed.
+    func checkpoint(_ ranges: [Range<Int64>], of subject: Subject?) async throws {
+        // Where another segment is at it, the next chunk tries again.
+        guard let path = options.tokenFile, let part, !isAtCheckpoint else { return }
+        sinceCheckpoint = 0
+        isAtCheckpoint = true
+        defer { isAtCheckpoint = false }
+        // First what is accepted, then the wait until that is written: the other way round it could be more.
+        let received = try self.received(ranges)
+        if options.synchronizesCheckpoints { try await part.synchronize() } else { try await part.drain() }
+        let snapshot = try await part.snapshot()
+        guard let subject, let token = token(received, part, snapshot, subject) else {
+            return await TokenFile.remove(path)
+        }
+        try await token.write(to: path, synchronizes: options.synchronizesCheckpoints)
+        checkpointed = received
+    }
+
+    /// The token that a download which has failed can be resumed with, written to the token's file as well.
+    func lastToken(_ ranges: [Range<Int64>], of subject: Subject?) async -> ResumeToken? {
+        guard let part, let subject, let token = try? await makeLastToken(ranges, part, subject) else { return nil }
+        if let path = options.tokenFile {
+            // The error has the token, too.
+            try? await token.write(to: path, synchronizes: options.synchronizesCheckpoints)
+        }
+        return token
+    }
+
+    private func makeLastToken(
+        _ ranges: [Range<Int64>], _ part: PartFile, _ subject: Subject
+    ) async throws -> ResumeToken? {
+        let isWritten = (try? await part.drain()) != nil
+        let snapshot = try await part.lastSnapshot()
+        var received = isWritten ? try self.received(ranges) : writtenBeforeFailure(ranges, snapshot)
+        guard !received.isEmpty else { return nil }
+        if ByteRanges(received.map(\.range)).count <= Self.hashedAfterwards {
+            for index in received.indices where received[index].sha256 == nil {
+                let digest = try await Self.digest(of: received[index].range, in: part, isCancellable: false)
+                received[index].sha256 = try digest.withLock { try $0.hashSoFar() }
+            }
+        }
+        return token(received, part, snapshot, subject)
+    }
+
+    /// The bytes that were accepted, in the order of the file.
+    private func received(_ ranges: [Range<Int64>]) throws -> [ResumeToken.Received] {
+        let received = try ranges.enumerated().filter { !$0.element.isEmpty }
+            .map { number, range in
+                ResumeToken.Received(range: range, sha256: try digests[number]?.withLock { try $0.hashSoFar() })
+            }
+            .sorted { $0.range.lowerBound < $1.range.lowerBound }
+        guard received.count > ResumeToken.rangeLimit / 2 else { return received }
+        // After very many starts: neighbours become one. Their hash is gone, and a file that was not touched is resumed.
+        return ByteRanges(received.map(\.range)).ranges.map { ResumeToken.Received(range: $0) }
+    }
+
+    /// The bytes in the file though a later write has failed: writing proceeds from one end, so it is what the file has. Of
+    /// several segments only the last checkpoint is known.
+    private func writtenBeforeFailure(_ ranges: [Range<Int64>], _ snapshot: FileSnapshot) -> [ResumeToken.Received] {
+        let written = ranges.filter { !$0.isEmpty }
+        guard written.count == 1, let range = written.first else { return checkpointed }
+        let end = min(range.upperBound, snapshot.size)
+        return range.lowerBound < end ? [ResumeToken.Received(range: range.lowerBound..<end)] : []
+    }
+
+    private func token(
+        _ received: [ResumeToken.Received], _ part: PartFile, _ snapshot: FileSnapshot, _ subject: Subject
+    ) -> ResumeToken? {
+        try? ResumeToken(
+            uri: subject.uri, finalURI: subject.finalURI, validator: subject.validator, total: subject.total,
+            partPath: absolute(part.path), destination: place.map(absolute), identity: snapshot, received: received)
+    }
+
+    // MARK: The end
+
+    /// Checks the file and gives it its name.
+    /// - Parameters:
+    ///   - total: Its length.
+    ///   - verify: Checks the part file, and returns its digest.
+    func commit(
+        _ total: Int64, verify: (PartFile) async throws -> ContentDigest?
+    ) async throws -> (path: String, digest: ContentDigest?) {
+        let part = try openPart()
+        guard let place else { throw CurlewError(.fileFailed, "there is no part file") }
+        let snapshot = try await part.snapshot()
+        if snapshot.size > total { try await part.truncate(to: total) }
+        guard snapshot.size >= total else { throw CurlewError(.fileFailed, "the part file became shorter") }
+        let digest = try await verify(part)
+        let path = try await destination.commit(part, to: place)
+        // Two ways of writing one path: then the file has taken the token's place.
+        if let tokenFile = options.tokenFile, await TokenFile.snapshot(of: tokenFile)?.isSameFile(as: snapshot) != true
+        {
+            await TokenFile.remove(tokenFile)
+        }
+        return (path, digest)
+    }
+
+    /// Gives up the part file, so that whoever resumes it can have it at once.
+    func release() async { await part?.release() }
+
+    /// Removes the part file and the token's file.
+    func discard() async {
+        await part?.discard()
+        await part?.release()
+        if let tokenFile = options.tokenFile { await TokenFile.remove(tokenFile) }
+    }
+}
