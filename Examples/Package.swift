@@ -22,7 +22,7 @@ let package = Package(
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: ".."),
+        .package(name: "curlew", path: "..", traits: [.defaults, "TestKit"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -84,6 +84,7 @@ let package = Package(
                 "curlew",
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewTestingTraits", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

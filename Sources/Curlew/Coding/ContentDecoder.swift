@@ -13,17 +13,41 @@ protocol ContentDecoder: AnyObject {
     func decode(_ input: inout ArraySlice<UInt8>, upTo count: Int) throws -> [UInt8]
 }
 
-/// The codings that can be undone.
-enum ContentDecoderKind: Sendable {
-    case gzip, deflate, brotli, zstandard
+/// The codings that can be undone, in the order in which they are announced.
+enum ContentDecoderKind: Sendable, CaseIterable {
+    case gzip, deflate
+    #if Brotli
+    case brotli
+    #endif
+    #if Zstandard
+    case zstandard
+    #endif
+
+    /// The name in Content-Encoding and Accept-Encoding.
+    var name: String {
+        switch self {
+        case .gzip: "gzip"
+        case .deflate: "deflate"
+        #if Brotli
+        case .brotli: "br"
+        #endif
+        #if Zstandard
+        case .zstandard: "zstd"
+        #endif
+        }
+    }
 
     /// - Parameter name: The name in lower case. `x-gzip` is `gzip` (RFC 9110 §8.4.1.3).
     init?(name: String) {
         switch name {
         case "gzip", "x-gzip": self = .gzip
         case "deflate": self = .deflate
+        #if Brotli
         case "br": self = .brotli
+        #endif
+        #if Zstandard
         case "zstd": self = .zstandard
+        #endif
         default: return nil
         }
     }
@@ -32,8 +56,12 @@ enum ContentDecoderKind: Sendable {
         switch self {
         case .gzip: try Inflater(.gzip)
         case .deflate: DeflateDecoder()
+        #if Brotli
         case .brotli: try BrotliDecoder()
+        #endif
+        #if Zstandard
         case .zstandard: try ZstandardDecoder()
+        #endif
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import CCoding
+internal import CZlib
 
 /// One run of zlib's compression. Memory: zlib's 256 KiB, whatever goes through.
 ///

@@ -1,4 +1,6 @@
+#if PublicSuffixList
 internal import CPSL
+#endif
 
 extension HostName {
     /// Whether one of the certificate's names is this one (RFC 9525 §6): alternative names alone, the common name never.
@@ -39,8 +41,13 @@ extension HostName {
     }
 
     /// By the part of the public suffix list that registries keep, as browsers do: `*.github.io` is a certificate in use.
+    /// Without the trait `PublicSuffixList` that the parent has two labels has to do.
     private static func isPublicSuffix(_ name: String) -> Bool {
+        #if PublicSuffixList
         guard let list = psl_builtin() else { return false }
         return psl_is_public_suffix2(list, name, PSL_TYPE_ICANN | PSL_TYPE_NO_STAR_RULE) == 1
+        #else
+        return false
+        #endif
     }
 }
