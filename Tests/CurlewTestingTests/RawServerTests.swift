@@ -18,7 +18,6 @@ struct RawServerTests {
         try await client.send("GET / HTTP/1.1\r\n\r\nabc")
         #expect(String(decoding: try await client.receiveAll(), as: UTF8.self) == "0 18 abc")
         try await server.waitForAccepted(1)
-        await server.shutdown()
     }
 
     @Test("a reset is an error to the client, a half close is not")
@@ -39,7 +38,6 @@ struct RawServerTests {
         #expect(try await second.receiveAll() == Array("x".utf8))
         try await second.send("late")
         try await server.waitForConnections { $0.accepted == 2 && $0.open == 0 }
-        await server.shutdown()
     }
 
     @Test("a stalled connection ends when the client closes")
@@ -49,7 +47,6 @@ struct RawServerTests {
         try await server.waitForConnections { $0.open == 1 }
         try await client.close()
         try await server.waitForConnections { $0.accepted == 1 && $0.open == 0 }
-        await server.shutdown()
     }
 
     @Test("a stalled connection ends when the server shuts down")

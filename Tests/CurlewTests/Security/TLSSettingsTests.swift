@@ -1,10 +1,11 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("TLS as a policy sets it", .timeLimit(.minutes(2)))
+@Suite("TLS as a policy sets it", .endsServers, .timeLimit(.minutes(2)))
 struct TLSSettingsTests {
     private func policy(_ change: (inout SecurityPolicy) -> Void = { _ in }) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
@@ -165,7 +166,6 @@ struct TLSSettingsTests {
         let error = await curlewError { _ = try await session.fetch("https://127.0.0.1:\(server.port)/") }
         #expect(error?.code == .tlsHandshakeFailed)
         #expect(error?.message.contains("excessive message size") == true, "\(String(describing: error))")
-        await server.shutdown()
     }
 
     @Test("a handshake that ends or is answered by other things is never taken for good")

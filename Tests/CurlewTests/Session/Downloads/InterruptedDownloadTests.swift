@@ -1,6 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import SeededNumbers
 import Testing
 
 @testable import Curlew
@@ -84,8 +85,6 @@ struct InterruptedDownloadTests {
         }
         #expect(error?.code == .responseTruncated)
         #expect(error?.resumeToken?.receivedCount == 8 && !folder.names.contains("f"))
-        await server.shutdown()
-        await session.shutdown()
     }
 
     @Test("bytes after those that Content-Length tells of are not the file's")
@@ -95,8 +94,6 @@ struct InterruptedDownloadTests {
         let session = try makeSession()
         _ = try await session.download(server.url(), to: .file(folder.file("f")))
         #expect(try folder.bytes("f") == Array("01234".utf8))
-        await server.shutdown()
-        await session.shutdown()
     }
 
     @Test("without a strong validator nothing is kept, and going on is beginning anew", arguments: 0..<4)

@@ -1,6 +1,7 @@
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import SeededNumbers
 import Testing
 
 @testable import Curlew

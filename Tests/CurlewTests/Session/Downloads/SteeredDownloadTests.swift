@@ -157,7 +157,7 @@ struct SteeredDownloadTests {
         task.suspend()
         #expect(task.state == .suspended)
         let attempt = try #require(await bench.session.session?.tasks(.download).first)
-        while await attempt.state != .suspended { await Task.yield() }
+        try await eventually("the attempt is suspended") { await attempt.state == .suspended }
         // Another request, begun later, runs into its idle timeout: this one's would have been over by then.
         let silent = try await DownloadBench()
         try silent.server.inject(Fault(.atResponseStart, .stall))
@@ -187,7 +187,9 @@ struct SteeredDownloadTests {
         try await clock.waitForSleepers(1)
         task.suspend()
         clock.advance(by: .seconds(5))
-        while await bench.session.session?.tasks(.download).isEmpty == true { await Task.yield() }
+        try await eventually("an attempt begins") {
+            await bench.session.session?.tasks(.download).isEmpty == false
+        }
         #expect(task.state == .suspended && bench.server.requestCount == 1)
         task.resume()
         _ = try await task.file()

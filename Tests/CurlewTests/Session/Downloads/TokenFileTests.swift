@@ -25,7 +25,7 @@ struct TokenFileTests {
         let first = try bench.task(options)
         first.resume()
         let path = bench.folder.file("token")
-        while !bench.folder.names.contains("token") { await Task.yield() }
+        try await eventually("there is a token's file") { bench.folder.names.contains("token") }
         #expect(try await ResumeToken(contentsOf: path).receivedCount == 0)
         #expect(await first.cancel() == nil)
         #expect(bench.folder.names.isEmpty)
@@ -43,11 +43,12 @@ struct TokenFileTests {
 
     /// The token that a file has as soon as it tells of so many bytes: the last checkpoint may still be under way.
     private func token(at path: String, of count: Int64) async throws -> ResumeToken {
-        while true {
-            let token = try await ResumeToken(contentsOf: path)
-            if token.receivedCount >= count { return token }
-            await Task.yield()
+        var token = try await ResumeToken(contentsOf: path)
+        try await eventually("the token knows of \(count) bytes") {
+            token = try await ResumeToken(contentsOf: path)
+            return token.receivedCount >= count
         }
+        return token
     }
 
     /// What a killed process leaves: its token's file, and a part file that has got further.
