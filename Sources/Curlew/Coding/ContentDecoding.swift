@@ -66,3 +66,13 @@ public struct ContentDecoding: Middleware {
         return decoded
     }
 }
+
+extension RequestOptions {
+    private enum DecodesContentKey: Key { static let defaultValue: Bool? = nil }
+
+    /// Whether a ``ContentDecoding`` link announces content codings and undoes them. nil, the default, means yes.
+    public var decodesContent: Bool? {
+        get { self[DecodesContentKey.self] }
+        set { self[DecodesContentKey.self] = newValue }
+    }
+}

@@ -16,6 +16,14 @@ struct EncodedContent: Sendable {
 }
 
 extension Response {
+    private enum EncodedContentKey: Key { static let defaultValue: EncodedContent? = nil }
+
+    /// What was decoded, if it was.
+    var encoded: EncodedContent? {
+        get { self[EncodedContentKey.self] }
+        set { self[EncodedContentKey.self] = newValue }
+    }
+
     /// The content codings that ``ContentDecoding`` has undone, in lower case, in the order in which they had been applied.
     /// Empty if the body is as it came.
     public var contentCodings: [String] { encoded?.codings ?? [] }

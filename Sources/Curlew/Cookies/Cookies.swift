@@ -38,3 +38,13 @@ public struct Cookies: Middleware {
         return response
     }
 }
+
+extension RequestOptions {
+    private enum UsesCookiesKey: Key { static let defaultValue: Bool? = nil }
+
+    /// Whether a ``Cookies`` link sends and stores cookies. nil, the default, means yes.
+    public var usesCookies: Bool? {
+        get { self[UsesCookiesKey.self] }
+        set { self[UsesCookiesKey.self] = newValue }
+    }
+}

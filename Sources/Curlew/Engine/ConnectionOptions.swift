@@ -79,7 +79,7 @@ final class ConnectionOptions: @unchecked Sendable {
     func overridden(by options: RequestOptions, timeouts: Timeouts, uri: URI) throws -> ConnectionOptions {
         // What goes for almost every request is found out first: looking a proxy up and comparing is not free.
         let isPlain = options.connectTimeout == nil && options.readBufferSize == nil
-        if isPlain, proxies.isUniform, options.rare?.values.concernConnecting != true { return self }
+        if isPlain, proxies.isUniform, !options.concernConnecting { return self }
         let hasSocket = (options.route ?? values.route).unixSocket != nil
         let resolver = options.proxy.map(ProxyResolver.init) ?? proxies
         let proxy = hasSocket ? nil : try resolver.proxy(for: uri)
@@ -170,5 +170,12 @@ extension Route.AddressFamily {
         case .ipv4: Int(CURL_IPRESOLVE_V4)
         case .ipv6: Int(CURL_IPRESOLVE_V6)
         }
+    }
+}
+
+extension RequestOptions {
+    /// Whether one of them is about where and how to connect. Almost always it is enough to see that there are none.
+    fileprivate var concernConnecting: Bool {
+        rare != nil && (security != nil || route != nil || addressPolicy != nil || proxy != nil)
     }
 }

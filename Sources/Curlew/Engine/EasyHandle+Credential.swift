@@ -2,7 +2,7 @@ internal import CLibcurl
 
 extension EasyHandle {
     /// Sets what libcurl is to authenticate with by itself, in a scheme of several steps.
-    func apply(_ use: AuthenticationUse?) throws {
+    func apply(_ use: EngineCredential?) throws {
         guard let use else {
             try set(CURLOPT_USERNAME, nil as String?)
             try set(CURLOPT_PASSWORD, nil as String?)

@@ -15,7 +15,7 @@ final class PreparedRequest: Sendable {
     let proxyFields: FieldList?
     let trailers: FieldList?
     /// What libcurl is to authenticate with by itself.
-    let engineCredential: AuthenticationUse?
+    let engineCredential: EngineCredential?
     let body: RequestBody
     /// The bytes that will be sent, if that is known; nil goes out chunked.
     let contentLength: Int64?
@@ -63,7 +63,7 @@ final class PreparedRequest: Sendable {
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation
         proxyFields = check.proxyFields ?? self.options.proxyFields
-        engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0.use : nil }
+        engineCredential = options.engineCredential.flatMap { $0.origin == request.uri.origin ? $0 : nil }
         trailers = check.trailers
         version = trailers == nil ? choice.kind : .http11
         if version == .http2PriorKnowledge, !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false {
@@ -90,5 +90,15 @@ final class RequestDefaults: Sendable {
         bodyBufferSize = configuration.bodyBufferSize
         protocolChoice = configuration.protocolChoice
         connection = try ConnectionOptions(configuration)
+    }
+}
+
+extension RequestOptions {
+    private enum HandshakeKey: Key { static let defaultValue = false }
+
+    /// Whether to end once the connection is there.
+    var isHandshakeOnly: Bool {
+        get { self[HandshakeKey.self] }
+        set { self[HandshakeKey.self] = newValue }
     }
 }

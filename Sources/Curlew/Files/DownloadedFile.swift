@@ -24,3 +24,13 @@ public struct DownloadedFile: Sendable {
         history = response.history
     }
 }
+
+extension Response {
+    private enum FileKey: Key { static let defaultValue: DownloadedFile? = nil }
+
+    /// The file that the body was written into, if ``RequestOptions/onResponse`` wanted that.
+    public internal(set) var file: DownloadedFile? {
+        get { self[FileKey.self] }
+        set { self[FileKey.self] = newValue }
+    }
+}

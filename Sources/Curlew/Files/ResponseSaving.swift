@@ -48,7 +48,7 @@ struct ResponseSaving {
         guard response.status.kind == .successful else { throw await refusal("no success") }
         switch response.status.code {
         case 206:
-            guard response.task?.request.fields.contains(.range) == true else {
+            guard response.exchange?.request.fields.contains(.range) == true else {
                 throw await refusal("a part that was not asked for")
             }
             guard response.mediaType?.essence != "multipart/byteranges" else {
@@ -57,7 +57,7 @@ struct ResponseSaving {
         case 204, 205: throw CurlewError(.emptyBody, "the response has no content")
         default: break
         }
-        if response.task?.request.method == .head {
+        if response.exchange?.request.method == .head {
             throw CurlewError(.emptyBody, "the response to HEAD has no content")
         }
     }
@@ -99,7 +99,7 @@ extension Response {
     public func save(to destination: Destination, integrity: Integrity = Integrity()) async throws -> DownloadedFile {
         do {
             let file = try await ResponseSaving(response: self, destination: destination, integrity: integrity).run()
-            task?.publishFile(.moved, file.path, nil)
+            exchange?.report(.moved(path: file.path))
             return file
         } catch {
             body.abandon()
@@ -114,9 +114,9 @@ extension Response {
         guard let error = error as? CurlewError else { return error }
         let complete = error.adding(
             CurlewError.Context(
-                method: task?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
+                method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
                 history: history))
-        if let file = complete.file { task?.publishFile(.moveFailed, file, complete) }
+        if let file = complete.file { exchange?.report(.moveFailed(path: file, complete)) }
         return complete
     }
 }

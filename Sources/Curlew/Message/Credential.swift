@@ -67,39 +67,31 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     }
 }
 
-/// A credential, and where it may go.
-public struct ScopedCredential: Sendable, Hashable {
-    /// Scheme, host and port of the servers that may get it, as ``URI/origin`` writes them.
-    public let origin: String
-    /// The part of the server that it is for; nil means all of it.
-    public let realm: String?
-    /// The credential.
-    public let credential: Credential
-    /// Whether it is sent before anybody asks: Basic or Bearer with the first request already.
-    public let isPreemptive: Bool
+/// A way to authenticate by the name that it has in challenges (RFC 9110 §11.1), compared without regard to case.
+public struct AuthenticationScheme: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The name, in lower case.
+    public let rawValue: String
 
-    /// - Parameters:
-    ///   - origin: A URL with the scheme, host and port that it is for; the rest of the URL does not matter.
-    ///   - realm: The realm that it is for; any when nil. One that is preemptive is sent unasked, whatever its realm.
-    ///   - credential: The credential.
-    ///   - isPreemptive: Whether it is sent before anybody asks. Digest cannot be.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
-    public init(
-        _ origin: String, realm: String? = nil, _ credential: Credential, isPreemptive: Bool = false
-    ) throws {
-        self.init(origin: try URI(origin).origin, realm: realm, credential, isPreemptive: isPreemptive)
-    }
+    public init(rawValue: String) { self.rawValue = rawValue.lowercased() }
 
-    init(origin: String, realm: String? = nil, _ credential: Credential, isPreemptive: Bool = false) {
-        self.origin = origin
-        self.realm = realm
-        self.credential = credential
-        self.isPreemptive = isPreemptive
-    }
+    public var description: String { rawValue }
 
-    /// A credential for whichever proxy answers a request in absolute form with 407, and only then.
-    /// ``Proxy/authenticated(user:password:by:)`` is for one proxy, for tunnels as well, and needs no 407.
-    public static func proxy(realm: String? = nil, _ credential: Credential) -> ScopedCredential {
-        ScopedCredential(origin: AuthenticatedExchange.proxyOrigin, realm: realm, credential)
-    }
+    /// User and password in every request, readable by who sees it (RFC 7617).
+    public static let basic = AuthenticationScheme(rawValue: "basic")
+    /// A token (RFC 6750).
+    public static let bearer = AuthenticationScheme(rawValue: "bearer")
+    /// A digest over password, nonce and request (RFC 7616).
+    public static let digest = AuthenticationScheme(rawValue: "digest")
+    /// A ticket of Kerberos (RFC 4559).
+    public static let negotiate = AuthenticationScheme(rawValue: "negotiate")
+    /// Microsoft's challenge and response, which binds the connection.
+    public static let ntlm = AuthenticationScheme(rawValue: "ntlm")
+}
+
+/// A credential that the engine authenticates with by itself, in a scheme of several steps, and the only origin that it is
+/// for, should a link send the request on.
+struct EngineCredential: Sendable {
+    let credential: Credential
+    let scheme: AuthenticationScheme
+    let origin: String
 }

@@ -40,18 +40,35 @@ public struct CurlewError: Error, Sendable {
         var response: HTTPResponse?
         var bodyPrefix: [UInt8] = []
         var engineCode: Int?
-        /// What the server showed that was not trusted.
-        var serverTrust: ServerTrust?
-        /// What was agreed on, where no more was wanted.
-        var handshake: ConnectionSecurity?
-        /// What a response serializer found out.
-        var failure: ResponseFailure?
         var attempts = 1
         var history: [Hop] = []
-        /// What a download can go on with.
-        var resumeToken: ResumeToken?
-        /// Where the bytes lie that did not get to their destination.
-        var file: String?
+        fileprivate var keyed = KeyedValues()
+
+        init(
+            method: HTTPRequest.Method? = nil, uri: URI? = nil, stage: Stage = .preparing,
+            response: HTTPResponse? = nil, bodyPrefix: [UInt8] = [], engineCode: Int? = nil, attempts: Int = 1,
+            history: [Hop] = []
+        ) {
+            self.method = method
+            self.uri = uri
+            self.stage = stage
+            self.response = response
+            self.bodyPrefix = bodyPrefix
+            self.engineCode = engineCode
+            self.attempts = attempts
+            self.history = history
+        }
+
+        /// The detail under a key.
+        subscript<K: Key>(key: K.Type) -> K.Value? {
+            get { keyed[ObjectIdentifier(key)] }
+            set { keyed[ObjectIdentifier(key)] = newValue }
+        }
+    }
+
+    /// The key of a detail that an error carries beside what is known of every exchange.
+    public protocol Key {
+        associatedtype Value: Sendable
     }
 
     private let storage: Storage
@@ -84,23 +101,24 @@ public struct CurlewError: Error, Sendable {
     public var bodyPrefix: [UInt8] { storage.context.bodyPrefix }
     /// libcurl's own number for the failure (`CURLcode`), if it was the one to fail.
     public var engineCode: Int? { storage.context.engineCode }
-    /// What the server showed in its handshake, if that is why the request failed: host, chain and verdict.
-    public var serverTrust: ServerTrust? { storage.context.serverTrust }
-    /// What was agreed on, where no more was wanted.
-    var handshake: ConnectionSecurity? { storage.context.handshake }
-    /// What a response serializer found out.
-    var failure: ResponseFailure? { storage.context.failure }
     /// How often the request was sent, the first time included: more than 1 where ``Retry`` sent it again.
     public var attempts: Int { storage.context.attempts }
     /// The redirects that had been followed, first to last; see ``Redirects``.
     public var history: [Hop] { storage.context.history }
-    /// What a download that failed or was cancelled can go on with; nil if it can only begin anew.
-    public var resumeToken: ResumeToken? { storage.context.resumeToken }
-    /// Where a body lies that was written whole and could not be given its name: the path of a file that is left to the
-    /// caller. nil if there is none.
-    public var file: String? { storage.context.file }
     /// The error beneath this one.
     public var underlying: (any Error)? { storage.underlying }
+    /// What is known of the exchange.
+    var context: Context { storage.context }
+
+    /// The detail under a key, if the error has it.
+    public subscript<K: Key>(key: K.Type) -> K.Value? { storage.context[key] }
+
+    /// The same error with a detail under a key, in the place of one that was there.
+    public func adding<K: Key>(_ value: K.Value, for key: K.Type) -> CurlewError {
+        var context = storage.context
+        context[key] = value
+        return CurlewError(code, message, context: context, underlying: underlying)
+    }
 
     /// How many bytes of a body an error keeps at most.
     public static let bodyPrefixLimit = 4096
@@ -112,9 +130,7 @@ public struct CurlewError: Error, Sendable {
         merged.uri = merged.uri ?? context.uri
         merged.response = merged.response ?? context.response
         merged.engineCode = merged.engineCode ?? context.engineCode
-        merged.failure = merged.failure ?? context.failure
-        merged.resumeToken = merged.resumeToken ?? context.resumeToken
-        merged.file = merged.file ?? context.file
+        merged.keyed.merge(context.keyed)
         merged.attempts = max(merged.attempts, context.attempts)
         merged.history = context.history + merged.history
         if merged.stage == .preparing { merged.stage = context.stage }

@@ -20,16 +20,11 @@ public struct Response: Sendable {
     /// ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport repeats by itself on a
     /// fresh connection is in ``TaskActor/metrics``.
     public var attempts = 1
-    /// The task that carried the response; nil where none did, as in a stub.
-    public let task: TaskActor?
-    /// What the TLS connection is made of that brought the response; nil without TLS.
-    public internal(set) var security: ConnectionSecurity?
+    /// The exchange that brought the response; nil where none did, as in a stub.
+    let exchange: (any Exchange)?
     /// What serializers without a bound of their own collect of the body at most.
     var collectLimit = ResponseLimits().collectedBody
-    /// What was decoded, if it was.
-    var encoded: EncodedContent?
-    /// What is to become of it, or has.
-    var landing = ResponseLanding.open
+    private var keyed = KeyedValues()
 
     /// Makes a response that no task carried: for a link that answers by itself, and for tests.
     public init(
@@ -41,20 +36,20 @@ public struct Response: Sendable {
     ) {
         self.init(
             head: HTTPResponse(status: status, headerFields: fields),
-            body: body, version: version, uri: uri, interim: [], task: nil
+            body: body, version: version, uri: uri, interim: [], exchange: nil
         )
     }
 
     init(
         head: HTTPResponse, body: ResponseBody, version: HTTPVersion, uri: URI, interim: [HTTPResponse],
-        task: TaskActor?
+        exchange: (any Exchange)?
     ) {
         self.head = head
         self.body = body
         self.version = version
         self.uri = uri
         self.interim = interim
-        self.task = task
+        self.exchange = exchange
     }
 
     /// The status.
@@ -74,5 +69,20 @@ public struct Response: Sendable {
     public var contentLength: Int64? {
         guard !head.headerFields.contains(.transferEncoding) else { return nil }
         return head.headerFields[.contentLength].flatMap { ContentLength.read($0.utf8) }
+    }
+}
+
+extension Response {
+    /// The key of something that a link, mostly one of your own, has to say of a response.
+    public protocol Key {
+        associatedtype Value: Sendable
+        /// The value where nothing was said.
+        static var defaultValue: Value { get }
+    }
+
+    /// The value under a key.
+    public subscript<K: Key>(key: K.Type) -> K.Value {
+        get { keyed[ObjectIdentifier(key), as: K.Value.self] ?? K.defaultValue }
+        set { keyed[ObjectIdentifier(key), as: K.Value.self] = newValue }
     }
 }

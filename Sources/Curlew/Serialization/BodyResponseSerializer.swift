@@ -39,7 +39,7 @@ extension BodyResponseSerializer {
 
     public func serialize(_ response: Response) async throws -> Output {
         guard response.isObserved else { return try await read(response) { _ in } }
-        return try await telling(of: response) { bytes in try await read(response) { bytes = $0.body } }
+        return try await reporting(on: response) { bytes in try await read(response) { bytes = $0.body } }
     }
 
     /// - Parameter note: Called with what was read.

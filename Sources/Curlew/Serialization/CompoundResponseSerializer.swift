@@ -14,7 +14,7 @@
 /// - the first ``ErrorCode/unacceptableStatus`` whose body could be read, else the first one;
 /// - else ``ErrorCode/unacceptableContentType``, if that is what all of them say;
 /// - else ``ErrorCode/decodingFailed`` with the first failure that is about content beneath.
-public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, SelfTelling {
+public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, ReportingSerializer {
     /// The serializers in their order.
     public var serializers: [any BodyResponseSerializer<Value>]
     /// The most bytes of a body that are read; see ``ResponseAcceptance/bodyLimit``.
@@ -32,7 +32,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, S
 
     public func serialize(_ response: Response) async throws -> Value {
         guard response.isObserved else { return try await value(from: collect(response)) }
-        return try await telling(of: response) { bytes in
+        return try await reporting(on: response) { bytes in
             let collected = try await collect(response)
             bytes = collected.body
             return try await value(from: collected)
@@ -73,6 +73,6 @@ extension BodyResponseSerializer {
         try await serialize(
             Response(
                 head: collected.head, body: .bytes(collected.body), version: .http11, uri: collected.uri, interim: [],
-                task: nil))
+                exchange: nil))
     }
 }

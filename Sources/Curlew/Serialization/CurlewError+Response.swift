@@ -12,11 +12,21 @@ struct ResponseFailure: Sendable {
     var causes: [CurlewError] = []
 }
 
+extension CurlewError.Context {
+    private enum FailureKey: CurlewError.Key { typealias Value = ResponseFailure }
+
+    /// What a response serializer found out.
+    var failure: ResponseFailure? {
+        get { self[FailureKey.self] }
+        set { self[FailureKey.self] = newValue }
+    }
+}
+
 /// What came back, as the serializer that failed saw it.
 extension CurlewError {
     /// The whole body, if it was not larger than ``ResponseAcceptance/errorBodyLimit``. ``bodyPrefix`` has its beginning in
     /// any case.
-    public var body: [UInt8]? { failure?.body }
+    public var body: [UInt8]? { context.failure?.body }
 
     /// The media type that the response had.
     public var receivedContentType: MediaType? {
@@ -24,15 +34,15 @@ extension CurlewError {
     }
 
     /// The media types that would have been taken.
-    public var acceptableContent: AcceptableContent? { failure?.acceptable }
+    public var acceptableContent: AcceptableContent? { context.failure?.acceptable }
 
     /// What the body of an unacceptable status was read as: a value of the model for failures, if the serializer has one
     /// (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for JSON that the model of
     /// success does not fit, a ``JSONValue``. nil if the body could not be read; ``underlying`` says why.
-    public var parsedBody: (any Sendable)? { failure?.parsed }
+    public var parsedBody: (any Sendable)? { context.failure?.parsed }
 
     /// Why each serializer of a ``CompoundResponseSerializer`` failed, in their order. Empty for other errors.
-    public var causes: [CurlewError] { failure?.causes ?? [] }
+    public var causes: [CurlewError] { context.failure?.causes ?? [] }
 
     /// What the response says about the failure, as a type of your own: ``parsedBody`` if it is of that type, else a value
     /// decoded from ``body`` if the type is `Decodable` and the body JSON.

@@ -32,26 +32,26 @@ extension ResponseSerializer {
     public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Output {
         let response = try await next(accepting(request))
         do {
-            guard response.isObserved, !(self is any BodyResponseSerializer), !(self is any SelfTelling) else {
+            guard response.isObserved, !(self is any BodyResponseSerializer), !(self is any ReportingSerializer) else {
                 return try await serialize(response)
             }
-            return try await telling(of: response) { _ in try await serialize(response) }
+            return try await reporting(on: response) { _ in try await serialize(response) }
         } catch let error as CurlewError {
             throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
         }
     }
 
-    /// Tells the session's listeners what comes of `body`, which puts the bytes that it reads into its argument.
-    func telling(
-        of response: Response, _ body: (inout [UInt8]) async throws -> Output
+    /// Reports what `body` makes of a response; it puts the bytes that it reads into its argument.
+    func reporting(
+        on response: Response, _ body: (inout [UInt8]) async throws -> Output
     ) async throws -> Output {
         var bytes: [UInt8] = []
         do {
             let value = try await body(&bytes)
-            response.tellSerialized(by: Self.self, body: bytes, .success(value))
+            response.report(by: Self.self, body: bytes, .success(value))
             return value
         } catch {
-            response.tellSerialized(by: Self.self, body: bytes, .failure(error))
+            response.report(by: Self.self, body: bytes, .failure(error))
             throw error
         }
     }
@@ -62,5 +62,19 @@ extension ResponseSerializer {
         var request = request
         request.fields[.accept] = acceptField
         return request
+    }
+}
+
+/// A response serializer that reports by itself what it did, or has nothing to report.
+protocol ReportingSerializer {}
+
+extension Response {
+    /// Whether anybody listens to what a serializer makes of the response.
+    var isObserved: Bool { exchange?.isObserved ?? false }
+
+    /// Reports what a serializer made of the response; see ``SessionEvent/Kind/serialized``.
+    fileprivate func report(by serializer: Any.Type, body: [UInt8], _ result: Result<any Sendable, any Error>) {
+        guard let exchange, exchange.isObserved else { return }
+        exchange.report(.serialized(by: "\(serializer)", head: head, body: body, result))
     }
 }

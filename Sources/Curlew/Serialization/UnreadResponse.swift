@@ -1,7 +1,7 @@
 /// Hands the response over as it came: any status, any media type, its body still a stream.
 ///
 /// It is what calls with parameters bring unless they are told otherwise.
-public struct UnreadResponse: ResponseSerializer, SelfTelling {
+public struct UnreadResponse: ResponseSerializer, ReportingSerializer {
     public init() {}
 
     public func serialize(_ response: Response) async throws -> Response { response }

@@ -21,6 +21,8 @@ public struct HTTPSession: Sendable {
     public let transport: any Transport
     private let chain: Call?
     private let limits: ResponseLimits
+    /// What waits for the network over a transport that is no session; a session waits by itself.
+    private let connectivity: SessionConnectivity?
 
     /// Makes a client with a session of its own and no links.
     /// - Parameters:
@@ -41,6 +43,7 @@ public struct HTTPSession: Sendable {
         self.defaultFields = defaultFields
         transport = try SessionActor(configuration: configuration, eventLoops: eventLoops)
         limits = configuration.limits
+        connectivity = nil
         chain = nil
     }
 
@@ -76,6 +79,7 @@ public struct HTTPSession: Sendable {
         self.defaultFields = defaultFields
         self.transport = transport
         self.limits = limits
+        connectivity = transport is SessionActor ? nil : SessionConnectivity()
         let links = try links()
         chain = { request, next in try await links.intercept(request, next: next) }
     }
@@ -100,13 +104,23 @@ public struct HTTPSession: Sendable {
         if case .file = request.body.source { try watchFile(of: &request) }
         var response: Response
         if let chain {
-            response = try await chain(request) { try await transport.send($0) }
+            response = try await chain(request) { try await carry($0) }
         } else {
-            response = try await transport.send(request)
+            response = try await carry(request)
         }
         response.collectLimit = limits.collectedBody
         if let decide { return try await response.disposed(by: decide) }
         return response
+    }
+
+    /// Sends a request that has come through the chain.
+    private func carry(_ request: Request) async throws -> Response {
+        guard let connectivity, let limit = request.options.waitsForConnectivity else {
+            return try await transport.send(request)
+        }
+        return try await connectivity.send(request, waitingFor: limit, defaults: (Route(), .none)) { request in
+            try await transport.send(request)
+        }
     }
 
     /// Sends a request made from its parts.

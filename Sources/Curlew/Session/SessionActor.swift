@@ -159,12 +159,3 @@ public actor SessionActor {
         broadcaster.finish()
     }
 }
-
-extension SessionActor: Transport {
-    public nonisolated func send(_ request: Request) async throws -> Response {
-        guard (request.options.waitsForConnectivity ?? configuration.waitsForConnectivity) != nil else {
-            return try await dataTask(request).run()
-        }
-        return try await sendWaiting(request)
-    }
-}

@@ -86,48 +86,67 @@ final class SessionConnectivity: Sendable {
     }
 }
 
-extension SessionActor {
+extension SessionConnectivity {
     /// Sends a request, and waits for the network if there is none.
-    nonisolated func sendWaiting(_ request: Request) async throws -> Response {
-        let limit = request.options.waitsForConnectivity ?? configuration.waitsForConnectivity ?? .zero
-        let task = OneShotTask()
-        guard limit > .zero else { return try await dataTask(request).run() }
+    /// - Parameters:
+    ///   - limit: How long is waited at most, in all.
+    ///   - defaults: Route and proxy of requests that have none of their own.
+    ///   - onWait: Called before each wait with the error that it waits after.
+    ///   - next: What sends the request.
+    func send(
+        _ request: Request, waitingFor limit: Duration, defaults: (route: Route, proxy: ProxyConfiguration),
+        onWait: @escaping @Sendable (CurlewError) -> Void = { _ in }, next: Next<Request, Response>
+    ) async throws -> Response {
+        guard limit > .zero else { return try await next(request) }
         // Most requests connect, and need no monitor.
         let network = NetworkChanges { onWait in
-            guard let updates = try? self.updates(for: request) else { return false }
-            return await self.connectivity.wait { await NetworkChanges(updates).isBack(onWait) }
+            guard let updates = try? self.updates(for: request, defaults) else { return false }
+            return await self.wait { await NetworkChanges(updates).isBack(onWait) }
         }
         var link = WaitsForConnectivity(network, limit: limit)
-        link.onWait = { _, error in
-            var event = SessionEvent(.waitingForConnectivity, task: task.latest)
-            event.error = error
-            task.latest?.publishAfterEnd(event)
-        }
-        return try await link.intercept(request) { request in
-            try await task.made(by: { try dataTask(request) }).run()
-        }
+        link.onWait = { _, error in onWait(error) }
+        return try await link.intercept(request, next: next)
     }
 
     /// What to watch for a request: the way to an address if that is where it goes, else the network in general.
-    private nonisolated func updates(for request: Request) throws -> ReachabilityUpdates? {
-        let route = request.options.route ?? configuration.route
-        guard route.unixSocket == nil else { return nil }
-        let proxy = request.options.proxy ?? configuration.proxy
+    private func updates(
+        for request: Request, _ defaults: (route: Route, proxy: ProxyConfiguration)
+    ) throws -> ReachabilityUpdates? {
+        guard (request.options.route ?? defaults.route).unixSocket == nil else { return nil }
+        let proxy = request.options.proxy ?? defaults.proxy
         let address = IPAddress(host: request.uri.host)
         let destination = proxy == .none ? address.map { ReachabilityTarget.Destination($0) } : nil
-        return try connectivity.monitor(of: destination.map { .address($0) } ?? .everything).updates
+        return try monitor(of: destination.map { .address($0) } ?? .everything).updates
+    }
+}
+
+extension SessionActor: Transport {
+    public nonisolated func send(_ request: Request) async throws -> Response {
+        guard let limit = request.options.waitsForConnectivity ?? configuration.waitsForConnectivity else {
+            return try await dataTask(request).run()
+        }
+        let latest = LatestTask()
+        return try await connectivity.send(
+            request, waitingFor: limit, defaults: (configuration.route, configuration.proxy)
+        ) { error in
+            var event = SessionEvent(.waitingForConnectivity, task: latest.task)
+            event.error = error
+            latest.task?.publishAfterEnd(event)
+        } next: { request in
+            try await latest.made(by: { try self.dataTask(request) }).run()
+        }
     }
 }
 
 /// The task of the last attempt.
-private final class OneShotTask: Sendable {
-    private let task = Guarded<TaskActor?>(nil)
+private final class LatestTask: Sendable {
+    private let made = Guarded<TaskActor?>(nil)
 
-    var latest: TaskActor? { task.withLock { $0 } }
+    var task: TaskActor? { made.withLock { $0 } }
 
     func made(by make: () throws -> TaskActor) rethrows -> TaskActor {
-        let made = try make()
-        task.withLock { $0 = made }
-        return made
+        let task = try make()
+        made.withLock { $0 = task }
+        return task
     }
 }

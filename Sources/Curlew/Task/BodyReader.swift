@@ -1,6 +1,8 @@
+internal import HTTPTypes
+
 /// The reading end of a body. When the last reference goes before the end was read, the transfer is cancelled.
-final class BodyReader: Sendable {
-    let channel: BodyChannel
+final class BodyReader: BodySource {
+    private let channel: BodyChannel
     private let task: TaskActor
 
     init(channel: BodyChannel, task: TaskActor) {
@@ -46,6 +48,25 @@ final class BodyReader: Sendable {
         return chunk
     }
 
+    func skip(_ limit: inout Int) -> Bool {
+        while limit >= 0 {
+            switch channel.take() {
+            case .chunk(let chunk, let resumes):
+                if resumes { madeRoom() }
+                limit -= chunk.count
+            case .end, .failure: return true
+            case .nothing: return false
+            }
+        }
+        return true
+    }
+
+    func recycle(_ chunk: inout [UInt8]) { channel.recycle(&chunk) }
+
+    var hasEnded: Bool { channel.isFinished }
+
+    var trailers: HTTPFields { channel.trailers ?? HTTPFields() }
+
     /// Wakes a transfer that was held back because its reader was behind.
-    func madeRoom() { task.readerMadeRoom() }
+    private func madeRoom() { task.readerMadeRoom() }
 }

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// What is to become of a response whose head has come; ``RequestOptions/onResponse`` decides.
 ///
 /// ```swift
@@ -26,5 +28,106 @@ public struct ResponseDisposition: Sendable {
     /// A response that is no success is handed on as with ``allow``: its body never reaches the destination.
     public static func download(_ destination: Destination, integrity: Integrity = Integrity()) -> ResponseDisposition {
         ResponseDisposition(kind: .download(destination, integrity))
+    }
+}
+
+extension RequestOptions {
+    /// Decides on a response whose head has come; the task is that which carried it, nil where none did, as with a stub.
+    typealias ResponseDecision = @Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition
+
+    private enum ResponseDecisionKey: Key { static let defaultValue: ResponseDecision? = nil }
+
+    /// Called on the caller's side when the head of the response has come: it may let the response through, cancel the task,
+    /// or have the body written into a file; see ``ResponseDisposition``.
+    ///
+    /// An ``HTTPSession`` asks once a call, when its chain is through: redirects have been followed, failures tried again and
+    /// codings undone by then. ``SessionActor/send(_:)`` and ``TaskActor/response()`` of a task of one's own ask for each
+    /// response. The task is that which carried the response; nil where none did, as with a stub. What the closure throws ends
+    /// the task and is the caller's error.
+    public var onResponse: (@Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition)? {
+        get { self[ResponseDecisionKey.self] }
+        set { self[ResponseDecisionKey.self] = newValue }
+    }
+}
+
+extension Response {
+    /// Asks what is to become of the response, and does that.
+    func disposed(by decide: RequestOptions.ResponseDecision) async throws -> Response {
+        let disposition: ResponseDisposition
+        do {
+            disposition = try await decide(head, task)
+        } catch {
+            body.abandon()
+            throw error
+        }
+        switch disposition.kind {
+        case .allow: return self
+        case .cancel:
+            body.abandon()
+            let context = CurlewError.Context(
+                method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
+                history: history)
+            throw CurlewError(.cancelled, "the response was not wanted", context: context)
+        case .download(let destination, let integrity):
+            guard status.kind == .successful else { return self }
+            task?.becomeDownload()
+            var response = self
+            response.file = try await save(to: destination, integrity: integrity)
+            response.body = .bytes([])
+            return response
+        }
+    }
+}
+
+/// One decision on a response for all who wait for it: the first of them asks for it.
+final class SharedDecision: Sendable {
+    private typealias Waiter = CheckedContinuation<Response, any Error>
+
+    private enum State {
+        case open
+        case deciding([Waiter])
+        case decided(Result<Response, any Error>)
+    }
+
+    private let decide: RequestOptions.ResponseDecision
+    private let state = Guarded(State.open)
+
+    init(_ decide: @escaping RequestOptions.ResponseDecision) { self.decide = decide }
+
+    /// The response as it goes to the caller, decided upon.
+    func resolve(_ response: Response) async throws -> Response {
+        let isFirst = state.withLock { state in
+            guard case .open = state else { return false }
+            state = .deciding([])
+            return true
+        }
+        guard isFirst else { return try await wait() }
+        let result: Result<Response, any Error>
+        do {
+            result = .success(try await response.disposed(by: decide))
+        } catch {
+            result = .failure(error)
+        }
+        let waiters: [Waiter] = state.withLock { state in
+            guard case .deciding(let waiters) = state else { return [] }
+            state = .decided(result)
+            return waiters
+        }
+        for waiter in waiters { waiter.resume(with: result) }
+        return try result.get()
+    }
+
+    private func wait() async throws -> Response {
+        try await withCheckedThrowingContinuation { waiter in
+            let result: Result<Response, any Error>? = state.withLock { state in
+                switch state {
+                case .open: break
+                case .deciding(let waiters): state = .deciding(waiters + [waiter])
+                case .decided(let result): return result
+                }
+                return nil
+            }
+            if let result { waiter.resume(with: result) }
+        }
     }
 }

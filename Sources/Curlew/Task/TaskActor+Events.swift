@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 extension TaskActor {
     /// Tells those who listen to the session; nothing is made for nobody.
     func publish(_ kind: SessionEvent.Kind) {
@@ -36,4 +38,37 @@ extension TaskActor {
     nonisolated func kept(of body: [UInt8]) -> [UInt8] {
         body.count <= shard.eventBodyLimit ? body : Array(body.prefix(shard.eventBodyLimit))
     }
+}
+
+extension TaskActor: Exchange {
+    /// Publishes what became of the response. The task may have outlived its session.
+    nonisolated func report(_ outcome: ResponseOutcome) {
+        guard isObserved else { return }
+        var event: SessionEvent
+        switch outcome {
+        case .serialized(let serializer, let head, let body, let result):
+            event = SessionEvent(.serialized, task: self)
+            event.response = head
+            var value: (any Sendable)?
+            switch result {
+            case .success(let made): value = made
+            case .failure(let error): event.error = CurlewError(wrapping: error)
+            }
+            event.serialization = SessionEvent.Serialization(
+                serializer: serializer, body: kept(of: body), bodySize: ByteCount(body.count), value: value)
+        case .moved(let path):
+            event = SessionEvent(.moved, task: self)
+            event.file = path
+        case .moveFailed(let path, let error):
+            event = SessionEvent(.moveFailed, task: self)
+            event.error = error
+            event.file = path
+        }
+        publishAfterEnd(event)
+    }
+}
+
+extension Response {
+    /// The task that carried the response; nil where none did, as in a stub.
+    public var task: TaskActor? { exchange as? TaskActor }
 }

@@ -45,8 +45,8 @@ public actor TaskActor: LoopActor {
     /// The version of a response that has come and that nobody has asked for yet.
     private var unclaimed: HTTPVersion?
     private(set) var end: CurlewError?
-    @exclusivity(unchecked) private var firstWaiter: UnsafeContinuation<Response, any Error>?
-    private var moreWaiters: [UnsafeContinuation<Response, any Error>] = []
+    @exclusivity(unchecked) private var firstWaiter: UnsafeContinuation<Delivery, any Error>?
+    private var moreWaiters: [UnsafeContinuation<Delivery, any Error>] = []
 
     private var interimSeen = 0
     @exclusivity(unchecked) private(set) var interim: [HTTPResponse] = []
@@ -120,13 +120,13 @@ public actor TaskActor: LoopActor {
     nonisolated func run() async throws -> Response { try await awaitResponse(resuming: true) }
 
     private nonisolated func awaitResponse(resuming: Bool) async throws -> Response {
-        let response = try await headArrival(resuming: resuming)
+        let (response, decision) = try await headArrival(resuming: resuming)
         // Mostly there is nothing to decide, and nothing to wait for.
-        guard case .undecided = response.landing else { return response }
-        return try await response.decided()
+        guard let decision else { return response }
+        return try await decision.resolve(response)
     }
 
-    private nonisolated func headArrival(resuming: Bool) async throws -> Response {
+    private nonisolated func headArrival(resuming: Bool) async throws -> Delivery {
         defer { channel.rendezvous() }
         return try await withTaskCancellationHandler {
             // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
@@ -143,7 +143,7 @@ public actor TaskActor: LoopActor {
         }
     }
 
-    private func wait(with continuation: UnsafeContinuation<Response, any Error>) {
+    private func wait(with continuation: UnsafeContinuation<Delivery, any Error>) {
         defer { channel.rendezvous() }
         if let head, let version = unclaimed {
             unclaimed = nil
@@ -160,7 +160,7 @@ public actor TaskActor: LoopActor {
         }
     }
 
-    private func resolveWaiters(_ result: Result<Response, CurlewError>) -> Bool {
+    private func resolveWaiters(_ result: Result<Delivery, CurlewError>) -> Bool {
         guard let first = firstWaiter else { return false }
         firstWaiter = nil
         resume(first, with: result)
@@ -170,7 +170,7 @@ public actor TaskActor: LoopActor {
     }
 
     private func resume(
-        _ waiter: UnsafeContinuation<Response, any Error>, with result: Result<Response, CurlewError>
+        _ waiter: UnsafeContinuation<Delivery, any Error>, with result: Result<Delivery, CurlewError>
     ) {
         channel.rendezvous()
         waiter.resume(with: result)
@@ -307,16 +307,18 @@ extension TaskActor: TransferObserver {
         _ = resolveWaiters(.success(makeResponse(head, transfer.parser.version)))
     }
 
-    /// Made for who asks, and not kept: the response knows the task.
-    private func makeResponse(_ head: HTTPResponse, _ version: HTTPVersion) -> Response {
+    /// A response, and the decision that all who wait for it share. It is made for who asks and not kept: the response knows
+    /// the task.
+    private typealias Delivery = (response: Response, decision: SharedDecision?)
+
+    private func makeResponse(_ head: HTTPResponse, _ version: HTTPVersion) -> Delivery {
         transfer?.isClaimed = true
         let body = ResponseBody(
-            storage: .transfer(BodyReader(channel: channel, task: self)), length: latest.received.total)
+            storage: .source(BodyReader(channel: channel, task: self)), length: latest.received.total)
         var response = Response(
-            head: head, body: body, version: version, uri: request.uri, interim: interim, task: self)
-        response.security = security
-        if let decide = request.options.onResponse { response.landing = .undecided(DispositionGate(decide)) }
-        return response
+            head: head, body: body, version: version, uri: request.uri, interim: interim, exchange: self)
+        if security != nil { response.security = security }
+        return (response, request.options.onResponse.map(SharedDecision.init))
     }
 
     private func expectedLength(_ transfer: Transfer) -> Int64? {

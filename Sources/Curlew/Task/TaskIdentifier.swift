@@ -22,3 +22,20 @@ public struct TaskKind: RawRepresentable, Sendable, Hashable, CustomStringConver
 
     public var description: String { rawValue }
 }
+
+extension RequestOptions {
+    private enum KindKey: Key { static let defaultValue = TaskKind.data }
+    private enum OnTaskKey: Key { static let defaultValue: (@Sendable (TaskActor) -> Void)? = nil }
+
+    /// What the task of each attempt is for.
+    var kind: TaskKind {
+        get { self[KindKey.self] }
+        set { self[KindKey.self] = newValue }
+    }
+
+    /// Called on the caller's side with the task of each attempt, before it starts: the place to follow its progress.
+    public var onTask: (@Sendable (TaskActor) -> Void)? {
+        get { self[OnTaskKey.self] }
+        set { self[OnTaskKey.self] = newValue }
+    }
+}

@@ -35,3 +35,13 @@ final class TransferHold: Sendable {
         }
     }
 }
+
+extension RequestOptions {
+    private enum HoldKey: Key { static let defaultValue: TransferHold? = nil }
+
+    /// What stops and restarts the tasks of all attempts together.
+    var hold: TransferHold? {
+        get { self[HoldKey.self] }
+        set { self[HoldKey.self] = newValue }
+    }
+}

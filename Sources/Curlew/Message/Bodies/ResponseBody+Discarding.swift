@@ -10,7 +10,7 @@ extension Response {
     func discardBody() async {
         await body.discard(upTo: Self.discardLimit, within: version.major < 2 ? Self.discardPatience : .zero)
         // Not left to the last reference: who discards a body may hold its response for longer.
-        if !body.isKnownToHaveEnded { task?.cancel() }
+        if !body.isKnownToHaveEnded { exchange?.cancel() }
     }
 }
 
@@ -19,7 +19,7 @@ extension ResponseBody {
         if case .bytes = storage { return }
         if let length, length > limit.bytes { return }
         var left = limit.bytes
-        if case .transfer(let reader) = storage, reader.skip(&left) { return }
+        if case .source(let source) = storage, source.skip(&left) { return }
         guard patience > .zero else { return }
         let count = left
         await withTaskGroup { group in
@@ -34,7 +34,7 @@ extension ResponseBody {
     fileprivate var isKnownToHaveEnded: Bool {
         switch storage {
         case .bytes: true
-        case .transfer(let reader): reader.channel.isFinished
+        case .source(let source): source.hasEnded
         case .stream: false
         }
     }
@@ -44,23 +44,5 @@ extension ResponseBody {
         var left = limit
         var iterator = makeAsyncIterator()
         while left >= 0, let chunk = try? await iterator.next() { left -= chunk.count }
-    }
-}
-
-extension BodyReader {
-    /// Skips what has arrived, without waiting.
-    /// - Parameter limit: How many bytes to skip at most; what is left of it afterwards.
-    /// - Returns: Whether there is no more to do: the body has ended, or is too long.
-    fileprivate func skip(_ limit: inout Int) -> Bool {
-        while limit >= 0 {
-            switch channel.take() {
-            case .chunk(let chunk, let resumes):
-                if resumes { madeRoom() }
-                limit -= chunk.count
-            case .end, .failure: return true
-            case .nothing: return false
-            }
-        }
-        return true
     }
 }

@@ -11,14 +11,17 @@ public import HTTPTypes
 public struct ResponseBody: AsyncSequence, Sendable {
     public typealias Element = [UInt8]
 
+    /// From how many bytes on the memory of a chunk is worth being filled again.
+    static let smallestRecycled = 64 << 10
+
     enum Storage: Sendable {
         case bytes([UInt8])
-        case transfer(BodyReader)
+        case source(any BodySource)
         case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
     }
 
     /// The transfer beneath a stream that was made of its body: it has the trailers.
-    private var origin: BodyReader?
+    private var origin: (any BodySource)?
 
     let storage: Storage
     /// How many bytes there will be, if the response said so.
@@ -39,7 +42,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     static func stream<S: AsyncSequence & Sendable>(_ stream: S, over body: ResponseBody) -> ResponseBody
     where S.Element == [UInt8], S.Failure == any Error {
         var made = ResponseBody(storage: .stream(stream), length: nil)
-        made.origin = body.reader
+        made.origin = body.bodySource
         return made
     }
 
@@ -48,20 +51,20 @@ public struct ResponseBody: AsyncSequence, Sendable {
         self.length = length
     }
 
-    private var reader: BodyReader? {
-        if case .transfer(let reader) = storage { reader } else { origin }
+    private var bodySource: (any BodySource)? {
+        if case .source(let source) = storage { source } else { origin }
     }
 
     /// Ends the transfer beneath, if there is one: nobody wants the rest, though somebody still holds the body.
-    func abandon() { reader?.cancel() }
+    func abandon() { bodySource?.cancel() }
 
     /// The fields that came after the body. Empty until the body was read to its end.
-    public var trailers: HTTPFields { reader?.channel.trailers ?? HTTPFields() }
+    public var trailers: HTTPFields { bodySource?.trailers ?? HTTPFields() }
 
     public func makeAsyncIterator() -> AsyncIterator {
         switch storage {
         case .bytes(let bytes): AsyncIterator(source: .bytes(bytes), lent: [])
-        case .transfer(let reader): AsyncIterator(source: .transfer(reader), lent: [])
+        case .source(let source): AsyncIterator(source: .source(source), lent: [])
         case .stream(let stream): AsyncIterator(source: .stream(stream.makeAsyncIterator()), lent: [])
         }
     }
@@ -70,7 +73,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         enum Source {
             case bytes([UInt8])
-            case transfer(BodyReader)
+            case source(any BodySource)
             case stream(any AsyncIteratorProtocol<[UInt8], any Error>)
             case end
         }
@@ -85,10 +88,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
         /// Makes the memory of the chunks the caller's to give back, when it is done with one after the next was asked for.
         /// - Returns: What takes it back; nil if nobody wants it.
         mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
-            guard case .transfer(let reader) = source else { return nil }
+            guard case .source(let source) = source else { return nil }
             isMemoryTaken = true
             return { chunk in
-                if chunk.capacity >= BodyChannel.smallestRecycled { reader.channel.recycle(&chunk) }
+                if chunk.capacity >= ResponseBody.smallestRecycled { source.recycle(&chunk) }
             }
         }
 
@@ -100,11 +103,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
             case .bytes(let bytes):
                 source = .end
                 return bytes.isEmpty ? nil : bytes
-            case .transfer(let reader):
-                if lent.capacity > 0 { reader.channel.recycle(&lent) }
-                let chunk = try await reader.next()
+            case .source(let body):
+                if lent.capacity > 0 { body.recycle(&lent) }
+                let chunk = try await body.next()
                 if chunk == nil { source = .end }
-                if !isMemoryTaken, let chunk, chunk.capacity >= BodyChannel.smallestRecycled { lent = chunk }
+                if !isMemoryTaken, let chunk, chunk.capacity >= ResponseBody.smallestRecycled { lent = chunk }
                 return chunk
             case .stream(var iterator):
                 let chunk = try await iterator.next(isolation: #isolation)

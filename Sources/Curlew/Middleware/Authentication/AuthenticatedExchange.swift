@@ -56,7 +56,8 @@ struct AuthenticatedExchange {
         let place = party == .origin ? origin : Self.proxyOrigin
         let count = memory.count(use, place, path: request.uri.path)
         if use.scheme == .negotiate || use.scheme == .ntlm {
-            request.options.engineCredential = (use, origin)
+            request.options.engineCredential = EngineCredential(
+                credential: use.credential, scheme: use.scheme, origin: origin)
             request.options.protocolChoice = .http11
             return
         }

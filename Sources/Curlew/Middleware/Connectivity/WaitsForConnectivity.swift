@@ -100,3 +100,14 @@ public struct WaitsForConnectivity: Middleware {
         .hostNotFound, .proxyNotFound, .connectionFailed, .connectTimeout, .proxyFailed,
     ]
 }
+
+extension RequestOptions {
+    private enum WaitsForConnectivityKey: Key { static let defaultValue: Duration? = nil }
+
+    /// How long to wait for the network to come back if there is none; see ``WaitsForConnectivity``. nil is the session's
+    /// ``SessionConfiguration/waitsForConnectivity``; zero waits for nothing.
+    public var waitsForConnectivity: Duration? {
+        get { self[WaitsForConnectivityKey.self] }
+        set { self[WaitsForConnectivityKey.self] = newValue }
+    }
+}

@@ -129,3 +129,13 @@ final class RequestLog: Sendable {
         return "\(Double(microseconds) / 1000)"
     }
 }
+
+extension RequestOptions {
+    private enum LogKey: Key { static let defaultValue: RequestLog? = nil }
+
+    /// The log that the links write into; ``RequestLogging`` sets it.
+    var log: RequestLog? {
+        get { self[LogKey.self] }
+        set { self[LogKey.self] = newValue }
+    }
+}

@@ -44,3 +44,13 @@ public struct RedirectPolicy: Sendable {
         RedirectPolicy(.decide(decision), maximum: maximum)
     }
 }
+
+extension RequestOptions {
+    private enum RedirectsKey: Key { static let defaultValue: RedirectPolicy? = nil }
+
+    /// What ``Redirects`` does with this request; nil is its ``Redirects/policy``.
+    public var redirects: RedirectPolicy? {
+        get { self[RedirectsKey.self] }
+        set { self[RedirectsKey.self] = newValue }
+    }
+}

@@ -214,3 +214,14 @@ public struct Retry: Middleware {
         return totalTime <= .zero || timekeeper.elapsed() - start + wait <= totalTime
     }
 }
+
+extension RequestOptions {
+    private enum MaximumAttemptsKey: Key { static let defaultValue: Int? = nil }
+
+    /// How often ``Retry`` may send this request, the first time included: 1 is never again. nil is its
+    /// ``Retry/attempts``.
+    public var maximumAttempts: Int? {
+        get { self[MaximumAttemptsKey.self] }
+        set { self[MaximumAttemptsKey.self] = newValue }
+    }
+}

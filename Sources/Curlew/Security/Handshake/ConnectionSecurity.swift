@@ -72,3 +72,28 @@ final class VerifiedPeer: Sendable {
         self.validUntil = validUntil
     }
 }
+
+extension Response {
+    private enum SecurityKey: Key { static let defaultValue: ConnectionSecurity? = nil }
+
+    /// What the TLS connection is made of that brought the response; nil without TLS.
+    public internal(set) var security: ConnectionSecurity? {
+        get { self[SecurityKey.self] }
+        set { self[SecurityKey.self] = newValue }
+    }
+}
+
+extension CurlewError.Context {
+    private enum HandshakeKey: CurlewError.Key { typealias Value = ConnectionSecurity }
+
+    /// What was agreed on, where no more was wanted than a handshake.
+    var handshake: ConnectionSecurity? {
+        get { self[HandshakeKey.self] }
+        set { self[HandshakeKey.self] = newValue }
+    }
+}
+
+extension CurlewError {
+    /// What was agreed on, where no more was wanted than a handshake.
+    var handshake: ConnectionSecurity? { context.handshake }
+}

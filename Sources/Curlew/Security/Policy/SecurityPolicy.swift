@@ -71,3 +71,14 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 
     init(anchors: Anchors) { self.anchors = anchors }
 }
+
+extension RequestOptions {
+    private enum SecurityKey: Key { static let defaultValue: SecurityPolicy? = nil }
+
+    /// Whom to trust at the other end, and how to speak TLS. A policy that differs from the session's takes connections of
+    /// its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
+    public var security: SecurityPolicy? {
+        get { self[SecurityKey.self] }
+        set { self[SecurityKey.self] = newValue }
+    }
+}

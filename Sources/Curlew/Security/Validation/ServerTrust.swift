@@ -16,3 +16,18 @@ public struct ServerTrust: Sendable, Hashable {
     /// What the policy says without an evaluator.
     public let verdict: Verdict
 }
+
+extension CurlewError.Context {
+    private enum ServerTrustKey: CurlewError.Key { typealias Value = ServerTrust }
+
+    /// What the server showed that was not trusted.
+    var serverTrust: ServerTrust? {
+        get { self[ServerTrustKey.self] }
+        set { self[ServerTrustKey.self] = newValue }
+    }
+}
+
+extension CurlewError {
+    /// What the server showed in its handshake, if that is why the request failed: host, chain and verdict.
+    public var serverTrust: ServerTrust? { context.serverTrust }
+}

@@ -17,7 +17,7 @@ extension DownloadRun {
         {
             await TokenFile.remove(tokenFile)
         }
-        origin.task?.publishFile(.moved, path, nil)
+        origin.task?.report(.moved(path: path))
         return DownloadedFile(path: path, size: total, digest: digest, of: origin)
     }
 
@@ -44,7 +44,7 @@ extension DownloadRun {
         }
         if let file = failure.file {
             await part.release()
-            origin?.task?.publishFile(.moveFailed, file, failure)
+            origin?.task?.report(.moveFailed(path: file, failure))
             return failure
         }
         if !Self.hopeless.contains(failure.code), let token = await lastToken() {
