@@ -41,7 +41,7 @@ public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await judge(testCase, function) { function in
+        try await judge(testCase, function) {
             await OneAtATime.shared.enter()
             let result: Result<[String], any Error>
             do {

@@ -30,7 +30,7 @@ public struct NoLongTurnsTrait: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await judge(testCase, function) { function in
+        try await judge(testCase, function) {
             TurnWatch.start()
             do {
                 try await function()
