@@ -60,6 +60,7 @@ struct FaultTests {
             try await server.waitForConnections(open: 0)
         }
         await server.shutdown()
+        #expect(server.connectionCounts.open == 0)
     }
 
     @Test("TLS may end without close_notify")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Connections of one policy under another", .timeLimit(.minutes(2)))
+@Suite("Connections of one policy under another", .endsServers, .timeLimit(.minutes(2)))
 struct PolicyIsolationTests {
     private func pinning(_ pin: HeldCertificate) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
@@ -61,7 +61,6 @@ struct PolicyIsolationTests {
                     error?.code == [nil, ErrorCode.pinMismatch, .unknownIssuer][index], "\(String(describing: error))")
             }
         }
-        await stage.end()
     }
 
     @Test(

@@ -153,7 +153,7 @@ struct SessionTests {
         let loop = try EventLoop(name: "curlew-thousand")
         for _ in 0..<1000 {
             let session = try HTTPSession(eventLoops: [loop])
-            _ = try await session.fetch(server.url())
+            #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         }
         try await server.waitForConnections(open: 0)
     }
@@ -168,7 +168,7 @@ struct SessionTests {
             }
             try await server.waitForConnections { $0.open > 0 }
             await session.session?.invalidate(cancelling: true)
-            for call in calls { _ = await call.result }
+            for call in calls { #expect(await curlewError { try await call.value }?.code == .cancelled) }
         }
         try await server.waitForConnections { $0.open == 0 }
     }

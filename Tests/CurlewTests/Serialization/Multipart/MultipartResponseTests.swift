@@ -196,10 +196,14 @@ struct MultipartResponseTests {
         }
         let api = try makeSession(baseURL: server.url())
         for try await part in try await api.get("x").multipart() {
-            for try await _ in part.body { break }
+            for try await chunk in part.body {
+                #expect(chunk.allSatisfy { $0 == 1 })
+                break
+            }
             break
         }
         try await server.waitForConnections(open: 0)
+        #expect(server.connectionCounts.accepted == 1)
     }
 
     @Test("an epilogue without end is not read to its end")

@@ -297,6 +297,10 @@ struct EventSourceTests {
             }
             task.cancel()
             await task.value
+            var messages = 0
+            for await word in words where word.hasPrefix("message") { messages += 1 }
+            // That of the open one has been taken above.
+            #expect(messages == (path == "waiting" ? 1 : 0))
         }
     }
 }
