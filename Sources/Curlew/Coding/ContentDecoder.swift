@@ -14,7 +14,7 @@ protocol ContentDecoder: AnyObject {
 }
 
 /// The codings that can be undone, in the order in which they are announced.
-enum ContentDecoderKind: Sendable, CaseIterable {
+enum ContentDecoderKind: CaseIterable, Sendable {
     case gzip, deflate
     #if Brotli
     case brotli
@@ -50,6 +50,12 @@ enum ContentDecoderKind: Sendable, CaseIterable {
         #endif
         default: return nil
         }
+    }
+
+    /// The codings of a list; nil if one of them is not known: then the body can only be passed on as it is.
+    static func all(of list: ContentCodingList) -> [ContentDecoderKind]? {
+        let kinds = list.names.compactMap { ContentDecoderKind(name: $0) }
+        return kinds.count == list.names.count ? kinds : nil
     }
 
     func makeDecoder() throws -> any ContentDecoder {

@@ -1,4 +1,4 @@
-internal import HTTPTypes
+public import HTTPTypes
 
 /// Announces the content codings that it knows, and decodes the bodies that come back (RFC 9110 §8.4).
 ///
@@ -48,20 +48,20 @@ public struct ContentDecoding: Middleware {
     /// The response with its body decoded, if it can be.
     func decoded(_ response: Response, to method: HTTPRequest.Method) throws -> Response {
         let isBodiless = method == .head || [204, 206, 304].contains(response.status.code)
-        guard !isBodiless, response.body.length != 0, let codings = ContentCodingList(response.fields),
-            !codings.decoders.isEmpty
-        else { return response }
+        guard !isBodiless, response.body.length != 0 else { return response }
+        let list = ContentCodingList(response.fields)
+        guard let codings = ContentDecoderKind.all(of: list), !codings.isEmpty else { return response }
         let context = CurlewError.Context(
             method: method, uri: response.uri, stage: .receiving, response: response.head)
-        guard codings.decoders.count <= limits.codings else {
+        guard codings.count <= limits.codings else {
             throw CurlewError(
                 .contentDecodingFailed,
-                "the body has \(codings.decoders.count) content codings, one upon the other",
+                "the body has \(codings.count) content codings, one upon the other",
                 context: context)
         }
         var decoded = response
-        decoded.encoded = EncodedContent(codings: codings.names, takenFrom: &decoded.fields)
-        let chunks = DecodedChunks(body: response.body, codings: codings.decoders, limits: limits, context: context)
+        decoded.encoded = EncodedContent(codings: list.names, takenFrom: &decoded.fields)
+        let chunks = DecodedChunks(body: response.body, codings: codings, limits: limits, context: context)
         decoded.body = .stream(chunks, over: response.body)
         return decoded
     }
@@ -75,4 +75,70 @@ extension RequestOptions {
         get { self[DecodesContentKey.self] }
         set { self[DecodesContentKey.self] = newValue }
     }
+}
+
+/// Bounds on what ``ContentDecoding`` makes of a body, against small ones that become very large.
+public struct ContentDecodingLimits: Sendable, Hashable, Codable {
+    /// The most codings that may lie one upon the other. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
+    public var codings: Int
+    /// The factor by which a body may become larger than what was received of it so far, once it is larger than
+    /// ``ratioFreeSize``. 100 by default; nil for no such bound. Beyond it is ``ErrorCode/responseTooLarge``. It also holds
+    /// for what lies between two codings.
+    public var ratio: Int?
+    /// Up to this size a body may grow as it likes. 64 MiB by default: logs and tables often shrink by more than a hundred.
+    public var ratioFreeSize: ByteCount
+    /// The most bytes that a decoded body may have. nil, the default, leaves this to whoever reads it. Beyond it is
+    /// ``ErrorCode/responseTooLarge``.
+    public var size: ByteCount?
+
+    public init(
+        codings: Int = 5, ratio: Int? = 100, ratioFreeSize: ByteCount = .mebibytes(64), size: ByteCount? = nil
+    ) {
+        self.codings = codings
+        self.ratio = ratio
+        self.ratioFreeSize = ratioFreeSize
+        self.size = size
+    }
+}
+
+extension ContentDecodingLimits {
+    /// The most bytes that may be made of so many, at any place between the codings.
+    func growth(of received: Int) -> Int {
+        guard let ratio else { return .max }
+        let (product, overflow) = max(0, ratio).multipliedReportingOverflow(by: received)
+        return overflow ? .max : max(ratioFreeSize.bytes, product)
+    }
+}
+
+/// The codings and fields of a response before its body was decoded.
+struct EncodedContent: Sendable {
+    let codings: [String]
+    /// Content-Encoding and Content-Length.
+    var fields: HTTPFields
+
+    /// Takes what does not hold for the decoded body out of the fields.
+    init(codings: [String], takenFrom fields: inout HTTPFields) {
+        self.codings = codings
+        self.fields = fields.filter { $0.name == .contentEncoding || $0.name == .contentLength }
+        fields[.contentEncoding] = nil
+        fields[.contentLength] = nil
+    }
+}
+
+extension Response {
+    private enum EncodedContentKey: Key { static let defaultValue: EncodedContent? = nil }
+
+    /// The codings and fields before decoding, if the body was decoded.
+    var encoded: EncodedContent? {
+        get { self[EncodedContentKey.self] }
+        set { self[EncodedContentKey.self] = newValue }
+    }
+
+    /// The content codings that ``ContentDecoding`` has undone, in lower case, in the order in which they had been applied.
+    /// Empty if the body is as it came.
+    public var contentCodings: [String] { encoded?.codings ?? [] }
+
+    /// The fields that ``ContentDecoding`` took off because they speak of the coded body: Content-Encoding and
+    /// Content-Length. Empty if the body is as it came.
+    public var encodedFields: HTTPFields { encoded?.fields ?? HTTPFields() }
 }

@@ -1,3 +1,4 @@
+internal import CZlib
 internal import HTTPTypes
 
 /// Compresses the bodies of requests and says so in Content-Encoding (RFC 9110 §8.4).
@@ -93,5 +94,130 @@ extension RequestCompression.Format {
             output += part
         }
         return output
+    }
+}
+
+/// The bytes of a body, compressed as they are read. It holds one chunk of the body and one piece of output.
+struct CompressedChunks: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let body: RequestBody
+    let format: RequestCompression.Format
+    let level: Int
+
+    /// The size of a piece at most.
+    static let partSize = 64 << 10
+
+    func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        private let sequence: CompressedChunks
+        private var state = State.unopened
+
+        private enum State {
+            case unopened
+            case open(Run)
+            case ended
+        }
+
+        /// The state between the first piece and the last.
+        private struct Run {
+            var base: any AsyncIteratorProtocol<[UInt8], any Error>
+            let deflater: Deflater
+            var input: ArraySlice<UInt8> = []
+            var isLast = false
+        }
+
+        fileprivate init(sequence: CompressedChunks) { self.sequence = sequence }
+
+        mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }
+
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+            var run: Run
+            switch state {
+            case .ended: return nil
+            case .open(let open): run = open
+            case .unopened:
+                let stream = try await sequence.body.stream()
+                run = Run(
+                    base: stream.makeAsyncIterator(),
+                    deflater: try Deflater(format: sequence.format, level: sequence.level))
+            }
+            // An error leaves nothing to continue with.
+            state = .ended
+            while true {
+                if run.input.isEmpty, !run.isLast {
+                    if let chunk = try await run.base.next(isolation: actor) {
+                        run.input = chunk[...]
+                    } else {
+                        run.isLast = true
+                    }
+                }
+                let (part, isAtEnd) = try run.deflater.compress(
+                    &run.input, isLast: run.isLast, upTo: CompressedChunks.partSize)
+                if !part.isEmpty {
+                    if !isAtEnd { state = .open(run) }
+                    return part
+                }
+                if isAtEnd { return nil }
+            }
+        }
+    }
+}
+
+/// One run of zlib's compression. Memory: zlib's 256 KiB, whatever goes through.
+///
+/// The stream lies in memory of its own because zlib keeps its address. It is freed with the object.
+final class Deflater {
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if zlib has no memory.
+    init(format: RequestCompression.Format, level: Int) throws {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let status = curlew_deflate_init(stream, Int32(min(max(level, 1), 9)), format.windowBits)
+        guard status == Z_OK else {
+            throw CurlewError(.resourcesExhausted, "zlib could not be started")
+        }
+    }
+
+    deinit {
+        // Harmless on a stream that was never started: its state is null.
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Compresses some of the input.
+    /// - Parameters:
+    ///   - input: Bytes; what is used up is taken off.
+    ///   - isLast: Whether nothing comes after the input.
+    ///   - count: The most bytes to bring.
+    /// - Returns: The bytes, and whether they end the stream.
+    func compress(_ input: inout ArraySlice<UInt8>, isLast: Bool, upTo count: Int) throws -> ([UInt8], Bool) {
+        var status = Z_OK
+        var used = 0
+        let output = [UInt8](unsafeUninitializedCapacity: count) { target, filled in
+            input.withUnsafeBufferPointer { source in
+                // zlib does not write to its input, though it takes a pointer that could. Both pointers end with this call.
+                stream.pointee.next_in = UnsafeMutablePointer(mutating: source.baseAddress)
+                stream.pointee.avail_in = UInt32(min(source.count, Int(UInt32.max)))
+                let given = stream.pointee.avail_in
+                stream.pointee.next_out = target.baseAddress
+                stream.pointee.avail_out = UInt32(target.count)
+                let isAll = Int(given) == source.count
+                status = deflate(stream, isLast && isAll ? Z_FINISH : Z_NO_FLUSH)
+                used = Int(given - stream.pointee.avail_in)
+                filled = target.count - Int(stream.pointee.avail_out)
+                stream.pointee.next_in = nil
+                stream.pointee.next_out = nil
+            }
+        }
+        // No progress is no error: it asks for more input or more room.
+        guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else {
+            throw CurlewError(.encodingFailed, "zlib failed with \(status)")
+        }
+        input = input.dropFirst(used)
+        return (output, status == Z_STREAM_END)
     }
 }

@@ -6,7 +6,7 @@ internal import CZstd
 /// The context is the library's; it is freed with the object.
 final class ZstandardDecoder: ContentDecoder {
     private let context: OpaquePointer
-    /// Where a frame begins, the first bytes of its magic number, until they are four.
+    /// The beginning of a frame: the first bytes of its magic number, until they are four.
     private var magic: [UInt8] = []
     private var isInFrame = false
     private var hasFrame = false

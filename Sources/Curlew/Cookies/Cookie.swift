@@ -3,8 +3,8 @@
 /// Every value of this type may be sent as it stands: its name and value hold no control characters, together they have at
 /// most 4,096 bytes, and its prefix, `__Host-` or `__Secure-`, is obeyed. Its description has no value in it.
 public struct Cookie: Sendable, Hashable {
-    /// When a cookie goes along with requests that another site caused. Curlew has no sites and sends all; this is what the
-    /// server said, for whoever has.
+    /// The rule for sending a cookie with requests that another site caused. Curlew has no sites and sends all; this is
+    /// what the server said, for whoever has.
     public enum SameSite: String, Sendable, Hashable, Codable {
         /// Never.
         case strict
@@ -24,13 +24,14 @@ public struct Cookie: Sendable, Hashable {
     public let isHostOnly: Bool
     /// The path that it goes to, and to all beneath; it begins with a slash.
     public let path: String
-    /// When it expires, in seconds since the beginning of 1970, UTC; nil for a cookie that ends with the session.
+    /// The moment at which it expires, in seconds since the beginning of 1970, UTC; nil for a cookie that ends with the
+    /// session.
     public let expirySeconds: Int64?
     /// Whether it goes over https alone.
     public let isSecure: Bool
     /// Whether it is kept from scripts. Curlew has none; this is what the server said.
     public let isHTTPOnly: Bool
-    /// What the server said of other sites; nil if nothing, which browsers take for `lax`.
+    /// The rule for other sites, as the server stated it; nil if it stated none, which browsers take for `lax`.
     public let sameSite: SameSite?
 
     /// The name; what is not UTF-8 is repaired.
@@ -42,7 +43,7 @@ public struct Cookie: Sendable, Hashable {
     /// - Parameters:
     ///   - name: The name.
     ///   - value: The value.
-    ///   - domain: The host. A leading dot is passed over.
+    ///   - domain: The host. A leading dot is ignored.
     ///   - isHostOnly: Whether it goes to that host alone.
     ///   - path: The path.
     ///   - expirySeconds: When it expires, in seconds since 1970.
@@ -95,4 +96,154 @@ public struct Cookie: Sendable, Hashable {
 extension Cookie: CustomStringConvertible {
     /// Name, domain and path; never the value, so that it may be logged.
     public var description: String { "\(name) for \(isHostOnly ? "" : ".")\(domain)\(path)" }
+}
+
+extension Cookie {
+    /// The most bytes of name and value together (RFC 6265bis §5.6).
+    static let sizeLimit = 4096
+    /// The most bytes of an attribute, and so of a path.
+    static let attributeLimit = 1024
+
+    /// Checks what a server's cookie has been checked for by the time that it is one.
+    func check() throws {
+        guard Self.isSound(nameBytes), Self.isSound(valueBytes), !nameBytes.contains(.equals) else {
+            throw CurlewError(.invalidRequest, "the name or value of a cookie cannot be sent as it stands")
+        }
+        guard !(nameBytes.isEmpty && valueBytes.isEmpty), nameBytes.count + valueBytes.count <= Self.sizeLimit else {
+            throw CurlewError(.invalidRequest, "a cookie is empty, or has more than \(Self.sizeLimit) bytes")
+        }
+        guard path.utf8.first == .slash, path.utf8.count <= Self.attributeLimit, Self.isSound(Array(path.utf8)) else {
+            throw CurlewError(.invalidRequest, "the path of a cookie cannot be one")
+        }
+        guard obeysPrefix else { throw CurlewError(.invalidRequest, "a cookie does not obey its prefix") }
+        guard sameSite != SameSite.none || isSecure else {
+            throw CurlewError(.invalidRequest, "a cookie for other sites must be secure")
+        }
+    }
+
+    private static func isSound(_ bytes: [UInt8]) -> Bool {
+        bytes.allSatisfy { SetCookie.isAllowed($0) && $0 != .semicolon }
+            && bytes.first?.isBlank != true && bytes.last?.isBlank != true
+    }
+
+    /// Whether the cookie is what its name promises (RFC 6265bis §5.7, steps 20 to 22). Browsers read the prefix in any
+    /// case of letters, so that servers which do so too cannot be deceived; a value without a name could pass for one.
+    private var obeysPrefix: Bool {
+        let start = nameBytes.isEmpty ? valueBytes[...] : nameBytes[...]
+        if start.hasPrefix(ignoringCase: "__secure-") { return isSecure && !nameBytes.isEmpty }
+        guard start.hasPrefix(ignoringCase: "__host-") else { return true }
+        return isSecure && isHostOnly && path == "/" && !nameBytes.isEmpty
+    }
+
+    /// Whether one takes the other's place in a jar.
+    func isSame(as other: Cookie) -> Bool {
+        nameBytes == other.nameBytes && path == other.path && isHostOnly == other.isHostOnly && domain == other.domain
+    }
+
+    /// - Parameter now: Seconds since 1970.
+    func isExpired(at now: Int64) -> Bool { expirySeconds.map { $0 <= now } ?? false }
+}
+
+extension Cookie {
+    /// No cookie lasts longer from now on: 400 days in seconds (RFC 6265bis §5.5).
+    private static let lifetimeLimit: Int64 = 400 * 86_400
+
+    /// The cookie that a server sets (RFC 6265bis §5.7); nil if it may not.
+    /// - Parameters:
+    ///   - field: What it sent.
+    ///   - origin: Where it came from.
+    ///   - now: Seconds since 1970.
+    init?(_ field: SetCookie, from origin: CookieOrigin, now: Int64) {
+        guard let domain = Self.domain(field.domain, of: origin.host) else { return nil }
+        let path: String
+        if case .given(let bytes) = field.path {
+            path = String(decoding: bytes, as: UTF8.self)
+        } else {
+            path = origin.defaultPath
+        }
+        guard path.utf8.count <= Self.attributeLimit else { return nil }
+        self.init(
+            unchecked: field.name, field.value, domain: domain ?? origin.host.name, isHostOnly: domain == nil,
+            path: path, expirySeconds: Self.expiry(of: field, now: now), isSecure: field.isSecure,
+            isHTTPOnly: field.isHTTPOnly, sameSite: field.sameSite)
+        guard origin.isSecure || !isSecure, sameSite != SameSite.none || isSecure else { return nil }
+        // `__Host-` wants the path said, not only meant.
+        guard obeysPrefix, field.path != nil || !field.name[...].hasPrefix(ignoringCase: "__host-") else { return nil }
+    }
+
+    /// The domain that is asked for: within is nil for the host alone, and nil altogether means no cookie.
+    private static func domain(_ asked: [UInt8]?, of host: CookieHost) -> String?? {
+        guard let asked, !asked.isEmpty else { return .some(nil) }
+        guard asked.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let domain = String(decoding: asked, as: UTF8.self)
+        guard host.matches(domain) else { return nil }
+        if host.isAddress { return .some(nil) }
+        guard PublicSuffixes.contains(domain) else { return domain }
+        return domain == host.name ? .some(nil) : nil
+    }
+
+    private static func expiry(of field: SetCookie, now: Int64) -> Int64? {
+        if let age = field.maxAge { return age == 0 ? .min : now + min(age, lifetimeLimit) }
+        return field.expires.map { min($0, now + lifetimeLimit) }
+    }
+}
+
+extension Cookie: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case name, value, domain, isHostOnly, path, expirySeconds, isSecure, isHTTPOnly, sameSite
+    }
+
+    /// Text where it is UTF-8, else the bytes.
+    private struct Bytes: Codable {
+        let bytes: [UInt8]
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            do {
+                bytes = Array(try container.decode(String.self).utf8)
+            } catch {
+                bytes = try container.decode([UInt8].self)
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            if let text = String(validating: bytes, as: UTF8.self) {
+                try container.encode(text)
+            } else {
+                try container.encode(bytes)
+            }
+        }
+    }
+
+    /// Reads a cookie that was encoded before.
+    /// - Throws: Also ``CurlewError`` with ``ErrorCode/invalidRequest``, as the initializer does.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        try self.init(
+            name: try container.decode(Bytes.self, forKey: .name).bytes,
+            value: try container.decode(Bytes.self, forKey: .value).bytes,
+            domain: try container.decode(String.self, forKey: .domain),
+            isHostOnly: try container.decode(Bool.self, forKey: .isHostOnly),
+            path: try container.decode(String.self, forKey: .path),
+            expirySeconds: try container.decodeIfPresent(Int64.self, forKey: .expirySeconds),
+            isSecure: try container.decode(Bool.self, forKey: .isSecure),
+            isHTTPOnly: try container.decode(Bool.self, forKey: .isHTTPOnly),
+            sameSite: try container.decodeIfPresent(SameSite.self, forKey: .sameSite))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Bytes(nameBytes), forKey: .name)
+        try container.encode(Bytes(valueBytes), forKey: .value)
+        try container.encode(domain, forKey: .domain)
+        try container.encode(isHostOnly, forKey: .isHostOnly)
+        try container.encode(path, forKey: .path)
+        try container.encodeIfPresent(expirySeconds, forKey: .expirySeconds)
+        try container.encode(isSecure, forKey: .isSecure)
+        try container.encode(isHTTPOnly, forKey: .isHTTPOnly)
+        try container.encodeIfPresent(sameSite, forKey: .sameSite)
+    }
 }

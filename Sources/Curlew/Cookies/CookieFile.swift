@@ -29,8 +29,8 @@ enum CookieFile {
 
     // MARK: Reading
 
-    /// How many lines that are no cookies are told of.
-    static let skippedLimit = 100
+    /// The most lines that are no cookies in one report.
+    private static let skippedLimit = 100
 
     /// The cookies of a file, and the numbers of the first lines that are none.
     static func read(_ bytes: [UInt8]) -> (cookies: [Cookie], skipped: [Int]) {

@@ -54,7 +54,7 @@ public final class CookieJar: Sendable {
         return change { $0.cookies(for: origin, now: $1, isUse: false) }
     }
 
-    /// What happens from now on.
+    /// The changes from now on.
     public var changes: CookieChanges { CookieChanges(broadcaster: broadcaster) }
 
     // MARK: What comes in
@@ -139,7 +139,7 @@ public final class CookieJar: Sendable {
         return change { $0.cookies(for: origin, now: $1, isUse: true) }
     }
 
-    /// Works on the cookies, and tells of what has changed, in the order in which it did.
+    /// Works on the cookies, and publishes what has changed, in the order in which it did.
     private func change<Result>(_ body: (inout CookieStore, Int64) -> Result) -> Result {
         let now = clock()
         return store.withLock { store in
@@ -149,5 +149,142 @@ public final class CookieJar: Sendable {
             for change in store.takeChanges() { broadcaster.publish(change) }
             return result
         }
+    }
+}
+
+/// The outcome of reading a file of cookies.
+public struct CookieFileReport: Sendable, Hashable {
+    /// The number of cookies that were put into the jar. Its bounds may have evicted some of them since.
+    public let stored: Int
+    /// The numbers of the lines that are no cookies, from 1 on; the first hundred.
+    public let skippedLines: [Int]
+}
+
+extension CookieJar {
+    /// Writes the cookies into a file in the format of Netscape's browser, which curl reads.
+    ///
+    /// The file takes its name when it is whole, so that a reader sees the old one or the new; only its owner may read it
+    /// (mode 0600). Left out is what the format has no place for: cookies with a tab in name or path, and what a server
+    /// said of other sites. `JSONEncoder` writes ``cookies`` whole.
+    /// - Parameters:
+    ///   - path: The file. What is there is replaced if it is a regular file.
+    ///   - includesSessionCookies: Whether those are written too that end with the session, as curl does.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/cookieFileFailed``.
+    public func save(to path: String, includesSessionCookies: Bool = true) async throws {
+        let bytes = CookieFile.bytes(of: cookies.filter { includesSessionCookies || $0.expirySeconds != nil })
+        do {
+            let file = try await PartFile.create(beside: path, permissions: 0o600)
+            do {
+                try await file.write(bytes, at: 0)
+                _ = try await file.commit(to: path, existing: .replace, synchronizes: true)
+            } catch {
+                await file.discard()
+                throw error
+            }
+        } catch {
+            throw CurlewError(.cookieFileFailed, "the cookies cannot be written", underlying: error)
+        }
+    }
+
+    /// Puts the cookies of a file into the jar, beside those that are there; the same name, domain and path replaces. What
+    /// has expired is skipped. Lines that are no cookies are skipped, and the report lists them.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/cookieFileFailed`` for a file that cannot be read, and for one larger than
+    ///   ``CookieLimits/fileSize``; the jar is then as it was.
+    @discardableResult
+    public func load(from path: String) async throws -> CookieFileReport {
+        let (cookies, skipped) = CookieFile.read(try await bytes(of: path))
+        return CookieFileReport(stored: set(cookies), skippedLines: skipped)
+    }
+
+    private func bytes(of path: String) async throws -> [UInt8] {
+        do {
+            let file = try await FileReader(path: path)
+            let size = try await file.snapshot().size
+            guard size <= Int64(limits.fileSize.bytes) else {
+                throw CurlewError(.cookieFileFailed, "the file has more than \(limits.fileSize.bytes) bytes")
+            }
+            var bytes: [UInt8] = []
+            while bytes.count < Int(size) {
+                let part = try await file.read(at: Int64(bytes.count), count: Int(size) - bytes.count)
+                if part.isEmpty { break }
+                bytes += part
+            }
+            return bytes
+        } catch {
+            throw CurlewError(.cookieFileFailed, "the cookies cannot be read", underlying: error)
+        }
+    }
+}
+
+/// Bounds of a ``CookieJar``. Each cookie has at most 4,096 bytes of name and value, a path of at most 1,024 bytes and
+/// a host of at most 1,024.
+public struct CookieLimits: Sendable, Hashable, Codable {
+    /// The most cookies of one domain. 50 by default, the least that RFC 6265bis §6.1 asks for.
+    public var perDomain: Int
+    /// The most cookies in the jar. 3,000 by default.
+    public var total: Int
+    /// The size of the Cookie field that a request may have from the jar; what does not fit is left out, beginning with the
+    /// cookie that would come first beyond it. 8 KiB by default, which servers take as a rule.
+    public var fieldSize: ByteCount
+    /// The size of a file that is loaded. 16 MiB by default.
+    public var fileSize: ByteCount
+    /// The most changes that wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
+    public var changeBufferSize: Int
+
+    public init(
+        perDomain: Int = 50, total: Int = 3000, fieldSize: ByteCount = .kibibytes(8),
+        fileSize: ByteCount = .mebibytes(16), changeBufferSize: Int = 1000
+    ) {
+        self.perDomain = perDomain
+        self.total = total
+        self.fieldSize = fieldSize
+        self.fileSize = fileSize
+        self.changeBufferSize = changeBufferSize
+    }
+}
+
+/// A change to a cookie in a jar.
+public struct CookieChange: Sendable, Hashable {
+    /// A kind of change. New ones may be added; keep a `default`.
+    public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
+        /// The kind in a word.
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A new cookie.
+        public static let added = Kind(rawValue: "added")
+        /// A cookie that took the place of the one with the same name, domain and path.
+        public static let updated = Kind(rawValue: "updated")
+        /// A cookie that was deleted, by the caller or by a server that set it with a date in the past.
+        public static let removed = Kind(rawValue: "removed")
+        /// Its time was over when somebody looked.
+        public static let expired = Kind(rawValue: "expired")
+        /// A cookie that had to make room (``CookieLimits``).
+        public static let evicted = Kind(rawValue: "evicted")
+    }
+
+    /// The kind of change.
+    public let kind: Kind
+    /// The cookie: the new one if there is one, else the one that has gone.
+    public let cookie: Cookie
+
+    init(_ kind: Kind, _ cookie: Cookie) {
+        self.kind = kind
+        self.cookie = cookie
+    }
+}
+
+/// The changes of a jar, for any number of listeners. Each gets those that happen after it began to listen; of those that it
+/// has not taken yet the newest ``CookieLimits/changeBufferSize`` are kept. It ends with the jar.
+public struct CookieChanges: AsyncSequence, Sendable {
+    public typealias Element = CookieChange
+    public typealias Failure = Never
+
+    let broadcaster: Broadcaster<CookieChange>
+
+    /// Begins to listen: at once, not with the first `next`.
+    public func makeAsyncIterator() -> AsyncStream<CookieChange>.AsyncIterator {
+        broadcaster.listen().makeAsyncIterator()
     }
 }

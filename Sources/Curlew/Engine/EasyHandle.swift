@@ -258,7 +258,7 @@ final class EasyHandle {
         let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
         handshake = made
         guard TLSContext.configure(context, for: made, remembersTickets: Engine.keepsSessionsAsBytes) else {
-            made.refuse(TrustRefusal(.invalidTLSSetting, "the security policy cannot be put into force"))
+            made.refuse(TrustFailure(.invalidTLSSetting, "the security policy cannot be put into force"))
             return false
         }
         return true

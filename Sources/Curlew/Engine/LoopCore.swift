@@ -214,6 +214,3 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         return Int32(clamping: left)
     }
 }
-
-/// The words that the system has for an error number.
-func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }

@@ -13,7 +13,7 @@
 public struct URI: Sendable, Hashable, CustomStringConvertible {
     /// The whole URI without user information, its path never empty.
     let text: String
-    /// Where the parts of `text` begin, as UTF-8 offsets.
+    /// The UTF-8 offsets at which the parts of `text` begin.
     let layout: Layout
     /// `user:password`, percent-decoded, if the URI carried it. Never part of `description`.
     let userInformation: String?
@@ -56,18 +56,23 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
     /// The path, beginning with a slash, percent-encoded.
     public var path: String { slice(layout.authorityEnd..<layout.pathEnd) }
 
-    /// What stands between `?` and `#`, percent-encoded; nil without a question mark.
+    /// The part between `?` and `#`, percent-encoded; nil without a question mark.
     public var query: String? {
         layout.queryEnd > layout.pathEnd ? slice(layout.pathEnd + 1..<layout.queryEnd) : nil
     }
 
-    /// What stands after `#`, percent-encoded; nil without one. It is never sent.
+    /// The part after `#`, percent-encoded; nil without one. It is never sent.
     public var fragment: String? {
         layout.queryEnd < text.utf8.count ? slice(layout.queryEnd + 1..<text.utf8.count) : nil
     }
 
     /// Scheme, host in lower case and effective port: what RFC 6454 calls the origin.
     public var origin: String { "\(scheme)://\(host.lowercased()):\(port)" }
+
+    /// Whether scheme, host and port are the same (RFC 6454 §5).
+    func hasSameOrigin(as other: URI) -> Bool {
+        layout.isSecure == other.layout.isSecure && port == other.port && host.lowercased() == other.host.lowercased()
+    }
 
     /// The URI without user information, so that it may be logged.
     public var description: String { text }
@@ -89,5 +94,78 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
         let start = utf8.index(utf8.startIndex, offsetBy: range.lowerBound)
         let end = utf8.index(start, offsetBy: range.count)
         return String(text[start..<end])
+    }
+}
+
+extension URI {
+    /// The URI that `reference` means when read relative to this one (RFC 3986 §5.2).
+    ///
+    /// An absolute reference stands for itself, `//host/…` keeps the scheme, `/…` the authority, `?…` the path.
+    /// Dot segments are removed; a fragment of the base is not inherited.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
+    public func resolving(_ reference: String) throws -> URI {
+        let utf8 = reference.utf8
+        if URIParser.schemeEnd(of: utf8) != nil { return try URI(reference).removingDotSegments() }
+        let end: Int
+        switch utf8.first {
+        case nil, UInt8.numberSign: end = layout.queryEnd
+        case UInt8.questionMark: end = layout.pathEnd
+        case UInt8.slash where utf8.dropFirst().first == .slash:
+            return try URI("\(scheme):\(reference)").removingDotSegments()
+        case UInt8.slash: end = layout.authorityEnd
+        default: end = folderEnd
+        }
+        return try URI(prefix(through: end) + reference).withUserInformation(userInformation).removingDotSegments()
+    }
+
+    /// The offset of the path's last segment.
+    private var folderEnd: Int {
+        let utf8 = text.utf8
+        var index = utf8.index(utf8.startIndex, offsetBy: layout.pathEnd)
+        var offset = layout.pathEnd
+        while offset > layout.authorityEnd {
+            utf8.formIndex(before: &index)
+            if utf8[index] == .slash { return offset }
+            offset -= 1
+        }
+        return offset
+    }
+
+    private func prefix(through offset: Int) -> String {
+        guard offset < text.utf8.count else { return text }
+        return String(text[..<text.utf8.index(text.startIndex, offsetBy: offset)])
+    }
+
+    func withUserInformation(_ userInformation: String?) -> URI {
+        userInformation == nil ? self : URI(text: text, layout: layout, userInformation: userInformation)
+    }
+
+    /// RFC 3986 §5.2.4, a segment at a time.
+    func removingDotSegments() -> URI {
+        guard layout.hasDotSegment else { return self }
+        let path = self.path
+        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        var kept: [Substring] = []
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment {
+            case ".":
+                if isLast { kept.append("") }
+            case "..":
+                if !kept.isEmpty { kept.removeLast() }
+                if isLast { kept.append("") }
+            default:
+                kept.append(segment)
+            }
+        }
+        let shorter = "/" + kept.joined(separator: "/")
+        let shift = path.utf8.count - shorter.utf8.count
+        var moved = layout
+        moved.pathEnd -= shift
+        moved.queryEnd -= shift
+        moved.hasDotSegment = kept.contains { $0.hasPrefix(".") }
+        let rest = String(decoding: text.utf8.dropFirst(layout.pathEnd), as: UTF8.self)
+        let whole = prefix(through: layout.authorityEnd) + shorter + rest
+        return URI(text: whole, layout: moved, userInformation: userInformation)
     }
 }

@@ -1,7 +1,7 @@
 /// Reads text into a ``URI``: one pass for the parts, one for what has to be percent-encoded.
 enum URIParser {
     static func absolute(_ string: String) throws -> URI {
-        if let uri = PlainURI.read(string) { return uri }
+        if let uri = URIFastPath.read(string) { return uri }
         let bytes = Array(string.utf8)
         guard let schemeEnd = schemeEnd(of: bytes) else {
             throw CurlewError(.invalidURL, "\"\(printable(url: string))\" is not an absolute URL")
@@ -22,13 +22,15 @@ enum URIParser {
         )
     }
 
-    /// Where the scheme ends, if the text begins with one (RFC 3986 §3.1).
-    static func schemeEnd(of bytes: [UInt8]) -> Int? {
-        guard let colon = bytes.firstIndex(of: .colon), colon > 0, bytes[0].isLetter else { return nil }
-        let isScheme = bytes[..<colon].allSatisfy {
-            $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+    /// The length of the scheme, if the text begins with one and its colon (RFC 3986 §3.1).
+    static func schemeEnd(of bytes: some Sequence<UInt8>) -> Int? {
+        var length = 0
+        for byte in bytes {
+            if byte == .colon { return length > 0 ? length : nil }
+            guard byte.isLetter || length > 0 && (byte.isDigit || "+-.".utf8.contains(byte)) else { return nil }
+            length += 1
         }
-        return isScheme ? colon : nil
+        return nil
     }
 
     private static func assemble(isSecure: Bool, authority: ArraySlice<UInt8>, target: ArraySlice<UInt8>) throws -> URI
@@ -134,18 +136,7 @@ enum URIParser {
     }
 
     private static func decodedUserInformation(_ bytes: ArraySlice<UInt8>) throws -> String {
-        var decoded: [UInt8] = []
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let high = rest[rest.startIndex].hexValue, let low = rest[rest.startIndex + 1].hexValue
-            {
-                decoded.append(high << 4 | low)
-                rest = rest.dropFirst(2)
-            } else {
-                decoded.append(byte)
-            }
-        }
+        let decoded = PercentDecoding.bytes(of: bytes, isStrict: false) ?? []
         guard !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }) else {
             throw CurlewError(.invalidURL, "the user information holds a control character")
         }
@@ -168,4 +159,87 @@ enum URIParser {
     }
 
     private static let hexDigits = Array("0123456789ABCDEF".utf8)
+}
+
+/// Reads the URIs that programs write: nothing in them has to be changed, so the text is kept as it is. Anything odd is left
+/// to ``URIParser``, which knows why.
+private enum URIFastPath {
+    /// The URI, if it is a plain one.
+    static func read(_ string: String) -> URI? {
+        var text = string
+        guard let layout = text.withUTF8(layout) else { return nil }
+        return URI(text: text, layout: layout, userInformation: nil)
+    }
+
+    private static func layout(_ bytes: UnsafeBufferPointer<UInt8>) -> URI.Layout? {
+        var layout = URI.Layout()
+        var position = 7
+        if bytes.starts(with: "https://".utf8) {
+            layout.isSecure = true
+            position = 8
+        } else if !bytes.starts(with: "http://".utf8) {
+            return nil
+        }
+        let hostStart = position
+        while position < bytes.count, isPlainHostByte(bytes[position]) { position += 1 }
+        guard position > hostStart, position - hostStart <= 255 else { return nil }
+        layout.host = hostStart..<position
+        if position < bytes.count, bytes[position] == .colon {
+            guard let port = port(bytes, &position) else { return nil }
+            layout.port = port
+        }
+        layout.authorityEnd = position
+        guard position < bytes.count, bytes[position] == .slash else { return nil }
+        guard readTarget(bytes, from: position, &layout) else { return nil }
+        return layout
+    }
+
+    private static func port(_ bytes: UnsafeBufferPointer<UInt8>, _ position: inout Int) -> UInt16? {
+        var value = 0
+        position += 1
+        let start = position
+        while position < bytes.count, bytes[position].isDigit, position - start < 5 {
+            value = value * 10 + Int(bytes[position] - UInt8(ascii: "0"))
+            position += 1
+        }
+        return position > start ? UInt16(exactly: value) : nil
+    }
+
+    /// Path, query and fragment.
+    private static func readTarget(
+        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, _ layout: inout URI.Layout
+    ) -> Bool {
+        var pathEnd = -1
+        var queryEnd = -1
+        var previous: UInt8 = 0
+        for position in start..<bytes.count {
+            let byte = bytes[position]
+            guard isPlain(byte) else { return false }
+            if queryEnd < 0 {
+                if byte == .numberSign {
+                    queryEnd = position
+                    if pathEnd < 0 { pathEnd = position }
+                } else if byte == .questionMark, pathEnd < 0 {
+                    pathEnd = position
+                } else if pathEnd < 0, previous == .slash, byte == UInt8(ascii: ".") {
+                    layout.hasDotSegment = true
+                }
+            }
+            previous = byte
+        }
+        layout.pathEnd = pathEnd < 0 ? bytes.count : pathEnd
+        layout.queryEnd = queryEnd < 0 ? bytes.count : queryEnd
+        return true
+    }
+
+    private static func isPlainHostByte(_ byte: UInt8) -> Bool {
+        byte.isLetter || byte.isDigit || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+    }
+
+    /// Whether the byte may stand in path, query or fragment as it is: visible ASCII but for `" < > \\ ^ ` { | }`.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        guard byte < 0x80 else { return false }
+        let mask: UInt64 = byte < 64 ? 0xAFFF_FFFA_0000_0000 : 0x47FF_FFFE_AFFF_FFFF
+        return mask >> (byte & 63) & 1 == 1
+    }
 }

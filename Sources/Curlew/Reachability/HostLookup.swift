@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Finds the addresses of a host, as the system does: `/etc/hosts`, DNS and whatever else it is told to use.
+/// Finds the addresses of a host, as the system does: `/etc/hosts`, DNS and whatever else it is configured to use.
 struct HostLookup: Sendable {
     typealias Destinations = [ReachabilityTarget.Destination]
     typealias Answer = Result<Destinations, CurlewError>
 
     /// Of a host with more addresses the first so many count.
     static let addressLimit = 16
-    /// The system's look-up cannot be called off. So many may be under way in the process.
+    /// The system's look-up cannot be cancelled. So many may be under way in the process.
     static let threadLimit = 16
 
     /// Begins a look-up whose answer is given once, from any thread.

@@ -1,10 +1,11 @@
 internal import CLinux
+internal import Glibc
 
 /// Tells what an interface is, from what the kernel says of it and of those beneath it.
 struct LinkKinds {
     /// Every interface that there is; needed for those that stand on others alone.
     let links: [UInt32: NetworkLink]
-    /// What `/sys` says of an interface.
+    /// The properties of an interface in `/sys`.
     let facts: (NetworkLink) -> SystemInterfaces.Facts
 
     /// Bridges over bonds over VLANs: deeper than this nobody builds, and a loop ends.
@@ -26,11 +27,11 @@ struct LinkKinds {
         tunnels.contains(link.driver) || (link.driver.isEmpty && link.hardware == Int32(curlew_hardware_ppp))
     }
 
-    /// What it is.
+    /// The kind of an interface.
     func kind(of link: NetworkLink) -> InterfaceKind { kind(of: link, depth: 0) }
 
-    /// What carries a tunnel: the interface that it is made upon, if the kernel knows one; else the hardware, if all that
-    /// runs is of one kind.
+    /// The kind of interface beneath a tunnel: the interface that it is made upon, if the kernel knows one; else the
+    /// hardware, if all that runs is of one kind.
     func carrier(of link: NetworkLink) -> InterfaceKind? {
         guard Self.isTunnel(link) else { return nil }
         if let lower = link.lower, let beneath = links[lower] { return kind(of: beneath) }
@@ -78,5 +79,45 @@ struct LinkKinds {
         if facts.isWireless { return .wifi }
         // Without /sys it may as well be wireless.
         return facts.isKnown && link.hardware == Int32(curlew_hardware_ethernet) ? .wired : .other
+    }
+}
+
+/// The properties of interfaces in `/sys/class/net` that netlink lacks.
+struct SystemInterfaces: Sendable {
+    struct Facts: Equatable {
+        /// Whether it says anything of this interface.
+        var isKnown = false
+        /// `DEVTYPE` of the interface's `uevent`: "wlan", "wwan", "bluetooth" and so on; nil for plain ones.
+        var deviceType: String?
+        /// Whether drivers of wireless networks have left their mark.
+        var isWireless = false
+    }
+
+    var root = "/sys/class/net"
+
+    /// Nothing is known where the folder is absent, and of an interface of another namespace that has the same name.
+    func facts(_ link: NetworkLink) -> Facts {
+        let folder = "\(root)/\(link.name)"
+        guard let number = read("\(folder)/ifindex"), UInt32(number.prefix(while: \.isNumber)) == link.index else {
+            return Facts()
+        }
+        var facts = Facts(isKnown: true)
+        for line in (read("\(folder)/uevent") ?? "").split(separator: "\n") where line.hasPrefix("DEVTYPE=") {
+            facts.deviceType = String(line.dropFirst("DEVTYPE=".count))
+        }
+        facts.isWireless = exists("\(folder)/wireless") || exists("\(folder)/phy80211")
+        return facts
+    }
+
+    private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// The first 4 KiB of a file, which is more than the kernel writes into one of these.
+    private func read(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }

@@ -6,13 +6,13 @@ final class NetlinkInquiry {
     private var sequence: UInt32 = 0
 
     /// Interfaces beyond this are not looked at.
-    static let linkLimit = 16_384
+    private static let linkLimit = 16_384
     /// A list that was taken while it changed is taken again so often at most.
     private static let listAttempts = 4
 
     init(_ open: NetlinkOpening) throws { socket = try NetlinkSocket(open) }
 
-    /// Waits until the kernel is done with a change that it has begun to tell of.
+    /// Waits until the kernel is done with a change that it has begun to report.
     ///
     /// The routes of an interface that is switched off are taken away after the message that it is off, and without
     /// another one. Interfaces are asked for under the lock that such a change holds.
@@ -30,7 +30,7 @@ final class NetlinkInquiry {
         }
     }
 
-    /// What the kernel says where there is no route: none was found, or it is one of those that refuse; or it does not
+    /// The kernel's answer where there is no route: none was found, or it is one of those that refuse; or it does not
     /// speak that version of IP.
     private func absence(_ reason: Int32) throws -> NetworkRoute? {
         switch reason {
@@ -55,7 +55,7 @@ final class NetlinkInquiry {
             let (links, isWhole) = try list()
             if isWhole { return links }
         }
-        // It changes all the time; each change is told of, and asked about anew.
+        // It changes all the time; each change is reported, and asked about anew.
         return try list().links
     }
 

@@ -14,7 +14,7 @@ final class NetlinkSocket {
         case failed(Int32)
     }
 
-    /// How much may wait to be read, unless a test wants less. When it is full the kernel says so.
+    /// The most bytes that wait to be read, unless a test wants less. When it is full the kernel says so.
     static let receiveBuffer = 1 << 20
     /// The kernel writes no more than half of this at once.
     private static let messageLimit = 1 << 16
@@ -38,7 +38,7 @@ final class NetlinkSocket {
 
     deinit { close(descriptor) }
 
-    /// Asks to be told of every change.
+    /// Subscribes to every change.
     func subscribe() throws {
         for group in Self.needed {
             guard join(group) else { throw CurlewError(netlink: errno, "changes of the network are not told") }
@@ -60,11 +60,11 @@ final class NetlinkSocket {
         throw CurlewError(netlink: errno, "the kernel cannot be asked about the network")
     }
 
-    /// What has come, one datagram at a time.
+    /// The next datagram.
     func receive() -> Reception {
         let limit = buffer.count
         let (count, sender) = NetlinkAddress.withSender { address, length in
-            // The whole length is told, of a message that was cut as well.
+            // The whole length is reported, also of a message that was truncated.
             recvfrom(descriptor, &buffer, limit, Int32(MSG_TRUNC), address, length)
         }
         guard count >= 0 else {
@@ -80,9 +80,9 @@ final class NetlinkSocket {
 }
 
 /// Addresses of netlink's, as the system's calls want them.
-enum NetlinkAddress {
+private enum NetlinkAddress {
     /// The kernel's, whose number is 0.
-    static func withKernel<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    fileprivate static func withKernel<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_nl()
         address.nl_family = UInt16(AF_NETLINK)
         return withUnsafePointer(to: address) {
@@ -91,8 +91,8 @@ enum NetlinkAddress {
         }
     }
 
-    /// Receives, and tells the number of who sent it.
-    static func withSender(
+    /// Receives, and returns the number of the sender.
+    fileprivate static func withSender(
         _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int
     ) -> (count: Int, sender: UInt32) {
         var address = sockaddr_nl()
@@ -104,7 +104,7 @@ enum NetlinkAddress {
     }
 }
 
-/// How netlink sockets are made.
+/// The way in which netlink sockets are made.
 struct NetlinkOpening: Sendable {
     /// Makes one with a buffer of so many bytes: a descriptor, or a negative error number. A socket belongs to the network
     /// namespace of the thread that makes it.

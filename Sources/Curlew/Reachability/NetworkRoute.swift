@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The way that a packet to an address would take, as the kernel says.
 struct NetworkRoute: Equatable, Sendable {
-    /// What becomes of the packet.
+    /// The fate of the packet.
     enum Fate: Equatable, Sendable {
         /// It is sent on.
         case sent
@@ -52,5 +52,59 @@ struct NetworkRoute: Equatable, Sendable {
         case RTN_LOCAL, RTN_ANYCAST: .kept
         default: .refused
         }
+    }
+}
+
+/// A network interface as the kernel describes it.
+struct NetworkLink: Equatable, Sendable {
+    var index: UInt32
+    var name: String
+    /// `IFF_UP` and its like.
+    var flags: UInt32
+    /// `ARPHRD_ETHER` and its like.
+    var hardware: Int32 = 0
+    /// The driver's name for such an interface, for those that software makes: "veth", "tun". Empty for hardware.
+    var driver = ""
+    /// The interface that it is a part of, as a port of a bridge is.
+    var master: UInt32?
+    /// The interface that it is made upon, as a VLAN is.
+    var lower: UInt32?
+
+    init(index: UInt32, name: String, flags: UInt32) {
+        self.index = index
+        self.name = name
+        self.flags = flags
+    }
+
+    /// Reads what follows the header of `RTM_NEWLINK`; nil if it is none.
+    init?(_ payload: NetlinkBytes) {
+        // Bridges report their ports by messages of their own family, which lack half of it.
+        guard payload.number(at: 0, as: UInt8.self) == UInt8(AF_UNSPEC),
+            let hardware = payload.number(at: 2, as: UInt16.self),
+            let index = payload.number(at: 4, as: UInt32.self), index != 0,
+            let flags = payload.number(at: 8, as: UInt32.self)
+        else { return nil }
+        let attributes = payload.attributes(from: 16)
+        self.init(index: index, name: attributes[IFLA_IFNAME]?.text ?? "", flags: flags)
+        guard Self.isName(name) else { return nil }
+        self.hardware = Int32(hardware)
+        driver = attributes[IFLA_LINKINFO]?.attributes(from: 0)[Int(IFLA_INFO_KIND)]?.text ?? ""
+        master = attributes[IFLA_MASTER]?.word
+        // One in another namespace has a number that means another interface here, or none.
+        let isElsewhere = attributes[IFLA_LINK_NETNSID] != nil
+        lower = isElsewhere ? nil : attributes[IFLA_LINK]?.word.flatMap { $0 == 0 || $0 == index ? nil : $0 }
+    }
+
+    /// Whether it was switched on and can carry packets: it has a carrier, and what authenticates has let it in.
+    var isRunning: Bool { has(IFF_UP) && has(IFF_RUNNING) }
+
+    var isLoopback: Bool { has(IFF_LOOPBACK) || hardware == Int32(curlew_hardware_loopback) }
+
+    private func has(_ flag: Int) -> Bool { flags & UInt32(flag) != 0 }
+
+    /// As the kernel has it: up to 15 bytes, and nothing that would lead elsewhere as a part of a path.
+    private static func isName(_ text: String) -> Bool {
+        (1...15).contains(text.utf8.count) && text != "." && text != ".."
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
     }
 }

@@ -6,30 +6,32 @@
 /// }
 /// ```
 ///
-/// What it tells is what the machine knows by itself: interfaces, their carriers, addresses and routes. Nothing is sent.
+/// It reports what the machine knows by itself: interfaces, their carriers, addresses and routes. Nothing is sent.
 /// So it is a hint and never a gate: do not ask it before a request; send the request. It says when a request that failed
 /// is worth another try.
 ///
-/// The kernel tells of each change (rtnetlink(7)), and is then asked for the route; nothing is asked while nothing changes.
+/// The kernel reports each change (rtnetlink(7)), and is then asked for the route; nothing is asked while nothing changes.
 /// The monitor works while anybody listens to ``updates``, and holds two descriptors then, else none. All monitors share a
 /// thread.
 ///
 /// The article <doc:Reachability> says what counts as reachable.
 public actor ReachabilityMonitor: LoopActor {
     nonisolated let loop: EventLoop
-    let target: ReachabilityTarget
-    let source: NetworkSource
-    private nonisolated let listeners = ReachabilityListeners()
+    private let target: ReachabilityTarget
+    private let source: NetworkSource
+    /// A listener has room for one status, the newest.
+    private nonisolated let listeners = Broadcaster<ReachabilityStatus>(bufferSize: 1)
 
-    /// Why the status is ``ReachabilityStatus/unknown``, or why a host counts as not reachable; nil if all is well.
+    /// The reason for which the status is ``ReachabilityStatus/unknown``, or a host counts as not reachable; nil if all
+    /// is well.
     public internal(set) var failure: CurlewError?
 
-    /// What was last told; nil before there is anything to tell.
+    /// The last status that was published; nil before there is one.
     private var current: ReachabilityStatus?
     private var watch: NetworkWatch?
     private var lastLook = Instant(nanoseconds: 0)
     private var failures = 0
-    let host = HostState()
+    private let host = HostState()
     private lazy var lookTimer = MonitorTimer(self) { $0.look() }
     private lazy var settleTimer = MonitorTimer(self) { $0.look() }
     private lazy var openTimer = MonitorTimer(self) { $0.open() }
@@ -80,12 +82,12 @@ public actor ReachabilityMonitor: LoopActor {
     // MARK: Listeners
 
     nonisolated func listen() -> AsyncStream<ReachabilityStatus> {
-        let stream = listeners.add { self.attend(isNew: false) }
+        let stream = listeners.listen { self.attend(isNew: false) }
         attend(isNew: true)
         return stream
     }
 
-    nonisolated var listenerCount: Int { listeners.count }
+    nonisolated var listenerCount: Int { listeners.listenerCount }
 
     /// Whether it has sockets.
     var isWatching: Bool { watch != nil }
@@ -96,7 +98,7 @@ public actor ReachabilityMonitor: LoopActor {
     }
 
     private func listenersChanged(hasNew: Bool) {
-        if listeners.isEmpty {
+        if !listeners.hasListeners {
             stop()
         } else if watch == nil {
             if !openTimer.isSet { open() }
@@ -136,7 +138,7 @@ public actor ReachabilityMonitor: LoopActor {
         watch?.close(loop.core.poller)
         watch = nil
         failure = error
-        tell(.unknown)
+        publish(.unknown)
         failures += 1
         let wait = source.times.wait(afterFailures: min(failures, source.times.failureLimit + 1))
         // Whom the kernel refuses is refused the next time, too.
@@ -144,7 +146,7 @@ public actor ReachabilityMonitor: LoopActor {
         if mayPass { loop.core.timers.set(openTimer, to: Instant.now.advanced(by: wait)) }
     }
 
-    private func tell(_ status: ReachabilityStatus) {
+    private func publish(_ status: ReachabilityStatus) {
         guard status != current else { return }
         current = status
         listeners.publish(status)
@@ -152,7 +154,7 @@ public actor ReachabilityMonitor: LoopActor {
 
     // MARK: Looking
 
-    /// The kernel has told of a change, or was not heard.
+    /// Called when the kernel has reported a change, or when reports were lost.
     func networkChanged() {
         guard watch != nil else { return }
         let now = Instant.now
@@ -169,15 +171,15 @@ public actor ReachabilityMonitor: LoopActor {
     /// The kernel cannot be heard any more.
     func networkFailed(_ error: CurlewError) { fail(error) }
 
-    /// Asks the kernel how it is, and tells what is new.
+    /// Asks the kernel for the present state, and publishes what is new.
     func look() {
-        guard let survey = watch?.survey, !listeners.isEmpty else { return }
+        guard let survey = watch?.survey, listeners.hasListeners else { return }
         loop.core.timers.remove(lookTimer)
         lastLook = .now
         do {
             let status = try status(survey)
             failures = 0
-            if let status { tell(status) }
+            if let status { publish(status) }
         } catch {
             fail(error)
         }
@@ -194,4 +196,125 @@ public actor ReachabilityMonitor: LoopActor {
         case .host: return try hostStatus(survey)
         }
     }
+}
+
+/// The state of the host that a monitor watches.
+private final class HostState {
+    /// Its addresses; nil as long as they are not known.
+    var destinations: [ReachabilityTarget.Destination]?
+    /// The reason for which they are not known.
+    var failure: CurlewError?
+    /// The number of the look-up that is under way, or was the last.
+    var number: UInt64 = 0
+    var isAsked = false
+    /// Whether the network has changed since the look-up that is under way began.
+    fileprivate var isOutdated = false
+    var begun = Instant(nanoseconds: 0)
+    var failures = 0
+    var timer: MonitorTimer?
+    var limit: MonitorTimer?
+}
+
+extension ReachabilityMonitor {
+    /// The status of the host; nil while that is not known for the first time.
+    private func hostStatus(_ survey: NetworkSurvey) throws -> ReachabilityStatus? {
+        failure = host.failure
+        if let destinations = host.destinations { return try survey.any(of: destinations) }
+        guard host.failure != nil else { return nil }
+        // Without a network nobody could be asked for the address.
+        return try survey.everything().isReachable ? .unknown : .notReachable
+    }
+
+    /// Has the host looked up again soon, but not too often.
+    private func scheduleLookup() {
+        guard !host.isAsked else {
+            host.isOutdated = true
+            return
+        }
+        host.failures = 0
+        let times = source.times
+        let moment = max(Instant.now.advanced(by: times.lookupDelay), host.begun.advanced(by: times.lookupSpacing))
+        // It moves with each change, so that it is the last one that counts, but not for ever.
+        let isLate = host.begun.advanced(by: times.lookupLimit) < moment
+        if isLate, let timer = host.timer, timer.isSet, timer.deadline <= moment { return }
+        set(&host.timer, to: moment) { $0.beginLookup() }
+    }
+
+    private func beginLookup() {
+        guard case .host(let name) = target, !host.isAsked else { return }
+        host.isAsked = true
+        host.isOutdated = false
+        host.begun = .now
+        host.number += 1
+        let number = host.number
+        set(&host.limit, to: host.begun.advanced(by: source.times.lookupLimit)) { $0.lookupIsOverdue() }
+        source.lookup.begin(name) { [weak self, loop] answer in
+            loop.core.execute { [weak self] in self?.enter((number, answer)) { $0.lookupEnded($1.0, $1.1) } }
+        }
+    }
+
+    /// The system continues to look, and what it finds will count; until then nothing is known.
+    private func lookupIsOverdue() {
+        host.destinations = nil
+        host.failure = CurlewError(
+            .hostNotFound, "the host was not found in \(source.times.lookupLimit / 1_000_000) ms")
+        look()
+    }
+
+    private func lookupEnded(_ number: UInt64, _ answer: HostLookup.Answer) {
+        // One of before, when others listened.
+        guard number == host.number, host.isAsked else { return }
+        host.isAsked = false
+        if let limit = host.limit { loop.core.timers.remove(limit) }
+        switch answer {
+        case .success(let destinations):
+            host.destinations = destinations
+            host.failure = nil
+            host.failures = 0
+        case .failure(let error):
+            host.destinations = nil
+            host.failure = error
+            host.failures += 1
+            if host.failures <= source.times.failureLimit {
+                let wait = source.times.wait(afterFailures: host.failures)
+                set(&host.timer, to: Instant.now.advanced(by: wait)) { $0.beginLookup() }
+            }
+        }
+        if host.isOutdated { scheduleLookup() }
+        look()
+    }
+
+    /// Nobody listens any more. What is under way is not waited for.
+    private func forgetHost() {
+        host.destinations = nil
+        host.failure = nil
+        host.failures = 0
+        host.isAsked = false
+        host.isOutdated = false
+        host.number += 1
+        for timer in [host.timer, host.limit] { timer.map { loop.core.timers.remove($0) } }
+    }
+
+    private func set(
+        _ timer: inout MonitorTimer?, to moment: Instant, _ action: @escaping (isolated ReachabilityMonitor) -> Void
+    ) {
+        let made = timer ?? MonitorTimer(self, action)
+        timer = made
+        loop.core.timers.set(made, to: moment)
+    }
+}
+
+/// A timer of a monitor's, on its loop.
+private final class MonitorTimer: LoopTimer {
+    private weak var monitor: ReachabilityMonitor?
+    private let action: (isolated ReachabilityMonitor) -> Void
+
+    init(_ monitor: ReachabilityMonitor, _ action: @escaping (isolated ReachabilityMonitor) -> Void) {
+        self.monitor = monitor
+        self.action = action
+    }
+
+    fileprivate var isSet: Bool { deadline < .distantFuture }
+
+    override func fire() { monitor?.enter(action) { $1($0) } }
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What is to be reached.
+/// The target of a monitor.
 enum ReachabilityTarget: Sendable, Hashable {
     /// The network in general.
     case everything

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// A response serializer that reads the whole body and decodes it.
 ///
 /// A conforming type says what it takes and how it decodes; the rest is common to all:
@@ -10,10 +12,10 @@ public protocol BodyResponseSerializer<Output>: ResponseSerializer {
     /// The value.
     associatedtype Output
 
-    /// Which responses are taken, and how much of them is read.
+    /// The responses that are taken, and how much of them is read.
     var acceptance: ResponseAcceptance { get set }
 
-    /// What the serializer reads, in a word for its errors, such as `JSON`.
+    /// The name of the format in errors, such as `JSON`.
     var format: String { get }
 
     /// The media types that are read when the status is not taken. Those of ``acceptance`` by default.
@@ -68,7 +70,7 @@ extension BodyResponseSerializer {
     }
 
     /// The error for a response that is not taken.
-    func error(for refusal: Refusal) async -> CurlewError {
+    func error(for refusal: RejectedResponse) async -> CurlewError {
         guard refusal.statuses != nil, refusal.isWorthParsing else { return refusal.error() }
         do {
             let parsed = try await offloaded(refusal.response) { try decodeFailure($0) }
@@ -92,3 +94,71 @@ extension BodyResponseSerializer {
 /// Runs `body` on the executor that the task prefers, not on the caller's actor.
 @concurrent
 private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result { try body() }
+
+/// A response whose body was read into memory: what a serializer decodes.
+public struct CollectedResponse: Sendable {
+    /// Status, reason and header fields.
+    public let head: HTTPResponse
+    /// The whole body.
+    public let body: [UInt8]
+    /// The URI that answered.
+    public let uri: URI
+
+    public init(head: HTTPResponse, body: [UInt8], uri: URI) {
+        self.head = head
+        self.body = body
+        self.uri = uri
+    }
+
+    /// The status.
+    public var status: HTTPResponse.Status { head.status }
+
+    /// Content-Type as ``MediaType/init(contentTypeOf:)`` reads it.
+    public var mediaType: MediaType? { MediaType(contentTypeOf: head.headerFields) }
+}
+
+/// A type that has a value for a body that is not there.
+///
+/// Serializers give that value instead of ``ErrorCode/emptyBody``. Optionals have it: nil.
+public protocol EmptyBodyRepresentable {
+    /// The value that stands for no body.
+    static var valueOfEmptyBody: Self { get }
+}
+
+extension Optional: EmptyBodyRepresentable {
+    public static var valueOfEmptyBody: Wrapped? { nil }
+}
+
+/// The type to ask for where no body is expected. One that comes all the same has to be readable; what it says is not
+/// looked at.
+public struct NoContent: Sendable, Hashable, Codable, EmptyBodyRepresentable {
+    public init() {}
+
+    public init(from decoder: any Decoder) throws {}
+
+    public func encode(to encoder: any Encoder) throws {
+        _ = encoder.container(keyedBy: EmptyKey.self)
+    }
+
+    public static var valueOfEmptyBody: NoContent { NoContent() }
+
+    private enum EmptyKey: CodingKey {}
+}
+
+/// Hands the body's bytes over as they came.
+///
+/// It takes any media type, an empty body too.
+public struct DataResponseSerializer: BodyResponseSerializer {
+    public var acceptance = ResponseAcceptance(.any)
+
+    public init() {}
+
+    public var format: String { "bytes" }
+
+    public func decode(_ response: CollectedResponse) throws -> [UInt8] { response.body }
+}
+
+extension ResponseSerializer where Self == DataResponseSerializer {
+    /// The body's bytes.
+    public static var data: DataResponseSerializer { DataResponseSerializer() }
+}

@@ -23,7 +23,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, R
     /// - Parameter serializers: The serializers in their order.
     public init(_ serializers: [any BodyResponseSerializer<Value>]) { self.serializers = serializers }
 
-    /// What the serializers ask for, one after the other.
+    /// The media types that the serializers ask for, one after the other.
     public var acceptField: String? {
         var fields: [String] = []
         for field in serializers.compactMap(\.acceptField) where !fields.contains(field) { fields.append(field) }
@@ -60,7 +60,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, R
         if common.statuses.contains(response.status) { return try await common.collect(response) }
         common.errorBodyLimit = acceptances.map(\.errorBodyLimit).max() ?? common.errorBodyLimit
         switch try await common.judge(response, failureContent: .any) {
-        case .refused(let refusal) where refusal.breakage == nil: return refusal.response
+        case .refused(let refusal) where refusal.readError == nil: return refusal.response
         case .refused(let refusal): throw refusal.error()
         case .accepted, .acceptedEmpty: return try await common.collect(response)
         }
@@ -74,5 +74,39 @@ extension BodyResponseSerializer {
             Response(
                 head: collected.head, body: .bytes(collected.body), version: .http11, uri: collected.uri, interim: [],
                 exchange: nil))
+    }
+}
+
+/// The error of several serializers, each of which failed.
+private struct CompoundFailure {
+    let response: CollectedResponse
+    let serializers: [ResponseAcceptance]
+    let causes: [CurlewError]
+
+    var error: CurlewError {
+        let statusErrors = causes.filter { $0.code == .unacceptableStatus }
+        if let best = statusErrors.first(where: { $0.parsedBody != nil }) ?? statusErrors.first {
+            return make(best.code, best.message, parsed: best.parsedBody, underlying: best.underlying)
+        }
+        guard let decisive = causes.first(where: { $0.code != .unacceptableContentType }) else {
+            return make(
+                .unacceptableContentType, "none of \(causes.count) serializers takes the content type",
+                underlying: causes.first)
+        }
+        return make(
+            decisive.code == .emptyBody ? .emptyBody : .decodingFailed,
+            "none of \(causes.count) serializers can read the body", underlying: decisive)
+    }
+
+    private func make(
+        _ code: ErrorCode, _ message: String, parsed: (any Sendable)? = nil, underlying: (any Error)?
+    ) -> CurlewError {
+        let acceptable = serializers.map(\.contentTypes).reduce(AcceptableContent.types([])) { $0.union($1) }
+        var context = CurlewError.Context(response, acceptable: acceptable)
+        let limit = serializers.map(\.errorBodyLimit.bytes).max() ?? 0
+        if response.body.count <= limit { context.failure?.body = response.body }
+        context.failure?.parsed = parsed
+        context.failure?.causes = causes
+        return CurlewError(code, message, context: context, underlying: underlying)
     }
 }

@@ -1,28 +1,28 @@
 internal import HTTPTypes
 
-/// What a response serializer adds to its errors.
+/// The details that a response serializer adds to its errors.
 struct ResponseFailure: Sendable {
     /// The body, if it was read whole.
     var body: [UInt8]?
-    /// What would have been taken.
+    /// The media types that would have been taken.
     var acceptable: AcceptableContent?
-    /// What the body of an unacceptable status was read as.
+    /// The value that the body of an unacceptable status was read as.
     var parsed: (any Sendable)?
-    /// Why each of several serializers failed.
+    /// The failures of several serializers.
     var causes: [CurlewError] = []
 }
 
 extension CurlewError.Context {
     private enum FailureKey: CurlewError.Key { typealias Value = ResponseFailure }
 
-    /// What a response serializer found out.
+    /// The details from a response serializer.
     var failure: ResponseFailure? {
         get { self[FailureKey.self] }
         set { self[FailureKey.self] = newValue }
     }
 }
 
-/// What came back, as the serializer that failed saw it.
+/// The context of a response, as the serializer that failed saw it.
 extension CurlewError {
     /// The whole body, if it was not larger than ``ResponseAcceptance/errorBodyLimit``. ``bodyPrefix`` has its beginning in
     /// any case.
@@ -36,15 +36,16 @@ extension CurlewError {
     /// The media types that would have been taken.
     public var acceptableContent: AcceptableContent? { context.failure?.acceptable }
 
-    /// What the body of an unacceptable status was read as: a value of the model for failures, if the serializer has one
-    /// (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for JSON that the model of
-    /// success does not fit, a ``JSONValue``. nil if the body could not be read; ``underlying`` says why.
+    /// The value that the body of an unacceptable status was read as: a value of the model for failures, if the
+    /// serializer has one (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for
+    /// JSON that the model of success does not fit, a ``JSONValue``. nil if the body could not be read; ``underlying``
+    /// says why.
     public var parsedBody: (any Sendable)? { context.failure?.parsed }
 
-    /// Why each serializer of a ``CompoundResponseSerializer`` failed, in their order. Empty for other errors.
+    /// The failures of the serializers of a ``CompoundResponseSerializer``, in their order. Empty for other errors.
     public var causes: [CurlewError] { context.failure?.causes ?? [] }
 
-    /// What the response says about the failure, as a type of your own: ``parsedBody`` if it is of that type, else a value
+    /// The failure as the response describes it, as a type of your own: ``parsedBody`` if it is of that type, else a value
     /// decoded from ``body`` if the type is `Decodable` and the body JSON.
     ///
     /// ```swift

@@ -28,3 +28,38 @@ public struct MappedResponseSerializer<Base: BodyResponseSerializer, Value: Send
         try base.decodeFailure(response)
     }
 }
+
+extension BodyResponseSerializer {
+    /// The same serializer with another for the bodies of statuses that are not taken.
+    ///
+    /// ```swift
+    /// let serializer = JSONResponseSerializer<User>().orFailure(JSONResponseSerializer<Problem>())
+    /// ```
+    ///
+    /// The error is ``ErrorCode/unacceptableStatus`` as ever; ``CurlewError/failure(as:)`` has the value.
+    public func orFailure<Failure: BodyResponseSerializer>(
+        _ failure: Failure
+    ) -> FailureResponseSerializer<Self, Failure> {
+        FailureResponseSerializer(base: self, failure: failure)
+    }
+}
+
+/// A serializer with another for the bodies of statuses that are not taken.
+public struct FailureResponseSerializer<
+    Base: BodyResponseSerializer, Failure: BodyResponseSerializer
+>: BodyResponseSerializer {
+    var base: Base
+    let failure: Failure
+
+    public var acceptance: ResponseAcceptance {
+        get { base.acceptance }
+        set { base.acceptance = newValue }
+    }
+    public var acceptField: String? { base.acceptField }
+    public var format: String { base.format }
+    public var failureContentTypes: AcceptableContent { failure.acceptance.contentTypes }
+
+    public func decode(_ response: CollectedResponse) throws -> Base.Output { try base.decode(response) }
+
+    public func decodeFailure(_ response: CollectedResponse) throws -> any Sendable { try failure.decode(response) }
+}

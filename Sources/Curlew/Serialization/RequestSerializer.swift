@@ -50,3 +50,33 @@ public struct RequestSerialization<Serializer: RequestSerializer, Value: Sendabl
         try await next(serializer.serialize(call))
     }
 }
+
+/// A request whose parameters are still to be put into it: what a ``RequestSerializer`` takes.
+public struct ParameterizedRequest: Sendable {
+    /// The request. Fields that it has are not replaced by a serializer.
+    public var request: Request
+    /// The parameters.
+    public var parameters: Parameters
+    /// The place that they go to.
+    public var placement: ParameterPlacement
+
+    public init(_ request: Request, parameters: Parameters, placement: ParameterPlacement = .automatic) {
+        self.request = request
+        self.parameters = parameters
+        self.placement = placement
+    }
+}
+
+/// The place that the parameters of a call go to.
+public struct ParameterPlacement: Sendable, Hashable {
+    enum Kind { case automatic, query, body }
+
+    let kind: Kind
+
+    /// The place by the method: ``HTTPRequestSerializer/methodsWithQuery`` have them in the query, others in the body.
+    public static let automatic = ParameterPlacement(kind: .automatic)
+    /// In the query of the URI, whatever the method.
+    public static let query = ParameterPlacement(kind: .query)
+    /// In the body, whatever the method: a `DELETE` with a body, for instance.
+    public static let body = ParameterPlacement(kind: .body)
+}

@@ -1,4 +1,6 @@
-/// Which responses a serializer takes, and how much of them it reads.
+public import HTTPTypes
+
+/// The responses that a serializer takes, and how much of them it reads.
 ///
 /// These are the rules of AFNetworking's serializers without their gaps:
 /// - The status must be among ``statuses``; else ``ErrorCode/unacceptableStatus``.
@@ -6,9 +8,9 @@
 ///   No Content-Type is not a match. Without a body the type does not matter.
 /// - If both fail, the status is the error and the type the error beneath it. So a 502 with a page of HTML is a 502.
 public struct ResponseAcceptance: Sendable, Hashable {
-    /// Which statuses are taken. 200 to 299 by default.
+    /// The statuses that are taken. 200 to 299 by default.
     public var statuses = AcceptableStatuses.successful
-    /// Which media types are taken.
+    /// The media types that are taken.
     public var contentTypes: AcceptableContent
     /// The most bytes of a body that are read. nil, the default, takes ``ResponseLimits/collectedBody`` of the session, or
     /// 64 MiB for a response of no session. A larger body is ``ErrorCode/responseTooLarge``.
@@ -22,13 +24,13 @@ public struct ResponseAcceptance: Sendable, Hashable {
 }
 
 extension ResponseAcceptance {
-    /// What becomes of a response.
+    /// The verdict on a response.
     enum Verdict {
-        /// It is taken, and its body is still to be read.
+        /// A response that is taken; its body is still to be read.
         case accepted
-        /// It is taken because there is no body whose type would matter.
+        /// A response that is taken because there is no body whose type would matter.
         case acceptedEmpty(CollectedResponse)
-        case refused(Refusal)
+        case refused(RejectedResponse)
     }
 
     /// Judges a response. The body is read only if the head is not enough.
@@ -38,20 +40,20 @@ extension ResponseAcceptance {
         let content = isStatusAccepted ? contentTypes : failureContent ?? contentTypes
         let isTypeAccepted = content.accepts(response.mediaType)
         if isStatusAccepted, isTypeAccepted { return .accepted }
-        let (bytes, breakage) = await response.body.gather(upTo: errorBodyLimit)
+        let (bytes, readError) = await response.body.gather(upTo: errorBodyLimit)
         // A caller who is gone wants to hear of nothing else.
-        if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled, let breakage {
-            throw breakage
+        if readError is CancellationError || (readError as? CurlewError)?.code == .cancelled, let readError {
+            throw readError
         }
         let collected = CollectedResponse(head: response.head, body: bytes, uri: response.uri)
         if isStatusAccepted, bytes.isEmpty {
-            if let breakage { throw breakage }
+            if let readError { throw readError }
             return .acceptedEmpty(collected)
         }
         return .refused(
-            Refusal(
+            RejectedResponse(
                 response: collected, statuses: isStatusAccepted ? nil : statuses,
-                content: isTypeAccepted || bytes.isEmpty ? nil : content, acceptable: content, breakage: breakage))
+                content: isTypeAccepted || bytes.isEmpty ? nil : content, acceptable: content, readError: readError))
     }
 
     /// Reads the body of a response that is taken.
@@ -77,7 +79,7 @@ extension ResponseAcceptance {
 }
 
 extension CurlewError.Context {
-    /// What is known of a response whose body was read.
+    /// The details of a response whose body was read.
     init(_ response: CollectedResponse, acceptable: AcceptableContent) {
         self.init(uri: response.uri, stage: .receiving, response: response.head)
         bodyPrefix = Array(response.body.prefix(CurlewError.bodyPrefixLimit))
@@ -85,24 +87,108 @@ extension CurlewError.Context {
     }
 }
 
-extension ResponseBody {
-    /// Reads the body as far as it goes and as far as it is wanted.
-    /// - Returns: The bytes, and what kept them from being the whole body.
-    func gather(upTo limit: ByteCount) async -> (bytes: [UInt8], breakage: (any Error)?) {
-        // Of a body that is too large anyway only the beginning is of use.
-        let isTooLarge = length.map { $0 > limit.bytes } ?? false
-        let wanted = isTooLarge ? Swift.min(CurlewError.bodyPrefixLimit, limit.bytes) : limit.bytes
-        var bytes: [UInt8] = []
-        var iterator = makeAsyncIterator()
-        do {
-            while let chunk = try await iterator.next() {
-                let room = wanted - bytes.count
-                bytes += chunk.prefix(room)
-                if chunk.count > room || isTooLarge && chunk.count == room { return (bytes, Self.tooLarge(limit)) }
-            }
-            return (bytes, nil)
-        } catch {
-            return (bytes, error)
+/// The statuses that count as success.
+public struct AcceptableStatuses: Sendable, Hashable {
+    /// The codes, as ranges.
+    public let ranges: [ClosedRange<Int>]
+
+    /// The codes within one of the ranges.
+    public static func ranges(_ ranges: ClosedRange<Int>...) -> AcceptableStatuses {
+        AcceptableStatuses(ranges: ranges)
+    }
+
+    /// These codes.
+    public static func codes(_ codes: Int...) -> AcceptableStatuses {
+        AcceptableStatuses(ranges: codes.map { $0...$0 })
+    }
+
+    /// 200 to 299.
+    public static let successful = AcceptableStatuses(ranges: [200...299])
+    /// 204 (No Content) and 205 (Reset Content), which have no body.
+    public static let withoutContent = AcceptableStatuses(ranges: [204...205])
+    /// Every status.
+    public static let any = AcceptableStatuses(ranges: [Int.min...Int.max])
+    /// No status.
+    public static let none = AcceptableStatuses(ranges: [])
+
+    /// Whether a status is among them.
+    public func contains(_ status: HTTPResponse.Status) -> Bool { ranges.contains { $0.contains(status.code) } }
+
+    /// The ranges as text, such as `200 to 299`.
+    var text: String {
+        ranges.map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
+            .joined(separator: ", ")
+    }
+}
+
+/// The media types that a serializer takes.
+///
+/// A list of ranges as ``MediaType/matches(_:)`` reads them, or anything.
+public struct AcceptableContent: Sendable, Hashable {
+    /// The ranges; nil if anything is taken.
+    public let ranges: [MediaType]?
+
+    /// Anything, also a response without a Content-Type.
+    public static let any = AcceptableContent(ranges: nil)
+
+    /// The types within one of the ranges.
+    public static func types(_ ranges: [MediaType]) -> AcceptableContent { AcceptableContent(ranges: ranges) }
+
+    /// The types within one of the ranges.
+    public static func types(_ ranges: MediaType...) -> AcceptableContent { AcceptableContent(ranges: ranges) }
+
+    /// The media types that either of the two takes.
+    public func union(_ other: AcceptableContent) -> AcceptableContent {
+        guard let ranges, let others = other.ranges else { return .any }
+        return AcceptableContent(ranges: ranges + others.filter { !ranges.contains($0) })
+    }
+
+    /// Whether a type is taken. No type at all is taken only by ``any``.
+    public func accepts(_ type: MediaType?) -> Bool {
+        guard let ranges else { return true }
+        guard let type else { return false }
+        return ranges.contains { type.matches($0) }
+    }
+}
+
+/// A response that is not acceptable, with what was read of its body.
+struct RejectedResponse {
+    let response: CollectedResponse
+    /// The statuses that are taken, if its own is not among them.
+    let statuses: AcceptableStatuses?
+    /// The media types that are taken, if its own is not among them.
+    let content: AcceptableContent?
+    /// The media types that would have been taken.
+    let acceptable: AcceptableContent
+    /// The error that kept the body from being read whole.
+    let readError: (any Error)?
+
+    /// Whether it would help to know what the body says.
+    var isWorthParsing: Bool { content == nil && readError == nil && !response.body.isEmpty }
+
+    /// The error, with what the body was read as.
+    func error(parsed: Result<any Sendable, any Error>? = nil) -> CurlewError {
+        var context = CurlewError.Context(response, acceptable: acceptable)
+        if readError == nil { context.failure?.body = response.body }
+        guard let statuses else { return contentError(context) }
+        var beneath: (any Error)? = readError
+        if content != nil { beneath = contentError(context) }
+        switch parsed {
+        case .success(let value): context.failure?.parsed = value
+        case .failure(let error): beneath = error
+        case nil: break
         }
+        return CurlewError(
+            .unacceptableStatus, "the status is \(response.status.code), not one of \(statuses.text)",
+            context: context, underlying: beneath)
+    }
+
+    private func contentError(_ context: CurlewError.Context) -> CurlewError {
+        let names = (acceptable.ranges ?? []).map(\.essence).joined(separator: ", ")
+        // The essence is made of token bytes; parameters, which could hold anything, stay out of logs.
+        let received = response.mediaType.map { "the content type is \($0.essence.prefix(100))" }
+        return CurlewError(
+            .unacceptableContentType, "\(received ?? "there is no usable content type"), not one of \(names)",
+            context: context, underlying: readError)
     }
 }

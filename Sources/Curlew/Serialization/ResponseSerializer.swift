@@ -18,7 +18,7 @@ where Input == Request, NextInput == Request, NextOutput == Response {
     /// The value.
     associatedtype Output
 
-    /// What is put into the Accept field of a request that has none. nil, the default, leaves the request alone.
+    /// The value for the Accept field of a request that has none. nil, the default, leaves the request alone.
     var acceptField: String? { get }
 
     /// Turns a response into a value, or says why that cannot be done.
@@ -77,4 +77,18 @@ extension Response {
         guard let exchange, exchange.isObserved else { return }
         exchange.report(.serialized(by: "\(serializer)", head: head, body: body, result))
     }
+}
+
+/// Hands the response over as it came: any status, any media type, its body still a stream.
+///
+/// It is what calls with parameters bring unless they are told otherwise.
+public struct UnreadResponse: ResponseSerializer, ReportingSerializer {
+    public init() {}
+
+    public func serialize(_ response: Response) async throws -> Response { response }
+}
+
+extension ResponseSerializer where Self == UnreadResponse {
+    /// The response as it came.
+    public static var unread: UnreadResponse { UnreadResponse() }
 }

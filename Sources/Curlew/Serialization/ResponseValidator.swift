@@ -8,7 +8,7 @@
 /// }
 /// ```
 public struct ResponseValidator: Middleware {
-    /// Which responses are taken.
+    /// The responses that are taken.
     public var acceptance: ResponseAcceptance
 
     /// Takes 200 to 299 with any media type, unless told otherwise.

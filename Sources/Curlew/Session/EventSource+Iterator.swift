@@ -126,7 +126,7 @@ extension EventSource {
         private mutating func fail(_ error: CurlewError, isFinal: Bool) -> Event? {
             if Task.isCancelled { return nil }
             let isExhausted = source.reconnection.attempts.map { failures >= $0 } ?? false
-            if isFinal || isExhausted || EventSource.futile.contains(error.code) {
+            if isFinal || isExhausted || error.code.isPermanent {
                 phase = .closed
                 return .error(error, isClosed: true)
             }
@@ -139,14 +139,6 @@ extension EventSource {
     private static let refusalTime = Duration.seconds(10)
 
     private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!
-
-    /// What another attempt would not change.
-    private static let futile: Set<ErrorCode> = ErrorCode.ofTrust.union([
-        .unacceptableStatus, .unacceptableContentType, .invalidURL, .unsupportedScheme, .invalidRequest, .unsupported,
-        .encodingFailed, .bodyNotReplayable, .bodyLengthMismatch, .bodyFailed,
-        .invalidTLSSetting,
-        .sessionInvalidated, .cancelled,
-    ])
 }
 
 extension CurlewError {

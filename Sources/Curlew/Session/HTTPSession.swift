@@ -22,7 +22,7 @@ public struct HTTPSession: Sendable {
     private let chain: Call?
     private let limits: ResponseLimits
     /// What waits for the network over a transport that is no session; a session waits by itself.
-    private let connectivity: SessionConnectivity?
+    let connectivity: SessionConnectivity?
 
     /// Makes a client with a session of its own and no links.
     /// - Parameters:

@@ -33,6 +33,9 @@ final class SessionConnectivity: Sendable {
         state.withLock { Set($0.monitors.filter { $0.value.monitor != nil }.keys) }
     }
 
+    /// Whether a request waits for the network.
+    var isWaiting: Bool { state.withLock { !$0.waits.isEmpty } }
+
     /// Has monitors that are made from now on learn of the network there, for tests.
     func use(_ source: NetworkSource) { state.withLock { $0.source = source } }
 

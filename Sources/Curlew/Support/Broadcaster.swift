@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Hands elements to listeners. Each has a buffer of its own; one that is behind loses the oldest.
+/// A broadcast of elements to listeners. Each has a buffer of its own; one that is behind loses the oldest.
 final class Broadcaster<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [UInt64: AsyncStream<Element>.Continuation] = [:]
@@ -17,7 +17,11 @@ final class Broadcaster<Element: Sendable>: Sendable {
     /// Whether anybody listens, asked for every element; mostly nobody does.
     var hasListeners: Bool { isHeard.load(ordering: .acquiring) }
 
-    func listen() -> AsyncStream<Element> {
+    var listenerCount: Int { state.withLock { $0.listeners.count } }
+
+    /// Adds a listener.
+    /// - Parameter onEnd: Called once it has stopped listening, from any thread.
+    func listen(onEnd: @escaping @Sendable () -> Void = {}) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(bufferSize))
         let number: UInt64? = state.withLock { state in
@@ -32,12 +36,13 @@ final class Broadcaster<Element: Sendable>: Sendable {
             return stream
         }
         continuation.onTermination = { [weak self] _ in
-            self?.forget(number)
+            self?.remove(number)
+            onEnd()
         }
         return stream
     }
 
-    private func forget(_ number: UInt64) {
+    private func remove(_ number: UInt64) {
         state.withLock { state in
             state.listeners[number] = nil
             isHeard.store(!state.listeners.isEmpty, ordering: .releasing)
@@ -46,7 +51,7 @@ final class Broadcaster<Element: Sendable>: Sendable {
 
     /// Hands an element to all who listen now. Whoever publishes, all listeners get the same order.
     func publish(_ element: Element) {
-        // What is pushed out may be the last to hold something that ends with it, and so is let go outside the lock.
+        // What is pushed out may be the last to hold something that ends with it, and so is released outside the lock.
         let pushedOut = state.withLock { state in state.listeners.values.map { $0.yield(element) } }
         withExtendedLifetime(pushedOut) {}
     }

@@ -21,7 +21,7 @@ struct HTTPDate: Hashable, Comparable, Sendable {
         secondsSince1970 = seconds
     }
 
-    /// What the clock of this machine shows.
+    /// The time of this machine's clock.
     static var now: HTTPDate { HTTPDate(secondsSince1970: Int64(time(nil))) }
 
     static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.secondsSince1970 < right.secondsSince1970 }
@@ -36,7 +36,7 @@ private struct HTTPDateReader {
 
     init(_ text: String) { rest = text[...].utf8 }
 
-    /// What a form has for its date and its time.
+    /// The parts of a date and its time.
     private struct Parts {
         var year = 0
         var month = 0

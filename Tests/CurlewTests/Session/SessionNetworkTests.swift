@@ -246,6 +246,26 @@ struct SessionNamespaceTests {
         stop()
     }
 
+    @Test("over another transport, too, a request waits for the network and is sent when there is one")
+    func waitsOverAnotherTransport() async throws {
+        let network = try NetworkNamespace()
+        try network.ip("link set lo up")
+        let stub = StubTransport { _ in .response(.ok) }
+        stub.enqueue(.failure(.connectionFailed, "no route", stage: .connecting))
+        let session = try HTTPSession(transport: stub) {}
+        let connectivity = try #require(session.connectivity)
+        var source = NetworkSource()
+        source.opening = network.opening
+        connectivity.use(source)
+        var options = RequestOptions()
+        options.waitsForConnectivity = .seconds(50)
+        let call = Task { [options] in try await session.get("http://a.test/", options: options).status }
+        try await waitUntil { await connectivity.isWaiting }
+        try network.plugIn()
+        #expect(try await call.value == .ok)
+        #expect(stub.received.count == 2)
+    }
+
     /// What happened to the session before its connection's address was lost.
     enum Before: CaseIterable { case nothing, letGo, invalidated }
 

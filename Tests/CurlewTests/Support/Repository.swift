@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 
 /// The files of the repository, for the tests that compare what is written about the code with the code.
 enum Repository {
@@ -8,5 +8,15 @@ enum Repository {
     /// - Parameter path: Where it is, from the repository's top folder on.
     static func text(of path: String) throws -> String {
         try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+    }
+
+    /// The Swift files below a folder; the folder in it that a file lies in is its room.
+    static func sources(in folder: String) throws -> [SourceFile] {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")
+        return try paths.filter { $0.hasSuffix(".swift") && $0.contains("/") }.map { path in
+            SourceFile(
+                room: String(path.prefix { $0 != "/" }), name: (path as NSString).lastPathComponent,
+                text: try text(of: "\(folder)/\(path)"))
+        }
     }
 }

@@ -80,6 +80,6 @@ struct RangeQuestion: Sendable, Hashable {
 
     /// Whether a body has a content coding that changes its bytes.
     static func isCoded(_ fields: HTTPFields) -> Bool {
-        ContentCodingList(fields).map { !$0.names.isEmpty } ?? true
+        !ContentCodingList(fields).names.isEmpty
     }
 }

@@ -27,6 +27,26 @@ extension ResponseBody {
         CurlewError(.responseTooLarge, "the body is larger than \(limit.bytes) bytes")
     }
 
+    /// Reads the body as far as it goes and as far as it is wanted.
+    /// - Returns: The bytes, and what kept them from being the whole body.
+    func gather(upTo limit: ByteCount) async -> (bytes: [UInt8], breakage: (any Error)?) {
+        // Of a body that is too large anyway only the beginning is of use.
+        let isTooLarge = length.map { $0 > limit.bytes } ?? false
+        let wanted = isTooLarge ? Swift.min(CurlewError.bodyPrefixLimit, limit.bytes) : limit.bytes
+        var bytes: [UInt8] = []
+        var iterator = makeAsyncIterator()
+        do {
+            while let chunk = try await iterator.next() {
+                let room = wanted - bytes.count
+                bytes += chunk.prefix(room)
+                if chunk.count > room || isTooLarge && chunk.count == room { return (bytes, Self.tooLarge(limit)) }
+            }
+            return (bytes, nil)
+        } catch {
+            return (bytes, error)
+        }
+    }
+
     /// The body byte by byte.
     public var bytes: ResponseBytes { ResponseBytes(body: self) }
 

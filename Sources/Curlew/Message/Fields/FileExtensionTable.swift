@@ -1,6 +1,6 @@
 /// The media types that belong to file extensions: what Debian's list knows, searched by halves where it lies.
 enum FileExtensionTable {
-    /// What the first letter of a type in ``entries`` stands for.
+    /// The beginning of a type that a first letter in ``entries`` stands for.
     private static let prefixes: [(letter: UInt8, text: String)] = [
         (UInt8(ascii: "A"), "application/"), (UInt8(ascii: "C"), "chemical/x-"), (UInt8(ascii: "D"), "video/"),
         (UInt8(ascii: "E"), "message/"), (UInt8(ascii: "F"), "font/"), (UInt8(ascii: "I"), "image/"),
@@ -43,7 +43,7 @@ enum FileExtensionTable {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
-    /// Where the entry begins that `offset`, or the space before it, lies in.
+    /// The offset of the entry that `offset`, or the space before it, lies in.
     private static func entryStart(before offset: Int, in table: String.UTF8View) -> Int {
         var index = table.index(table.startIndex, offsetBy: offset)
         while table[index] != .space { index = table.index(before: index) }
@@ -53,5 +53,44 @@ enum FileExtensionTable {
     static func type(_ packed: Substring.UTF8View) -> String? {
         guard let prefix = prefixes.first(where: { $0.letter == packed.first }) else { return nil }
         return prefix.text + String(decoding: packed.dropFirst(), as: UTF8.self)
+    }
+}
+
+extension FileExtensionTable {
+    /// The usual extension of files of a type, where there are several ways or the list knows another one first.
+    private static let usual = [
+        "application/gzip": "gz", "application/javascript": "js", "application/json": "json",
+        "application/msword": "doc", "application/ogg": "ogx", "application/pdf": "pdf", "application/rtf": "rtf",
+        "application/wasm": "wasm", "application/x-bzip2": "bz2", "application/x-plist": "plist",
+        "application/x-sh": "sh", "application/x-tar": "tar", "application/x-xz": "xz",
+        "application/xhtml+xml": "xhtml",
+        "application/xml": "xml", "application/zip": "zip", "application/zstd": "zst", "audio/aac": "aac",
+        "audio/flac": "flac", "audio/mp4": "m4a", "audio/mpeg": "mp3", "audio/ogg": "ogg", "audio/wav": "wav",
+        "image/avif": "avif", "image/bmp": "bmp", "image/gif": "gif", "image/jpeg": "jpg", "image/png": "png",
+        "image/svg+xml": "svg", "image/tiff": "tiff", "image/webp": "webp", "image/x-icon": "ico",
+        "text/calendar": "ics",
+        "text/css": "css", "text/csv": "csv", "text/html": "html", "text/javascript": "js", "text/markdown": "md",
+        "text/plain": "txt", "text/xml": "xml", "video/mp4": "mp4", "video/mpeg": "mpg", "video/ogg": "ogv",
+        "video/quicktime": "mov", "video/webm": "webm",
+    ]
+
+    /// An extension, without its dot, for files of a type: the usual one, else the only one that there is, else that of the
+    /// type's syntax (`+json`, `+xml`, `+zip`). nil if there are several, or the type says nothing, as
+    /// `application/octet-stream` does.
+    static func fileExtension(for type: MediaType) -> String? {
+        if type.essence == "application/octet-stream" { return nil }
+        return usual[type.essence] ?? only(type.essence) ?? type.suffix.flatMap { usual["application/\($0)"] }
+    }
+
+    /// Looks through the whole list, which a response without any other name is worth.
+    private static func only(_ essence: String) -> String? {
+        var found: Substring?
+        for entry in entries.split(separator: " ") {
+            let parts = entry.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, type(parts[1].utf8)?.lowercased() == essence else { continue }
+            guard found == nil else { return nil }
+            found = parts[0]
+        }
+        return found.map(String.init)
     }
 }

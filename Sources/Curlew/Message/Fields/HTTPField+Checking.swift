@@ -4,7 +4,7 @@ extension HTTPField {
     /// Makes a field from text that somebody else wrote, and fails where it cannot be sent as it stands.
     ///
     /// The other initializers put spaces in place of CR, LF and NUL. That is safe, but not what was asked for; a gateway,
-    /// or a tool that reads fields from its user, wants to be told.
+    /// or a tool that reads fields from its user, needs an error instead.
     /// - Parameters:
     ///   - name: The name; its case is kept.
     ///   - value: The bytes of the value: visible ASCII, spaces, tabs, and 0x80 to 0xFF (RFC 9110 §5.5).

@@ -3,7 +3,7 @@ public import HTTPTypes
 /// A media type with its parameters, as Content-Type holds it (RFC 9110 §8.3.1).
 ///
 /// Type, subtype and the names of parameters are kept in lower case. Reading follows the rules that browsers keep (WHATWG
-/// MIME Sniffing §4.4): type and subtype must be tokens, a parameter that cannot be read is passed over, the first of two
+/// MIME Sniffing §4.4): type and subtype must be tokens, a parameter that cannot be read is skipped, the first of two
 /// with one name counts.
 ///
 /// ```swift
@@ -26,14 +26,14 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What stands before the slash, such as `application`; `*` in a range.
+    /// The part before the slash, such as `application`; `*` in a range.
     public let type: String
-    /// What stands after the slash, such as `problem+json`; `*` in a range.
+    /// The part after the slash, such as `problem+json`; `*` in a range.
     public let subtype: String
     /// The parameters in their order, each name once, at most ``parameterLimit`` of them.
     public let parameters: [Parameter]
 
-    /// How many parameters are kept; more are passed over.
+    /// The most parameters that are kept; more are ignored.
     public static let parameterLimit = 32
 
     /// Makes a media type from its parts.
@@ -69,7 +69,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// Type and subtype without parameters.
     public var essence: String { "\(type)/\(subtype)" }
 
-    /// What stands after the last plus of the subtype (RFC 6838 §4.2.8): the syntax beneath, such as `json` or `xml`.
+    /// The part after the last plus of the subtype (RFC 6838 §4.2.8): the syntax beneath, such as `json` or `xml`.
     public var suffix: String? {
         guard let plus = subtype.lastIndex(of: "+") else { return nil }
         let suffix = subtype[subtype.index(after: plus)...]
@@ -129,4 +129,65 @@ extension MediaType {
     public static let plainText = MediaType("text", "plain")
     /// `text/html`.
     public static let html = MediaType("text", "html")
+}
+
+/// Reads media types from bytes (WHATWG MIME Sniffing §4.4). Pure, for any input.
+package enum MediaTypeParser {
+    /// The media type that the bytes are.
+    package static func mediaType(in bytes: some Collection<UInt8>) -> MediaType? {
+        var reader = FieldValueReader(bytes)
+        reader.skipSpace()
+        guard let type = reader.token(), reader.take(.slash), let subtype = reader.token() else { return nil }
+        reader.skipSpace()
+        guard reader.isAtEnd || reader.next == .semicolon else { return nil }
+        return MediaType(type, subtype, parameters: parameters(&reader))
+    }
+
+    /// The parameters behind the first value: a semicolon, a name and a value, each time.
+    static func parameters(_ reader: inout FieldValueReader) -> [MediaType.Parameter] {
+        var parameters: [MediaType.Parameter] = []
+        while !reader.isAtEnd, parameters.count < MediaType.parameterLimit {
+            reader.skip { $0 != .semicolon }
+            guard reader.take(.semicolon) else { break }
+            reader.skipSpace()
+            guard let name = reader.token()?.lowercased(), reader.take(.equals) else { continue }
+            guard let value = reader.next == .quote ? reader.quotedString() : reader.bareValue() else { continue }
+            guard !parameters.contains(where: { $0.name == name }) else { continue }
+            parameters.append(MediaType.Parameter(name, value))
+        }
+        return parameters
+    }
+
+    /// The members of a list: what stands between commas that are not in quotes.
+    package static func parts(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        var parts: [ArraySlice<UInt8>] = []
+        var start = bytes.startIndex
+        var isQuoted = false
+        var isEscaped = false
+        for (index, byte) in bytes.enumerated() {
+            if isEscaped {
+                isEscaped = false
+            } else if isQuoted, byte == .backslash {
+                isEscaped = true
+            } else if byte == .quote {
+                isQuoted.toggle()
+            } else if byte == .comma, !isQuoted {
+                parts.append(bytes[start..<index])
+                start = index + 1
+            }
+        }
+        parts.append(bytes[start...])
+        return parts
+    }
+
+    /// The text as it may stand after an equals sign: a token as it is, anything else in quotes.
+    static func quotedIfNeeded(_ text: String) -> String {
+        if !text.isEmpty, text.utf8.allSatisfy(\.isTokenByte) { return text }
+        var quoted = "\""
+        for character in text.unicodeScalars {
+            if character == "\"" || character == "\\" { quoted += "\\" }
+            quoted.unicodeScalars.append(character)
+        }
+        return quoted + "\""
+    }
 }

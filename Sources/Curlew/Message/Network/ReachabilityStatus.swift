@@ -29,3 +29,109 @@ extension ReachabilityStatus: CustomStringConvertible {
         }
     }
 }
+
+/// The way that packets leave the machine by.
+public struct NetworkPath: Sendable, Hashable {
+    /// The name of the network interface, such as `eth0`. Where IPv4 and IPv6 leave by different ones, it is that of IPv6,
+    /// which is tried first (RFC 6724), as are the other properties of the interface.
+    public var interface: String
+    /// The kind of interface.
+    public var kind: InterfaceKind
+    /// The kind of interface beneath a tunnel, such as that of a VPN; nil where there is none or nobody can tell.
+    public var over: InterfaceKind?
+    /// The versions of IP that there is a way for.
+    public var families: Families
+    /// The addresses that packets are sent from, one for each interface and family, as text.
+    public var localAddresses: [String]
+    /// The routers that packets are handed to, as text; none for neighbours and tunnels.
+    public var gateways: [String]
+
+    public init(
+        interface: String, kind: InterfaceKind, over: InterfaceKind? = nil, families: Families = .ipv4,
+        localAddresses: [String] = [], gateways: [String] = []
+    ) {
+        self.interface = interface
+        self.kind = kind
+        self.over = over
+        self.families = families
+        self.localAddresses = localAddresses
+        self.gateways = gateways
+    }
+
+    /// Whether bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel knows
+    /// nothing of the tariffs of other links.
+    public var isExpensive: Bool { kind == .cellular || over == .cellular }
+
+    /// Versions of IP.
+    public struct Families: OptionSet, Sendable, Hashable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let ipv4 = Families(rawValue: 1)
+        public static let ipv6 = Families(rawValue: 2)
+    }
+}
+
+extension NetworkPath: CustomStringConvertible {
+    public var description: String {
+        let versions = [families.contains(.ipv4) ? "IPv4" : nil, families.contains(.ipv6) ? "IPv6" : nil]
+        let details = versions.compactMap { $0 } + (isExpensive ? ["expensive"] : [])
+        return "\(kind) \(interface)" + (over.map { " over \($0)" } ?? "") + " (\(details.joined(separator: ", ")))"
+    }
+}
+
+/// A kind of network interface. New kinds may be added; keep a `default`.
+public struct InterfaceKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Ethernet, the virtual one of a container included.
+    public static let wired = InterfaceKind(rawValue: "wired")
+    /// A wireless network (IEEE 802.11).
+    public static let wifi = InterfaceKind(rawValue: "wifi")
+    /// A mobile network.
+    public static let cellular = InterfaceKind(rawValue: "cellular")
+    /// The machine itself.
+    public static let loopback = InterfaceKind(rawValue: "loopback")
+    /// Anything else: tunnels and VPNs, Bluetooth, what software makes up, and what cannot be told.
+    public static let other = InterfaceKind(rawValue: "other")
+
+    public var description: String { rawValue }
+}
+
+/// The words for a ``ReachabilityStatus``, to be put into another language.
+///
+/// ```swift
+/// var german = ReachabilityStrings()
+/// german.notReachable = "Nicht erreichbar"
+/// label.text = status.localizedDescription(german)
+/// ```
+public struct ReachabilityStrings: Sendable, Hashable {
+    /// For ``ReachabilityStatus/unknown``.
+    public var unknown = "Unknown"
+    /// For ``ReachabilityStatus/notReachable``.
+    public var notReachable = "Not Reachable"
+    /// For each kind of interface.
+    public var reachable: [InterfaceKind: String] = [
+        .wired: "Reachable via Ethernet", .wifi: "Reachable via WiFi", .cellular: "Reachable via WWAN",
+        .loopback: "Reachable on this machine",
+    ]
+    /// For kinds that ``reachable`` does not have.
+    public var reachableOtherwise = "Reachable"
+
+    /// AFNetworking's words, and others like them for what it does not know.
+    public init() {}
+}
+
+extension ReachabilityStatus {
+    /// The status in words for people.
+    public func localizedDescription(_ strings: ReachabilityStrings = ReachabilityStrings()) -> String {
+        switch self {
+        case .unknown: strings.unknown
+        case .notReachable: strings.notReachable
+        case .reachable(let path): strings.reachable[path.kind] ?? strings.reachableOtherwise
+        }
+    }
+}

@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// One request on its way through ``Authentication``, with what was tried for it.
 struct AuthenticatedExchange {
-    /// Who asks: the origin, or a proxy.
+    /// The party that asks: the origin, or a proxy.
     private enum Party { case origin, proxy }
 
     private let request: Request
@@ -30,11 +30,11 @@ struct AuthenticatedExchange {
         origin = request.uri.origin
         // A user who is named in the URI is asked for by the caller; the transport sends that one by Basic.
         guard request.fields[.authorization] == nil, request.uri.userInformation == nil else { return }
-        uses[.origin] = memory.proven(origin, path: request.uri.path) ?? unasked
+        uses[.origin] = memory.accepted(origin, path: request.uri.path) ?? preemptive
     }
 
     /// The credential that is to be sent before anybody asks.
-    private var unasked: AuthenticationUse? {
+    private var preemptive: AuthenticationUse? {
         guard let scoped = credentials.first(where: { $0.isPreemptive && $0.origin == origin }) else { return nil }
         let scheme: AuthenticationScheme = scoped.credential.schemes.contains(.bearer) ? .bearer : .basic
         guard schemes.contains(scheme) else { return nil }
@@ -203,11 +203,11 @@ struct AuthenticatedExchange {
     private func noteSuccess(_ response: Response) {
         // What the URI of one request says is for that request.
         if let use = uses[.origin], request.uri.userInformation == nil {
-            memory.prove(
+            memory.noteAccepted(
                 use, origin, path: request.uri.path, nextNonce: Self.nextNonce(response.fields[.authenticationInfo]))
         }
         if let use = uses[.proxy] {
-            memory.prove(
+            memory.noteAccepted(
                 use, Self.proxyOrigin, path: request.uri.path,
                 nextNonce: Self.nextNonce(response.fields[.proxyAuthenticationInfo]))
         }

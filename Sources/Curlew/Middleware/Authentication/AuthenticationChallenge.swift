@@ -6,7 +6,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     public let scheme: AuthenticationScheme
     /// The parameters by their names in lower case; of several with one name the first.
     public let parameters: [String: String]
-    /// What stands in place of parameters, as with Negotiate.
+    /// The text in place of parameters, as with Negotiate.
     public let token68: String?
 
     public init(_ scheme: AuthenticationScheme, parameters: [String: String] = [:], token68: String? = nil) {
@@ -38,5 +38,90 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     static func all(in value: String) -> [AuthenticationChallenge] {
         var parser = ChallengeParser(Array(value.utf8))
         return parser.challenges()
+    }
+}
+
+/// Reads the value of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.6.1), where commas stand between challenges
+/// as well as between the parameters of one.
+///
+/// It never fails: what does not fit is passed over up to the next comma, a string without its closing quote goes to the end
+/// of the value, and a comma that is missing between two parameters is not missed.
+private struct ChallengeParser {
+    private var scanner: ByteScanner
+    private var found: [AuthenticationChallenge] = []
+    private var scheme: String?
+    private var parameters: [String: String] = [:]
+    private var token68: String?
+
+    init(_ bytes: [UInt8]) { scanner = ByteScanner(bytes) }
+
+    mutating func challenges() -> [AuthenticationChallenge] {
+        while !scanner.isAtEnd, found.count < AuthenticationChallenge.limit {
+            scanner.skip { $0 == .comma || $0.isBlank }
+            let name = take(while: \.isTokenByte)
+            guard !name.isEmpty else {
+                skipToComma()
+                continue
+            }
+            let space = scanner.take(while: \.isBlank)
+            if scanner.take(.equals) {
+                scanner.skip(while: \.isBlank)
+                add(name, takeValue())
+            } else {
+                // What stands right behind a name, and is no space, does not belong there.
+                if space.isEmpty, let next = scanner.next, next != .comma { skipToComma() }
+                finish()
+                scheme = name
+                takeToken68()
+            }
+        }
+        finish()
+        return found
+    }
+
+    private mutating func finish() {
+        guard let scheme, found.count < AuthenticationChallenge.limit else { return }
+        found.append(
+            AuthenticationChallenge(
+                AuthenticationScheme(rawValue: scheme), parameters: parameters, token68: token68))
+        self.scheme = nil
+        parameters = [:]
+        token68 = nil
+    }
+
+    private mutating func add(_ name: String, _ value: String) {
+        guard scheme != nil, parameters.count < AuthenticationChallenge.parameterLimit else { return }
+        let name = name.lowercased()
+        if parameters[name] == nil { parameters[name] = value }
+    }
+
+    /// Takes what stands in place of parameters, if all up to the next comma is of its form.
+    private mutating func takeToken68() {
+        let start = scanner
+        let word = take { $0.isToken68Byte }
+        let padding = take { $0 == .equals }
+        let end = scanner
+        scanner.skip(while: \.isBlank)
+        guard !word.isEmpty, scanner.isAtEnd || scanner.next == .comma else {
+            scanner = start
+            return
+        }
+        scanner = end
+        token68 = word + padding
+    }
+
+    private mutating func takeValue() -> String {
+        if let value = scanner.takeQuotedString() { return String(decoding: value, as: UTF8.self) }
+        return take { $0 != .comma && !$0.isBlank }
+    }
+
+    private mutating func skipToComma() {
+        while let next = scanner.next, next != .comma {
+            if next == .quote { _ = scanner.takeQuotedString() } else { _ = scanner.take(next) }
+        }
+    }
+
+    private mutating func take(while condition: (UInt8) -> Bool) -> String {
+        String(decoding: scanner.take(while: condition), as: UTF8.self)
     }
 }

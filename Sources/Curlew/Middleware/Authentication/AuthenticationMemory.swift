@@ -1,25 +1,25 @@
-/// What servers have asked for before, so that they need not ask again, and how often each nonce was used.
+/// The memory of what servers have asked for, so that they need not ask again, and of how often each nonce was used.
 final class AuthenticationMemory: Sendable {
     private struct Space {
         let origin: String
         /// The credentials go to this path and below it.
         let path: String
         var use: AuthenticationUse
-        /// How often the nonce was used.
+        /// The number of uses of the nonce.
         var count: UInt32 = 0
         /// Whether the server has taken the credentials.
-        var isProven = false
+        var isAccepted = false
     }
 
-    /// How many are kept; the one that was added first leaves.
+    /// The most that are kept; the one that was added first is evicted.
     static let limit = 256
 
     private let spaces = Guarded<[Space]>([])
 
     /// The use that the server took the last time, for the space whose path is the nearest above.
-    func proven(_ origin: String, path: String) -> AuthenticationUse? {
+    func accepted(_ origin: String, path: String) -> AuthenticationUse? {
         spaces.withLock { spaces in
-            let fitting = spaces.filter { $0.isProven && $0.origin == origin && path.hasPrefix($0.path) }
+            let fitting = spaces.filter { $0.isAccepted && $0.origin == origin && path.hasPrefix($0.path) }
             var use = fitting.max { $0.path.utf8.count < $1.path.utf8.count }?.use
             use?.isRemembered = true
             return use
@@ -47,10 +47,10 @@ final class AuthenticationMemory: Sendable {
     }
 
     /// The server has taken the credentials, and may have named the nonce to use next.
-    func prove(_ use: AuthenticationUse, _ origin: String, path: String, nextNonce: String?) {
+    func noteAccepted(_ use: AuthenticationUse, _ origin: String, path: String, nextNonce: String?) {
         spaces.withLock { spaces in
             guard let index = Self.index(of: use, origin, path, in: spaces) else { return }
-            spaces[index].isProven = true
+            spaces[index].isAccepted = true
             guard let nextNonce, let digest = spaces[index].use.digest, digest.nonce != nextNonce else { return }
             spaces[index].use.digest = DigestChallenge(digest, nonce: nextNonce)
             spaces[index].count = 0

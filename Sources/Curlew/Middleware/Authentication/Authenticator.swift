@@ -46,13 +46,7 @@ public struct Authenticator<Value: Sendable>: Middleware {
         self.origin = try URI(origin).origin
         self.apply = apply
         store = CredentialStore(
-            initial: initial, window: window, elapsed: Self.stopwatch(clock), lifetime: lifetime, renew: renew)
-    }
-
-    /// What has passed since now.
-    private static func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
+            initial: initial, window: window, elapsed: Timekeeper(clock).elapsed, lifetime: lifetime, renew: renew)
     }
 
     public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {

@@ -5,7 +5,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
     /// A credential as it was handed out.
     struct Issue: Sendable {
         let value: Value
-        /// How many renewals had ended by then, well or not.
+        /// The number of renewals that had ended by then, well or not.
         let epoch: Int
     }
 
@@ -17,7 +17,7 @@ final class CredentialStore<Value: Sendable>: Sendable {
         var end: Duration?
         var isRefused = false
         var epoch = 0
-        /// Why the last renewal failed, if it did.
+        /// The error of the last renewal, if it failed.
         var failure: (any Error)?
         var renewal: Task<Void, Never>?
         var waiters: [Int: Waiter] = [:]

@@ -93,12 +93,8 @@ public struct WaitsForConnectivity: Middleware {
 
     /// Whether a lack of network may be the reason of a failure, and the request can be sent once more.
     private static func mayWait(_ error: CurlewError, _ request: Request) -> Bool {
-        error.stage == .connecting && codes.contains(error.code) && request.body.isReplayable
+        error.stage == .connecting && error.code.isConnectFailure && request.body.isReplayable
     }
-
-    private static let codes: Set<ErrorCode> = [
-        .hostNotFound, .proxyNotFound, .connectionFailed, .connectTimeout, .proxyFailed,
-    ]
 }
 
 extension RequestOptions {

@@ -1,4 +1,6 @@
-/// What becomes of a redirect: followed, refused, handed to the caller, or decided on each time.
+public import HTTPTypes
+
+/// The treatment of redirects: followed, refused, handed to the caller, or decided on each time.
 public struct RedirectPolicy: Sendable {
     /// Decides on one redirect: returns the request to send, as it is proposed or changed; nil makes the redirect itself
     /// the answer; an error that is thrown ends the call.
@@ -12,7 +14,7 @@ public struct RedirectPolicy: Sendable {
     }
 
     let kind: Kind
-    /// How many redirects a call follows at most.
+    /// The most redirects that a call follows.
     let maximum: Int
 
     private init(_ kind: Kind, maximum: Int) {
@@ -48,9 +50,24 @@ public struct RedirectPolicy: Sendable {
 extension RequestOptions {
     private enum RedirectsKey: Key { static let defaultValue: RedirectPolicy? = nil }
 
-    /// What ``Redirects`` does with this request; nil is its ``Redirects/policy``.
+    /// The policy of ``Redirects`` for this request; nil is its ``Redirects/policy``.
     public var redirects: RedirectPolicy? {
         get { self[RedirectsKey.self] }
         set { self[RedirectsKey.self] = newValue }
     }
+}
+
+/// A redirect and the request that would follow it, for a ``RedirectPolicy`` to decide on.
+public struct RedirectProposal: Sendable {
+    /// The head of the redirect.
+    public let response: HTTPResponse
+    /// The URI that answered with it.
+    public let uri: URI
+    /// The request that would be sent.
+    public let request: Request
+    /// The redirects before this one, first to last.
+    public let history: [Hop]
+
+    /// Whether the request would go to another origin: scheme, host or port differ.
+    public var crossesOrigins: Bool { !uri.hasSameOrigin(as: request.uri) }
 }

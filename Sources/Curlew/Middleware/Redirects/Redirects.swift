@@ -24,7 +24,7 @@ public import HTTPTypes
 ///
 /// A link that adds credentials stands before this one: after it, it would add them for every origin.
 public struct Redirects: Middleware {
-    /// What is done with redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
+    /// The policy for redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
     public var policy: RedirectPolicy
     /// Whether 301 and 302 make a POST a GET without a body, as browsers do. It is allowed, not asked for
     /// (RFC 9110 §15.4.2). True by default.
@@ -103,5 +103,48 @@ public struct Redirects: Middleware {
         let proposal = RedirectProposal(
             response: response.head, uri: request.uri, request: proposed, history: history)
         return try await decision(proposal)
+    }
+}
+
+/// The redirects of a call and the requests that it has sent, so that it does not go round in a circle.
+struct RedirectTrail {
+    /// The parts that make two requests the same. A fragment is not sent.
+    private struct Visit: Equatable {
+        let method: HTTPRequest.Method
+        let target: String
+        let hasBody: Bool
+
+        init(_ request: Request) {
+            method = request.method
+            target = request.uri.requestText
+            hasBody = !request.body.isNone
+        }
+    }
+
+    private(set) var hops: [Hop] = []
+    private var visits: [Visit]
+
+    init(_ first: Request) { visits = [Visit(first)] }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/tooManyRedirects`` unless one more may be followed.
+    func admit(upTo maximum: Int) throws {
+        guard hops.count < maximum else {
+            throw CurlewError(.tooManyRedirects, "there were more than \(maximum) redirects")
+        }
+    }
+
+    /// Notes a redirect that is going to be followed, and the request that follows it.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/redirectLoop`` if that was sent before.
+    mutating func add(_ redirect: Response, next: Request) throws {
+        // With a cookie the same request may well be answered otherwise.
+        if redirect.fields.contains(.setCookie) { visits = [] }
+        let visit = Visit(next)
+        guard !visits.contains(visit) else {
+            throw CurlewError(.redirectLoop, "the redirects go round in a circle")
+        }
+        visits.append(visit)
+        hops.append(
+            Hop(
+                status: redirect.status, uri: redirect.uri, fields: redirect.fields, attempts: redirect.attempts))
     }
 }

@@ -1,9 +1,11 @@
-/// How long to wait before a request is sent again: any time up to a bound that doubles with each failure ("full jitter"),
+internal import HTTPTypes
+
+/// The wait before a request is sent again: any time up to a bound that doubles with each failure ("full jitter"),
 /// so that many clients do not come back at one moment.
 public struct Backoff: Sendable {
     /// The bound after the first failure. 100 ms by default.
     public var base: Duration
-    /// What the bound never exceeds. 10 seconds by default.
+    /// The largest bound. 10 seconds by default.
     public var maximum: Duration
     /// Yields numbers from 0 up to 1, one a wait: which part of the bound is waited. By default the system's random numbers;
     /// tests put a fixed or seeded source in its place.
@@ -28,5 +30,31 @@ public struct Backoff: Sendable {
 
     func wait(after failures: Int) -> Duration {
         bound(after: failures) * min(max(random(), 0), 1)
+    }
+}
+
+/// The wait that a server asks for (RFC 9110 §10.2.3).
+enum RetryAfter {
+    /// Waits beyond this, 136 years, are taken for it, so that no clock overflows.
+    static let longest = Duration.seconds(1 << 32)
+
+    /// The wait, from zero up to ``longest``; nil if the field is absent or says nothing that can be understood.
+    ///
+    /// A date is taken relative to the response's Date, so that the clocks need not agree, else to ours. One that has passed
+    /// is no wait. Of several fields the longest wait counts.
+    static func wait(_ fields: HTTPFields, now: HTTPDate = .now) -> Duration? {
+        let values = fields[values: .retryAfter]
+        guard !values.isEmpty else { return nil }
+        let sent = fields[.date].flatMap { HTTPDate($0, now: now) } ?? now
+        return values.compactMap { wait($0, sent, now) }.max()
+    }
+
+    private static func wait(_ value: String, _ sent: HTTPDate, _ now: HTTPDate) -> Duration? {
+        if !value.isEmpty, value.utf8.allSatisfy(\.isDigit) {
+            // More digits than a number holds are a long time all the same.
+            return min(.seconds(Int64(value) ?? .max), longest)
+        }
+        guard let date = HTTPDate(value, now: now) else { return nil }
+        return min(.seconds(max(0, date.secondsSince1970 - sent.secondsSince1970)), longest)
     }
 }

@@ -14,11 +14,11 @@
 ///
 /// ``Response/attempts`` counts them all.
 public struct Hedging: Middleware {
-    /// How long an attempt is waited for before the next begins.
+    /// The time that an attempt is given before the next begins.
     public var delay: Duration
-    /// How many attempts there are at most, the first included.
+    /// The largest number of attempts, the first included.
     public var maximum: Int
-    /// What limits the load that this adds. One of its own, unless no ``Retry`` counts its calls in the same.
+    /// The limit on the load that this adds. One of its own, unless no ``Retry`` counts its calls in the same.
     public var budget: RetryBudget?
     private let timekeeper: Timekeeper
 

@@ -21,10 +21,10 @@ public import HTTPTypes
 /// }
 /// ```
 public struct Retry: Middleware {
-    /// How often a request is sent at most, the first time included. 3 by default; a request's own
+    /// The largest number of attempts, the first included. 3 by default; a request's own
     /// ``RequestOptions/maximumAttempts`` goes before it.
     public var attempts: Int
-    /// How long to wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
+    /// The wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
     public var backoff = Backoff()
     /// No attempt is begun later than this after the call. 2 minutes by default; zero or less is no limit.
     public var totalTime: Duration = .seconds(120)
@@ -32,10 +32,8 @@ public struct Retry: Middleware {
     /// default. The wait of the backoff comes on top, lest all come back at one moment.
     public var retryAfterLimit: Duration = .seconds(60)
     /// The statuses that may pass: 408, 429, 500, 502, 503 and 504 by default.
-    public var statuses: Set<HTTPResponse.Status> = [
-        .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
-    ]
-    /// What limits the load that this adds; nil does not limit it. Copies of the link share it.
+    public var statuses: Set<HTTPResponse.Status> = HTTPResponse.Status.transient
+    /// The limit on the load that this adds; nil does not limit it. Copies of the link share it.
     public var budget: RetryBudget?
     /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
     /// rules on statuses, errors, methods and Retry-After; the bounds on number, time, body and budget hold all the same.
@@ -85,7 +83,7 @@ public struct Retry: Middleware {
         return try await repeating(request, after: failure, from: start, deadline, next)
     }
 
-    /// How an attempt failed.
+    /// The failure of an attempt.
     private enum Failure {
         case response(Response)
         case error(CurlewError)
@@ -98,7 +96,7 @@ public struct Retry: Middleware {
             if case .error(let error) = self { error } else { nil }
         }
 
-        /// What the caller gets.
+        /// The answer or the error that the caller gets.
         func outcome(attempts: Int) throws -> Response {
             switch self {
             case .response(var response):
@@ -159,7 +157,7 @@ public struct Retry: Middleware {
             }
             group.addTask { await change() }
             defer { group.cancelAll() }
-            // Where there are no more news, time is all that is left.
+            // Without further changes of the network only the time is left to wait for.
             while let isOver = try await group.next(), !isOver {}
         }
     }
@@ -171,7 +169,7 @@ public struct Retry: Middleware {
         var mayEndEarly: Bool
     }
 
-    /// How long to wait before the next attempt; nil if there is none.
+    /// The wait before the next attempt; nil if there is none.
     private func wait(
         after failure: Failure, _ number: Int, _ request: Request, from start: Duration, _ deadline: CallDeadline
     ) async -> Wait? {
@@ -194,7 +192,7 @@ public struct Retry: Middleware {
         return budget.withdraw(for: request.uri) ? wait : nil
     }
 
-    /// What the rules say on statuses, errors, methods and Retry-After.
+    /// The decision of the rules on statuses, errors, methods and Retry-After.
     private func rule(_ failure: Failure, _ number: Int, _ request: Request) -> Duration? {
         switch failure {
         case .error(let error):
@@ -218,10 +216,44 @@ public struct Retry: Middleware {
 extension RequestOptions {
     private enum MaximumAttemptsKey: Key { static let defaultValue: Int? = nil }
 
-    /// How often ``Retry`` may send this request, the first time included: 1 is never again. nil is its
+    /// The largest number of attempts of ``Retry`` for this request, the first included: 1 is never again. nil is its
     /// ``Retry/attempts``.
     public var maximumAttempts: Int? {
         get { self[MaximumAttemptsKey.self] }
         set { self[MaximumAttemptsKey.self] = newValue }
     }
+}
+
+/// An attempt that failed, for the closure that decides whether there is another: ``Retry/decide``.
+public struct FailedAttempt: Sendable {
+    /// The request that was sent.
+    public let request: Request
+    /// The number of the attempt, from 1.
+    public let number: Int
+    /// The head of the answer, its status 400 or more; nil if none came.
+    public let response: HTTPResponse?
+    /// The error; nil if there was an answer.
+    public let error: CurlewError?
+    /// The wait before the next attempt that the rules propose; nil if there is to be none.
+    public let proposedWait: Duration?
+}
+
+/// The decision after a failed attempt.
+public struct RetryDecision: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+        case asProposed
+        case stop
+        case again(Duration?)
+    }
+
+    let kind: Kind
+
+    /// The decision of the rules.
+    public static let asProposed = RetryDecision(kind: .asProposed)
+    /// No further attempt: the answer, or the error, goes to the caller.
+    public static let stop = RetryDecision(kind: .stop)
+    /// Another attempt after the wait that the rules propose, or that of the backoff.
+    public static let again = RetryDecision(kind: .again(nil))
+    /// Another attempt after a wait.
+    public static func again(after wait: Duration) -> RetryDecision { RetryDecision(kind: .again(wait)) }
 }

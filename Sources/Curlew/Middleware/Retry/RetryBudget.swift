@@ -1,4 +1,4 @@
-/// How much sending again may add to the load of a server: a bucket of tokens for each host.
+/// A limit on what retries add to the load of a server: a bucket of tokens for each host.
 ///
 /// A call puts in a part of a token, a fifth by default, and each repetition takes a whole one; where there is none, nothing
 /// is sent again. So a server that fails for everybody gets at most 20 % more requests, and not three times as many. A
@@ -27,7 +27,7 @@ public final class RetryBudget: Sendable {
     private let timekeeper: Timekeeper
     private let buckets = Guarded(Buckets())
 
-    /// How long an empty reserve takes to fill up: 10 seconds.
+    /// The time in which an empty reserve fills up: 10 seconds.
     public static let reservePeriod = Duration.seconds(10)
 
     /// - Parameters:
@@ -65,7 +65,7 @@ public final class RetryBudget: Sendable {
         }
     }
 
-    /// How many hosts are remembered.
+    /// The number of hosts that are remembered.
     var hostCount: Int { buckets.withLock { $0.table.count } }
 
     private func change<Result>(_ uri: URI, _ body: (inout Bucket) -> Result) -> Result {

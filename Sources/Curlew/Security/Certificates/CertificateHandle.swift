@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// A certificate as OpenSSL holds it.
 ///
@@ -117,4 +118,92 @@ final class KeyHandle: @unchecked Sendable {
     init(owning raw: OpaquePointer) { self.raw = raw }
 
     deinit { EVP_PKEY_free(raw) }
+}
+
+/// Times of ASN.1 as seconds since 1970.
+enum CertificateTime {
+    static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+        var broken = tm()
+        guard let time, ASN1_TIME_to_tm(time, &broken) == 1 else { return nil }
+        return Int64(timegm(&broken))
+    }
+
+    static func seconds(generalized time: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?) -> Int64? {
+        time.flatMap { seconds(UnsafePointer($0)) }
+    }
+
+    /// Whole seconds of a moment, which may be any `Double`: what is beyond the years that certificates can name is their
+    /// beginning or end, where none of them is valid.
+    static func seconds(_ interval: Double) -> Int64 {
+        // The years 1 and 9999. Of NaN `min` makes the end.
+        Int64(max(-62_135_596_800, min(253_402_300_799, interval)).rounded(.down))
+    }
+
+    /// Now.
+    static var now: Int64 { Int64(time(nil)) }
+
+    /// As certificates are shown: `2026-11-21 15:04:05 UTC`.
+    static func describe(_ seconds: Int64) -> String {
+        var moment = time_t(seconds)
+        var broken = tm()
+        gmtime_r(&moment, &broken)
+        var text = [CChar](repeating: 0, count: 64)
+        let count = strftime(&text, text.count, "%Y-%m-%d %H:%M:%S UTC", &broken)
+        return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+/// The subject alternative names of a certificate (RFC 5280 §4.2.1.6), bytes as they came.
+struct AlternativeNames {
+    var hosts: [[UInt8]] = []
+    var addresses: [[UInt8]] = []
+    private var others: [String] = []
+
+    /// nil if there is none, or if the extension is broken.
+    init?(_ certificate: CertificateHandle) {
+        var critical: Int32 = 0
+        guard let names = curlew_alternative_names(certificate.raw, &critical) else {
+            ERR_clear_error()
+            return nil
+        }
+        defer { curlew_names_free(names) }
+        for index in 0..<curlew_name_count(names) {
+            guard let name = curlew_name_at(names, index), let string = curlew_name_string(name) else { continue }
+            let bytes = Array(
+                UnsafeBufferPointer(start: ASN1_STRING_get0_data(string), count: Int(ASN1_STRING_length(string))))
+            switch curlew_name_kind(name) {
+            case GEN_DNS: hosts.append(bytes)
+            case GEN_IPADD: addresses.append(bytes)
+            case GEN_EMAIL: others.append("email:" + String(decoding: bytes, as: UTF8.self))
+            default: others.append("URI:" + String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+
+    /// For people to read.
+    var descriptions: [String] {
+        let names = hosts.map { "DNS:" + String(decoding: $0, as: UTF8.self) }
+        return (names + addresses.map { "IP:" + Self.describe($0) } + others).map(CertificateDetails.printable)
+    }
+
+    private static func describe(_ address: [UInt8]) -> String {
+        guard address.count == 4 || address.count == 16 else { return "\(address.count) bytes" }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = address.count == 4 ? AF_INET : AF_INET6
+        guard inet_ntop(family, address, &text, socklen_t(text.count)) != nil else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+/// The reason in OpenSSL's queue of errors. Each use empties it: libcurl would take what is left for its own.
+enum OpenSSLFailure {
+    /// An error of ours with OpenSSL's reason in words.
+    static func error(_ message: String) -> CurlewError {
+        let code = ERR_peek_last_error()
+        ERR_clear_error()
+        guard code != 0, let reason = ERR_reason_error_string(code) else {
+            return CurlewError(.invalidTLSSetting, message)
+        }
+        return CurlewError(.invalidTLSSetting, "\(message): \(String(cString: reason))")
+    }
 }

@@ -1,4 +1,4 @@
-/// What a TLS connection is made of.
+/// The version, cipher, chain and pin of a TLS connection.
 public struct ConnectionSecurity: Sendable, Hashable {
     // One reference: every response carries it.
     private final class Storage: Sendable {
@@ -31,14 +31,14 @@ public struct ConnectionSecurity: Sendable, Hashable {
     public var tlsVersion: TLSVersion { storage.tlsVersion }
     /// The cipher, as OpenSSL names it: `TLS_AES_256_GCM_SHA384`.
     public var cipher: String { storage.cipher }
-    /// What ALPN agreed on (RFC 7301): `h2`, `http/1.1`; nil if nothing.
+    /// The protocol that ALPN agreed on (RFC 7301): `h2`, `http/1.1`; nil if none.
     public var applicationProtocol: String? { storage.applicationProtocol }
     /// The server's chain, its own certificate first: the path to the anchor that was verified. Where the policy verifies
     /// none, how far the signatures lead.
     public var chain: [Certificate] { storage.peer.chain }
     /// The pin that matched, if keys or certificates are pinned.
     public var matchedPin: PublicKeyPin? { storage.peer.matchedPin }
-    /// Whether the handshake went on from an earlier one, whose certificates were verified then under the same policy.
+    /// Whether the handshake resumed an earlier one, whose certificates were verified then under the same policy.
     public var isResumed: Bool { storage.isResumed }
 
     public static func == (first: ConnectionSecurity, second: ConnectionSecurity) -> Bool {
@@ -54,7 +54,7 @@ public struct ConnectionSecurity: Sendable, Hashable {
     }
 }
 
-/// A peer that was accepted: what a later handshake may go on from.
+/// A peer that was accepted: what a later handshake may resume.
 final class VerifiedPeer: Sendable {
     let host: HostName
     /// The number of the policy under which it was.
@@ -76,7 +76,7 @@ final class VerifiedPeer: Sendable {
 extension Response {
     private enum SecurityKey: Key { static let defaultValue: ConnectionSecurity? = nil }
 
-    /// What the TLS connection is made of that brought the response; nil without TLS.
+    /// The TLS connection that brought the response; nil without TLS.
     public internal(set) var security: ConnectionSecurity? {
         get { self[SecurityKey.self] }
         set { self[SecurityKey.self] = newValue }
@@ -86,7 +86,7 @@ extension Response {
 extension CurlewError.Context {
     private enum HandshakeKey: CurlewError.Key { typealias Value = ConnectionSecurity }
 
-    /// What was agreed on, where no more was wanted than a handshake.
+    /// The outcome of the handshake, where no more was wanted.
     var handshake: ConnectionSecurity? {
         get { self[HandshakeKey.self] }
         set { self[HandshakeKey.self] = newValue }
@@ -94,6 +94,6 @@ extension CurlewError.Context {
 }
 
 extension CurlewError {
-    /// What was agreed on, where no more was wanted than a handshake.
+    /// The outcome of the handshake, where no more was wanted.
     var handshake: ConnectionSecurity? { context.handshake }
 }

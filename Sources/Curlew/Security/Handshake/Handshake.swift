@@ -14,8 +14,8 @@ final class Handshake {
     private var mustStaple = false
     private var chain: [CertificateHandle] = []
 
-    /// Why the peer was refused.
-    private(set) var refusal: TrustRefusal?
+    /// The reason for which the peer was refused.
+    private(set) var refusal: TrustFailure?
     private var trust: ServerTrust?
     /// The error that an evaluator gave.
     private var evaluatorError: (any Error)?
@@ -41,11 +41,11 @@ final class Handshake {
         rules.policy.validationDate.map { CertificateTime.seconds($0.timeIntervalSince1970) } ?? CertificateTime.now
     }
 
-    func refuse(_ refusal: TrustRefusal) { if self.refusal == nil { self.refusal = refusal } }
+    func refuse(_ refusal: TrustFailure) { if self.refusal == nil { self.refusal = refusal } }
 
     // MARK: Steps of the handshake
 
-    /// Before the first byte: an earlier session is gone on from only if its peer would be accepted today.
+    /// Before the first byte: an earlier session is resumed only if its peer would be accepted today.
     func begins(_ connection: OpaquePointer) {
         guard !hasStarted else { return }
         hasStarted = true
@@ -63,7 +63,7 @@ final class Handshake {
         if known == nil { HandshakeData.keep(peer, in: session) }
     }
 
-    /// What libcurl wants to do with each new session, if its objects do not outlive that; see ``TicketPeers``.
+    /// The callback of libcurl for each new session, if its objects do not outlive that; see ``TicketPeers``.
     var engineTakesSession: (@convention(c) (OpaquePointer?, OpaquePointer?) -> Int32)?
 
     /// The server has sent a ticket.
@@ -87,21 +87,21 @@ final class Handshake {
         refusal = nil
         peer = nil
         guard let leaf = CertificateHandle(sharing: leaf) else {
-            refuse(TrustRefusal(.untrustedCertificate, "the server has sent no certificate"))
+            refuse(TrustFailure(.untrustedCertificate, "the server has sent no certificate"))
             return false
         }
         guard let name = HostName(host: host) else {
-            refuse(TrustRefusal(.hostNameMismatch, "certificates cannot name the host \(host)"))
+            refuse(TrustFailure(.hostNameMismatch, "certificates cannot name the host \(host)"))
             return false
         }
         var judgment = PeerVerifier(rules: rules, host: name, moment: moment, leaf: leaf, sent: sent).judge()
         if !judgment.isInternalFailure, let evaluator = rules.policy.evaluator { apply(evaluator, to: &judgment) }
         guard judgment.refusal == nil, let accepted = accept(judgment, name) else {
-            refuse(judgment.refusal ?? TrustRefusal(.resourcesExhausted, "no memory for a certificate"))
+            refuse(judgment.refusal ?? TrustFailure(.resourcesExhausted, "no memory for a certificate"))
             trust = makeTrust(judgment)
             return false
         }
-        // A session that lacks it is not gone on from.
+        // A session without it is not resumed.
         if let session = SSL_get_session(connection) { HandshakeData.keep(accepted, in: session) }
         peer = accepted
         chain = judgment.chain
@@ -127,7 +127,7 @@ final class Handshake {
         case .refuse(let error):
             evaluatorError = error
             let own = error as? CurlewError
-            judgment.refusal = TrustRefusal(
+            judgment.refusal = TrustFailure(
                 own?.code ?? .untrustedCertificate, own?.message ?? "the evaluator has refused the server")
         }
     }
@@ -141,12 +141,12 @@ final class Handshake {
 
     /// Looks at the stapled response, once the server has sent all it wants to.
     func acceptsStapledResponse(of connection: OpaquePointer) -> Bool {
-        // In a session that goes on from another there is none; the other had it.
+        // A resumed session has none; the first one had it.
         guard SSL_session_reused(connection) == 0 else { return true }
         var start: UnsafePointer<UInt8>?
         let count = curlew_stapled_response(connection, &start)
         let isRequired = rules.policy.stapling == .required
-        var problem: TrustRefusal?
+        var problem: TrustFailure?
         if let start, count > 0 {
             guard !rules.policy.allowsInvalidCertificates || isRequired else { return true }
             guard let leaf = chain.first else { return false }
@@ -179,7 +179,7 @@ final class Handshake {
 
     // MARK: What came of it
 
-    /// What was agreed on; nil unless the peer was accepted under this policy.
+    /// The properties of the connection; nil unless the peer was accepted under this policy.
     func agreement(of connection: OpaquePointer) -> ConnectionSecurity? {
         if let security { return security }
         let isResumed = SSL_session_reused(connection) == 1
@@ -200,7 +200,7 @@ final class Handshake {
         return security
     }
 
-    /// Why the connection failed, if it was its TLS that did.
+    /// The error of the connection, if it was its TLS that failed.
     /// - Parameters:
     ///   - text: The engine's words, which hold OpenSSL's reason.
     ///   - isLost: Whether the connection ended after the handshake, before a byte of an answer.

@@ -1,9 +1,10 @@
 internal import COpenSSL
+internal import Glibc
 
 /// Puts a policy into the `SSL_CTX` of a connection that is about to be made.
 enum TLSContext {
-    /// Most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
-    static let certificateBytesLimit = 100 << 10
+    /// The most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
+    private static let certificateBytesLimit = 100 << 10
 
     /// Whether libcurl has made the context for a server, and not for the proxy before it.
     static func isServers(_ context: OpaquePointer) -> Bool { curlew_context_allows_beast(context) == 1 }
@@ -68,4 +69,75 @@ enum TLSContext {
     }
 
     private static func number(_ version: TLSVersion) -> Int32 { version == .tls13 ? TLS1_3_VERSION : TLS1_2_VERSION }
+}
+
+/// The C functions that OpenSSL calls in a handshake, on the loop's thread. Those with an argument get their
+/// ``Handshake``, unretained: the context that calls owns it.
+private enum HandshakeCallbacks {
+    private static func handshake(_ object: UnsafeMutableRawPointer) -> Handshake {
+        Unmanaged<Handshake>.fromOpaque(object).takeUnretainedValue()
+    }
+
+    /// Stands in for OpenSSL's verification as a whole.
+    static let verify: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { context, object in
+        guard let context, let object,
+            let connection = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx())
+        else { return 0 }
+        let isAccepted = handshake(object).verify(
+            leaf: X509_STORE_CTX_get0_cert(context), sent: X509_STORE_CTX_get0_untrusted(context),
+            connection: OpaquePointer(connection))
+        // libcurl looks at this once more after the handshake.
+        X509_STORE_CTX_set_error(context, isAccepted ? X509_V_OK : X509_V_ERR_APPLICATION_VERIFICATION)
+        return isAccepted ? 1 : 0
+    }
+
+    static let stapled: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { connection, object in
+        guard let connection, let object else { return 0 }
+        return handshake(object).acceptsStapledResponse(of: connection) ? 1 : 0
+    }
+
+    fileprivate static let certificateRequested: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = {
+        _, object in
+        guard let object else { return 0 }
+        handshake(object).noteCertificateRequest()
+        return 1
+    }
+
+    static let progress: @convention(c) (OpaquePointer?, Int32, Int32) -> Void = { connection, place, value in
+        guard let connection, let handshake = HandshakeData.handshake(of: connection) else { return }
+        if place & SSL_CB_HANDSHAKE_START != 0 { handshake.begins(connection) }
+        guard place & SSL_CB_ALERT != 0 else { return }
+        handshake.noteAlert(value, isReceived: place & SSL_CB_READ != 0)
+    }
+
+    fileprivate static let newSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = {
+        connection, session in
+        guard let connection, let session else { return 0 }
+        return HandshakeData.handshake(of: connection)?.takeSession(session, of: connection) ?? 0
+    }
+
+    static let keyLog: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { connection, line in
+        guard let connection, let line else { return }
+        HandshakeData.handshake(of: connection)?.rules.keyLog?.append(line)
+    }
+}
+
+/// A file that secrets of connections are appended to, a line each (`SSLKEYLOGFILE` of NSS).
+final class KeyLog: Sendable {
+    private let descriptor: Int32
+
+    /// Opens the file, or makes it for its owner alone.
+    init(path: String) throws {
+        descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw CurlewError(.invalidTLSSetting, "the key log \(path) cannot be written") }
+    }
+
+    deinit { close(descriptor) }
+
+    func append(_ line: UnsafePointer<CChar>) {
+        // In one piece, so that lines of other threads do not stand within it. A full disk costs the log, not the request.
+        var bytes = Array(UnsafeBufferPointer(start: line, count: strlen(line)))
+        bytes.append(0x0A)
+        _ = write(descriptor, bytes, bytes.count)
+    }
 }

@@ -1,3 +1,5 @@
+internal import Logging
+
 /// A policy with those for single hosts, read, and known by a number of its own.
 ///
 /// Equal policies have one object as long as anybody holds it, be it a connection; so connections, which libcurl tells
@@ -29,11 +31,11 @@ final class CompiledPolicy: Sendable {
         return HostName(host: host).map { rules(for: $0) }?.isPinning ?? rules.isPinning
     }
 
-    /// What holds for a host.
+    /// The rules for a host.
     func rules(for host: HostName) -> TrustRules { hosts.first { $0.0.matches(host) }?.1 ?? rules }
 
-    /// What of the options that libcurl compares before it uses a connection or a TLS session again tells this policy from
-    /// others: a folder of certificates that cannot be, and that nobody looks into (`CURLOPT_CAPATH`).
+    /// The option, of those that libcurl compares before it uses a connection or a TLS session again, that tells this policy
+    /// from others: a folder of certificates that cannot be, and that nobody looks into (`CURLOPT_CAPATH`).
     var identifier: String { "/dev/null/curlew-policy-\(number)" }
 
     // MARK: One object a policy
@@ -69,5 +71,33 @@ final class CompiledPolicy: Sendable {
             registry.entries[policy] = Entry(policy: made)
             return made
         }
+    }
+}
+
+/// Warnings about what a policy allows that its owner may not have meant; logged once for each policy, under `curlew.security`.
+enum SecurityWarnings {
+    static func log(_ policy: SecurityPolicy) {
+        let found = ([policy] + policy.hosts.map(\.policy)).flatMap { warnings(for: $0) }
+        guard !found.isEmpty else { return }
+        let logger = Logger(label: "curlew.security")
+        for warning in found { logger.warning("\(warning)") }
+    }
+
+    static func warnings(for policy: SecurityPolicy) -> [String] {
+        var found: [String] = []
+        let hasPins = !policy.pinnedCertificates.isEmpty || policy.pinnedKeys?.all.isEmpty == false
+        if policy.pinningMode != .none, !hasPins { found.append("a policy that pins nothing accepts nobody") }
+        if policy.pinningMode == .none, hasPins { found.append("pins are not looked at in the pinning mode none") }
+        guard policy.allowsInvalidCertificates else { return found }
+        switch policy.pinningMode {
+        case .none where policy.validatesDomainName:
+            found.append(
+                "to check the name of a server with an invalid certificate, pin it; this policy accepts nobody")
+        case .none: found.append("this policy accepts any server at all")
+        case .publicKey:
+            found.append("pinned keys with invalid certificates allowed: name, dates and issuers are not looked at")
+        default: break
+        }
+        return found
     }
 }

@@ -2,7 +2,7 @@
 public struct HostSecurityPolicy: Sendable, Hashable, Codable {
     /// `example.com`, an address, or `*.example.com` for every name beneath it, however deep.
     public var pattern: String
-    /// What holds for them instead of the policy around it. Its own ``SecurityPolicy/hosts`` are not looked at.
+    /// The policy that holds for them instead of the one around it. Its own ``SecurityPolicy/hosts`` are not looked at.
     public var policy: SecurityPolicy
 
     public init(_ pattern: String, _ policy: SecurityPolicy) {

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+public import FoundationEssentials
 
 /// A public key that is known beforehand, by the SHA-256 of its SubjectPublicKeyInfo (RFC 7469 §2.4).
 ///
@@ -41,4 +41,26 @@ public struct PublicKeyPin: Sendable, Hashable, Codable, CustomStringConvertible
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
+}
+
+/// Pinned public keys, those kept in reserve, and until when they hold.
+public struct PinSet: Sendable, Hashable, Codable {
+    /// The keys in use.
+    public var pins: [PublicKeyPin]
+    /// Keys that are not in use yet, so that the server can change to one without locking its clients out. They are
+    /// taken as the others are.
+    public var backups: [PublicKeyPin]
+    /// The moment from which on the pins are not asked for, so that a client that was never updated is not locked out for
+    /// good; all other checks stay. nil, the default: they always are. A policy that also allows invalid certificates
+    /// accepts nobody afterwards.
+    public var expires: Date?
+
+    public init(_ pins: [PublicKeyPin], backups: [PublicKeyPin] = [], expires: Date? = nil) {
+        self.pins = pins
+        self.backups = backups
+        self.expires = expires
+    }
+
+    /// The keys in use and those in reserve.
+    var all: [PublicKeyPin] { pins + backups }
 }

@@ -17,7 +17,7 @@ public struct RevocationLists: Sendable, Hashable, Codable {
         public static let chain = Scope(rawValue: "chain")
     }
 
-    /// Most bytes of lists that are read: 64 MiB.
+    /// The most bytes of lists that are read: 64 MiB.
     public static let sizeLimit: ByteCount = .mebibytes(64)
 
     /// The lists, DER.

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Whom to trust at the other end of a TLS connection, and how to speak TLS: a value, evaluated inside the handshake.
+/// The rules by which to trust the other end of a TLS connection, and to speak TLS: a value, evaluated inside the handshake.
 ///
 /// ```swift
 /// var policy = try SecurityPolicy.pinned(PinSet([PublicKeyPin(inUse)], backups: [PublicKeyPin(reserve)]))
@@ -18,7 +18,7 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 
     let anchors: Anchors
 
-    /// What of the server's chain has to be pinned. `none` by default.
+    /// The part of the server's chain that has to be pinned. `none` by default.
     public var pinningMode = PinningMode.none
     /// The pinned certificates. In the mode `certificate` they are the only anchors; in `publicKey` their keys are pinned.
     public var pinnedCertificates: [Certificate] = []
@@ -37,18 +37,18 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     /// them that issue their own. It has to say `serverAuth` then. Off by default, as the CA/Browser Forum has it: who holds
     /// such a certificate's key can make one for any name. An anchor may be a server's certificate in any case.
     public var allowsAuthorityAsServer = false
-    /// How many certificates may stand between the server's and the anchor. 10 by default.
+    /// The most certificates between the server's and the anchor. 10 by default.
     public var intermediateLimit = 10
-    /// As of when certificates have to be valid; nil, the default, is now.
+    /// The moment at which certificates have to be valid; nil, the default, is now.
     public var validationDate: Date?
     /// Lists of revoked certificates; nil, the default, asks none.
     public var revocationLists: RevocationLists?
-    /// What is made of stapled responses about revocation.
+    /// The treatment of stapled responses about revocation.
     public var stapling = OCSPStapling.ifPresent
     /// Code of your own that has the last word; a policy with one cannot be encoded.
     public var evaluator: TrustEvaluator?
 
-    /// Who the client is, for servers that ask; a policy with one cannot be encoded.
+    /// The client's certificate, for servers that ask; a policy with one cannot be encoded.
     public var identity: ClientIdentity?
     /// The lowest TLS version to agree to.
     public var minimumTLSVersion: TLSVersion = .tls12
@@ -75,10 +75,137 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 extension RequestOptions {
     private enum SecurityKey: Key { static let defaultValue: SecurityPolicy? = nil }
 
-    /// Whom to trust at the other end, and how to speak TLS. A policy that differs from the session's takes connections of
-    /// its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
+    /// The rules by which to trust the other end, and to speak TLS. A policy that differs from the session's takes
+    /// connections of its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
     public var security: SecurityPolicy? {
         get { self[SecurityKey.self] }
         set { self[SecurityKey.self] = newValue }
     }
+}
+
+// The points to start from, and the certificates of a directory.
+extension SecurityPolicy {
+    /// The certificate authorities of the system.
+    public static let system = SecurityPolicy(anchors: .system)
+
+    /// These certificates, in PEM, and no others. A server's own certificate may be among them.
+    public static func anchors(pem: String) -> SecurityPolicy { SecurityPolicy(anchors: .pem(pem)) }
+
+    /// These certificates and no others. A server's own certificate may be among them.
+    public static func anchors(_ certificates: [Certificate]) -> SecurityPolicy {
+        SecurityPolicy(anchors: .certificates(certificates))
+    }
+
+    /// The certificate authorities of the system, and one of these keys in the chain that they vouch for.
+    ///
+    /// Without a pin it accepts nobody.
+    public static func pinned(_ keys: PinSet) -> SecurityPolicy {
+        var policy = SecurityPolicy.system
+        policy.pinningMode = .publicKey
+        policy.pinnedKeys = keys
+        return policy
+    }
+
+    /// A policy as `AFSecurityPolicy policyWithPinningMode:withPinnedCertificates:` made it.
+    public static func pinned(_ mode: PinningMode, certificates: [Certificate]) -> SecurityPolicy {
+        var policy = SecurityPolicy.system
+        policy.pinningMode = mode
+        policy.pinnedCertificates = certificates
+        return policy
+    }
+
+    /// The most files that ``certificates(inDirectory:)`` reads.
+    public static let directoryLimit = 10_000
+
+    /// The certificates in the files of a directory whose names end in `.cer`, `.crt`, `.der` or `.pem`, sorted by name; each
+    /// may be DER or PEM. Directories in it are not looked into. It blocks while it reads.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a directory or a file that cannot be read, a
+    ///   broken certificate, or more than ``directoryLimit`` files. AFNetworking skipped what it could not read, and
+    ///   pinned less than was meant.
+    public static func certificates(inDirectory path: String) throws -> [Certificate] {
+        let endings = [".cer", ".crt", ".der", ".pem"]
+        let names = try SecurityFile.names(inDirectory: path).filter { name in
+            endings.contains { name.lowercased().hasSuffix($0) }
+        }
+        guard names.count <= directoryLimit else {
+            throw CurlewError(.invalidTLSSetting, "\(path) has more than \(directoryLimit) certificates")
+        }
+        return try names.flatMap { try certificates(inFile: "\(path)/\($0)") }
+    }
+
+    /// The certificates in a file, DER or PEM, of 16 MiB at most.
+    private static func certificates(inFile path: String) throws -> [Certificate] {
+        let bytes = try SecurityFile.bytes(of: path, limit: 16 << 20)
+        guard PEMText.isPEM(bytes) else { return [try Certificate(der: bytes)] }
+        return try PEMText.blocks(in: bytes, labels: PEMText.certificateLabels).map { try Certificate(der: $0) }
+    }
+}
+
+extension SecurityPolicy {
+    /// A session that pins cannot speak without TLS.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting``.
+    func checkBase(_ base: URI?) throws {
+        guard pinningMode != .none, let base, !base.layout.isSecure else { return }
+        throw CurlewError(
+            .invalidTLSSetting, "a security policy with the pinning mode \(pinningMode) needs a base URL of https")
+    }
+}
+
+/// The part of the server's chain that has to be known beforehand.
+public struct PinningMode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Nothing: trusted is who an anchor vouches for.
+    public static let none = PinningMode(rawValue: "none")
+    /// A public key: one of the chain has to be pinned.
+    public static let publicKey = PinningMode(rawValue: "public-key")
+    /// A certificate: the pinned ones are the only anchors, and one of them has to be in the chain.
+    public static let certificate = PinningMode(rawValue: "certificate")
+
+    public var description: String { rawValue }
+}
+
+/// The treatment of a response about revocation that the server hands over in the handshake (RFC 6066 §8).
+public struct OCSPStapling: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// None is asked for.
+    public static let off = OCSPStapling(rawValue: "off")
+    /// One is asked for; if it comes it has to be good. It has to come if the certificate says so (RFC 7633).
+    public static let ifPresent = OCSPStapling(rawValue: "if-present")
+    /// One has to come and has to be good.
+    public static let required = OCSPStapling(rawValue: "required")
+
+    public var description: String { rawValue }
+}
+
+/// The name that the handshake tells the server in the clear (RFC 6066 §3). Certificates are always checked for the host
+/// of the request.
+public enum ServerNameIndication: Sendable, Hashable, Codable {
+    /// The request's host; none for an address.
+    case host
+    /// None.
+    case none
+    /// Another name.
+    case name(String)
+}
+
+/// A version of TLS.
+public struct TLSVersion: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// As OpenSSL writes it: `TLSv1.3`.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// RFC 5246.
+    public static let tls12 = TLSVersion("TLSv1.2")
+    /// RFC 8446.
+    public static let tls13 = TLSVersion("TLSv1.3")
+
+    /// Whether this is one of the versions that a policy may name.
+    var isKnown: Bool { self == .tls12 || self == .tls13 }
 }

@@ -11,7 +11,7 @@
 /// }
 /// ```
 public struct TrustEvaluator: Sendable {
-    /// What an evaluator says of a server.
+    /// The decision of an evaluator on a server.
     public enum Decision: Sendable {
         /// Speak to it.
         case accept
@@ -51,4 +51,38 @@ extension TrustEvaluator: Codable {
         throw EncodingError.invalidValue(
             self, .init(codingPath: encoder.codingPath, debugDescription: "an evaluator cannot be encoded"))
     }
+}
+
+/// The certificates that a server showed in its handshake, and the verdict of the policy.
+public struct ServerTrust: Sendable, Hashable {
+    /// The verdict of a policy on a server.
+    public enum Verdict: Sendable, Hashable {
+        /// The server is who it has to be; with the pin that matched, if keys or certificates are pinned.
+        case accepted(matchedPin: PublicKeyPin?)
+        /// The server is refused, for this reason.
+        case refused(ErrorCode, reason: String)
+    }
+
+    /// The host that the request is for, as certificates name it: lower case, without brackets.
+    public let host: String
+    /// The path that was found from the server's certificate, which comes first, towards an anchor. If the verdict is no
+    /// acceptance it may end anywhere, and no more is known of it than that the names fit together.
+    public let chain: [Certificate]
+    /// The verdict of the policy, without an evaluator.
+    public let verdict: Verdict
+}
+
+extension CurlewError.Context {
+    private enum ServerTrustKey: CurlewError.Key { typealias Value = ServerTrust }
+
+    /// The trust of the server that was refused.
+    var serverTrust: ServerTrust? {
+        get { self[ServerTrustKey.self] }
+        set { self[ServerTrustKey.self] = newValue }
+    }
+}
+
+extension CurlewError {
+    /// The host, chain and verdict of the handshake, if that is why the request failed.
+    public var serverTrust: ServerTrust? { context.serverTrust }
 }

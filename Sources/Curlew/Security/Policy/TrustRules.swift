@@ -1,13 +1,14 @@
 internal import COpenSSL
 internal import FoundationEssentials
+internal import Glibc
 
 /// A policy read: what a handshake needs, in OpenSSL's form. Its ``SecurityPolicy/hosts`` are not in it.
 final class TrustRules: Sendable {
-    /// What is pinned, as far as it holds at a moment.
+    /// The pins that hold at a moment.
     enum Pins: Sendable {
         /// There is none: nobody has one of them.
         case none
-        /// Their time is over: they are not asked for.
+        /// They have expired, and are not asked for.
         case expired
         case active(Set<PublicKeyPin>)
     }
@@ -45,7 +46,7 @@ final class TrustRules: Sendable {
         if ownAnchors == nil { SystemAnchors.preload() }
     }
 
-    /// Where paths may end; nil if the system has none.
+    /// The anchors at which paths may end; nil if the system has none.
     var anchors: TrustStore? { ownAnchors ?? SystemAnchors.store }
 
     var isPinning: Bool { policy.pinningMode != .none }
@@ -96,5 +97,65 @@ final class TrustRules: Sendable {
         {
             throw CurlewError(.invalidTLSSetting, "the name for the server is no host name")
         }
+    }
+}
+
+/// Anchors in the form that OpenSSL looks them up in.
+///
+/// `@unchecked Sendable`: once made nothing is added by us, and OpenSSL's look-ups take the store's own lock.
+final class TrustStore: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    /// Takes over a store.
+    init(owning raw: OpaquePointer) { self.raw = raw }
+
+    /// A store of exactly these certificates.
+    init(_ anchors: [CertificateHandle]) throws {
+        guard let raw = X509_STORE_new() else { throw CurlewError(.resourcesExhausted, "no memory for trust anchors") }
+        self.raw = raw
+        for anchor in anchors where X509_STORE_add_cert(raw, anchor.raw) != 1 {
+            throw OpenSSLFailure.error("a trust anchor cannot be kept")
+        }
+    }
+
+    deinit { X509_STORE_free(raw) }
+}
+
+/// The certificate authorities of the system, read once in a process.
+///
+/// The bundle is `SSL_CERT_FILE`, or the first of the places where distributions keep it; else the directory of hashed
+/// names, `SSL_CERT_DIR` or OpenSSL's own, is asked at each look-up.
+private enum SystemAnchors {
+    private static let bundles = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
+    ]
+
+    /// nil if there is nothing to read; then nobody is trusted.
+    static let store: TrustStore? = load()
+
+    private static let preloading: Void = {
+        Task.detached(priority: .utility) { _ = store }
+        return
+    }()
+
+    /// Begins to read them, off the loop; a connection that is quicker waits for the end.
+    fileprivate static func preload() { _ = preloading }
+
+    private static func load() -> TrustStore? {
+        OpenSSLLibrary.start()
+        defer { ERR_clear_error() }
+        guard let raw = X509_STORE_new() else { return nil }
+        let store = TrustStore(owning: raw)
+        if let file = environment("SSL_CERT_FILE") { return X509_STORE_load_file(raw, file) == 1 ? store : nil }
+        if let directory = environment("SSL_CERT_DIR") {
+            return X509_STORE_load_path(raw, directory) == 1 ? store : nil
+        }
+        for file in bundles where access(file, R_OK) == 0 && X509_STORE_load_file(raw, file) == 1 { return store }
+        return X509_STORE_set_default_paths(raw) == 1 ? store : nil
+    }
+
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// What a valid path has to be besides, where OpenSSL is laxer than browsers and the CA/Browser Forum's baseline.
+/// The checks of a valid path, where OpenSSL is laxer than browsers and the CA/Browser Forum's baseline.
 enum ChainChecks {
-    /// Why a path is refused; nil if it is not. A path of one, a certificate that is trusted itself, need not look like one
-    /// that somebody issued.
-    static func refusal(of chain: [CertificateHandle], by rules: PathValidation.Rules) -> TrustRefusal? {
+    /// The reason to refuse a path; nil if there is none. A path of one, a certificate that is trusted itself, need not
+    /// look like one that somebody issued.
+    static func refusal(of chain: [CertificateHandle], by rules: PathValidation.Rules) -> TrustFailure? {
         for (index, certificate) in chain.enumerated() {
             if let weakness = KeyStrength.weakness(ofKey: X509_get0_pubkey(certificate.raw)) {
                 return refuse(.weakCertificate, certificate, weakness)
@@ -38,7 +38,7 @@ enum ChainChecks {
         return leafRefusal(chain[0], by: rules) ?? constraintRefusal(chain)
     }
 
-    private static func leafRefusal(_ leaf: CertificateHandle, by rules: PathValidation.Rules) -> TrustRefusal? {
+    private static func leafRefusal(_ leaf: CertificateHandle, by rules: PathValidation.Rules) -> TrustFailure? {
         // What the basic constraints say, whatever the key may be used for: X509_check_ca() asks for both.
         guard X509_get_extension_flags(leaf.raw) & UInt32(EXFLAG_CA) == 0 else {
             guard rules.allowsAuthorityAsServer else {
@@ -73,7 +73,7 @@ enum ChainChecks {
 
     /// Name constraints are only as good as the names that they are compared with: OpenSSL compares odd ones as text, and
     /// a wildcard too.
-    private static func constraintRefusal(_ chain: [CertificateHandle]) -> TrustRefusal? {
+    private static func constraintRefusal(_ chain: [CertificateHandle]) -> TrustFailure? {
         var isConstrained = false
         var excluded: Set<String> = []
         for certificate in chain.dropFirst() {
@@ -100,8 +100,156 @@ enum ChainChecks {
             .unsuitableCertificate, chain[0], "its wildcard stands for \(sibling) too, a name that is excluded")
     }
 
-    private static func refuse(_ code: ErrorCode, _ certificate: CertificateHandle, _ problem: String) -> TrustRefusal {
+    private static func refuse(_ code: ErrorCode, _ certificate: CertificateHandle, _ problem: String) -> TrustFailure {
         let subject = (try? CertificateDetails(certificate).subject) ?? ""
-        return TrustRefusal(code, "the certificate of \(subject) cannot be accepted: \(problem)")
+        return TrustFailure(code, "the certificate of \(subject) cannot be accepted: \(problem)")
+    }
+}
+
+/// The checks of the strict mode besides `X509_V_FLAG_X509_STRICT`: RFC 5280's and the CA/Browser Forum's "must" that a
+/// client could do without.
+private enum StrictChecks {
+    /// The problem with one certificate of a path; nil if there is none.
+    /// - Parameters:
+    ///   - position: Where it stands; 0 is the server's.
+    ///   - count: How many there are; the last is the anchor.
+    static func problem(of certificate: CertificateHandle, position: Int, of count: Int) -> String? {
+        let raw = certificate.raw
+        if let problem = serialProblem(raw) { return problem }
+        guard X509_NAME_entry_count(X509_get_issuer_name(raw)) > 0 else { return "its issuer has no name" }
+        if isCritical(raw, NID_authority_key_identifier) || isCritical(raw, NID_subject_key_identifier) {
+            return "its key identifiers are critical"
+        }
+        if has(raw, NID_name_constraints), !isCritical(raw, NID_name_constraints) {
+            return "its name constraints are not critical"
+        }
+        if has(raw, NID_policy_constraints), !isCritical(raw, NID_policy_constraints) {
+            return "its policy constraints are not critical"
+        }
+        if position == count - 1, let problem = anchorProblem(raw) { return problem }
+        return position == 0 ? leafProblem(certificate) : nil
+    }
+
+    private static func anchorProblem(_ raw: OpaquePointer) -> String? {
+        if has(raw, NID_ext_key_usage) { return "an anchor has no extended key usage" }
+        // An intermediate that is an anchor names its issuer's key. A root is its own (baseline, 7.1.2.1.3).
+        guard X509_NAME_cmp(X509_get_issuer_name(raw), X509_get_subject_name(raw)) == 0,
+            has(raw, NID_authority_key_identifier)
+        else { return nil }
+        guard let issuer = X509_get0_authority_key_id(raw), let own = X509_get0_subject_key_id(raw),
+            ASN1_OCTET_STRING_cmp(issuer, own) == 0
+        else { return "it is a root, and names another key as its authority's" }
+        guard X509_get0_authority_issuer(raw) == nil, X509_get0_authority_serial(raw) == nil else {
+            return "it is a root, and names an issuer besides its key"
+        }
+        return nil
+    }
+
+    private static func leafProblem(_ certificate: CertificateHandle) -> String? {
+        let raw = certificate.raw
+        let usage = X509_get_extended_key_usage(raw)
+        guard usage != UInt32.max, usage & UInt32(XKU_SSL_SERVER) != 0 else {
+            return "it does not say that it is a server's"
+        }
+        guard usage & UInt32(XKU_ANYEKU) == 0 else { return "it may be used for anything" }
+        if isCritical(raw, NID_ext_key_usage) { return "its extended key usage is critical" }
+        guard let names = AlternativeNames(certificate) else { return "it has no alternative names" }
+        let hasSubject = X509_NAME_entry_count(X509_get_subject_name(raw)) > 0
+        if isCritical(raw, NID_subject_alt_name) == hasSubject {
+            return "its alternative names have to be critical if it has no subject, and only then"
+        }
+        guard let common = commonName(raw) else { return nil }
+        let listed = names.descriptions.map { $0.split(separator: ":", maxSplits: 1).last.map(String.init) ?? "" }
+        return listed.contains(common) ? nil : "its common name is not among its alternative names"
+    }
+
+    private static func commonName(_ raw: OpaquePointer) -> String? {
+        guard let subject = X509_get_subject_name(raw) else { return nil }
+        let index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
+        guard index >= 0, let entry = X509_NAME_get_entry(subject, index), let data = X509_NAME_ENTRY_get_data(entry)
+        else {
+            return nil
+        }
+        let bytes = UnsafeBufferPointer(start: ASN1_STRING_get0_data(data), count: Int(ASN1_STRING_length(data)))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A positive number of 20 bytes at most (RFC 5280 §4.1.2.2).
+    private static func serialProblem(_ raw: OpaquePointer) -> String? {
+        guard let serial = X509_get0_serialNumber(raw), let number = ASN1_INTEGER_to_BN(serial, nil) else {
+            return "its serial number cannot be read"
+        }
+        defer { BN_free(number) }
+        guard BN_is_negative(number) == 0, BN_is_zero(number) == 0, BN_num_bits(number) <= 159 else {
+            return "its serial number is not positive, or too long"
+        }
+        return nil
+    }
+
+    private static func has(_ raw: OpaquePointer, _ identifier: Int32) -> Bool {
+        X509_get_ext_by_NID(raw, identifier, -1) >= 0
+    }
+
+    private static func isCritical(_ raw: OpaquePointer, _ identifier: Int32) -> Bool {
+        let index = X509_get_ext_by_NID(raw, identifier, -1)
+        guard index >= 0, let found = X509_get_ext(raw, index) else { return false }
+        return X509_EXTENSION_get_critical(found) == 1
+    }
+}
+
+/// The checks for keys and signatures that are too weak to be believed. They do not depend on the security level
+/// that a distribution has set for OpenSSL.
+enum KeyStrength {
+    /// The fewest bits of an RSA key.
+    private static let minimumRSABits: Int32 = 2048
+
+    /// The weakness of a certificate's key; nil if there is none. RSA has 2048 bits at least, in whole bytes (CA/Browser Forum
+    /// baseline, 6.1.5); curves are those of 256 bits and more; DSA is none.
+    static func weakness(ofKey key: OpaquePointer?) -> String? {
+        guard let key else { return "its key cannot be read" }
+        let bits = EVP_PKEY_get_bits(key)
+        switch EVP_PKEY_get_base_id(key) {
+        case EVP_PKEY_RSA, EVP_PKEY_RSA_PSS:
+            guard bits >= minimumRSABits else { return "its RSA key has only \(bits) bits" }
+            return bits % 8 == 0 ? nil : "its RSA key of \(bits) bits does not fill whole bytes"
+        case EVP_PKEY_EC:
+            var isExplicit: Int32 = 0
+            if EVP_PKEY_get_int_param(key, "decoded-from-explicit", &isExplicit) == 1, isExplicit == 1 {
+                return "its curve is none that has a name"
+            }
+            return bits >= 256 ? nil : "its curve has only \(bits) bits"
+        case EVP_PKEY_DSA: return "its key is one of DSA"
+        default:
+            return EVP_PKEY_get_security_bits(key) >= 112 ? nil : "its key (\(describe(key))) is too weak"
+        }
+    }
+
+    /// The weakness of a certificate's signature; nil if there is none. SHA-1, MD5 and what is older are.
+    static func weakness(ofSignatureOf certificate: OpaquePointer) -> String? {
+        var hash: Int32 = 0
+        var strength: Int32 = 0
+        guard X509_get_signature_info(certificate, &hash, nil, &strength, nil) == 1 else {
+            return "its signature is of an unknown kind"
+        }
+        let weak: Set<Int32> = [NID_sha1, NID_md5, NID_md4, NID_md2, NID_md5_sha1, NID_ripemd160]
+        guard weak.contains(hash) || strength < 112 else { return nil }
+        let name = OBJ_nid2ln(X509_get_signature_nid(certificate)).map { String(cString: $0) } ?? "an unknown kind"
+        return "its signature is of \(name)"
+    }
+
+    static func describe(_ key: OpaquePointer?) -> String {
+        guard let key else { return "unreadable" }
+        let bits = EVP_PKEY_get_bits(key)
+        switch EVP_PKEY_get_base_id(key) {
+        case EVP_PKEY_RSA: return "RSA \(bits)"
+        case EVP_PKEY_RSA_PSS: return "RSA-PSS \(bits)"
+        case EVP_PKEY_EC:
+            var name = [CChar](repeating: 0, count: 80)
+            var length = 0
+            guard EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1 else { return "EC \(bits)" }
+            let text = String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return "EC " + (["prime256v1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"][text] ?? text)
+        default: return EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "\(bits) bits"
+        }
     }
 }

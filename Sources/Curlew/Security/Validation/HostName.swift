@@ -1,6 +1,9 @@
+#if PublicSuffixList
+internal import CPSL
+#endif
 internal import Glibc
 
-/// Whom a client wants to speak to, in the form that certificates are compared with (RFC 9525 §6.1).
+/// The host that a client wants to speak to, in the form that certificates are compared with (RFC 9525 §6.1).
 enum HostName: Sendable, Hashable {
     /// Lower case, ASCII, without a trailing dot.
     case name(String)
@@ -38,5 +41,55 @@ enum HostName: Sendable, Hashable {
             }
             return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
+    }
+}
+
+extension HostName {
+    /// Whether one of the certificate's names is this one (RFC 9525 §6): alternative names alone, the common name never.
+    func matches(_ names: AlternativeNames) -> Bool {
+        switch self {
+        case .address(let bytes): names.addresses.contains(bytes)
+        case .name(let name): names.hosts.contains { Self.matches(presented: $0, name) }
+        }
+    }
+
+    /// Whether a DNS name of a certificate stands for `reference`. A wildcard is the whole leftmost label and stands for
+    /// one label; what follows it has two labels at least and is no public suffix.
+    static func matches(presented: [UInt8], _ reference: String) -> Bool {
+        guard let presented = plainName(presented, allowsWildcard: true) else { return false }
+        guard presented.hasPrefix("*.") else { return presented == reference }
+        let parent = presented.dropFirst(2)
+        guard let dot = reference.firstIndex(of: "."), dot > reference.startIndex,
+            reference[reference.index(after: dot)...] == parent
+        else { return false }
+        return parent.contains(".") && !isPublicSuffix(String(parent))
+    }
+
+    /// The name in lower case if it is one: labels of 1 to 63 letters, digits, hyphens and underscores, joined by single
+    /// dots, 253 bytes at most. nil for a NUL, a trailing dot, or a star anywhere but as the whole first label.
+    static func plainName(_ bytes: some BidirectionalCollection<UInt8>, allowsWildcard: Bool) -> String? {
+        guard !bytes.isEmpty, bytes.count <= 253 else { return nil }
+        let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        for (index, label) in labels.enumerated() {
+            if index == 0, allowsWildcard, label.elementsEqual([UInt8(ascii: "*")]), labels.count > 1 { continue }
+            guard (1...63).contains(label.count), label.allSatisfy(isNameByte) else { return nil }
+            guard label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-") else { return nil }
+        }
+        return String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+
+    /// By the part of the public suffix list that registries keep, as browsers do: `*.github.io` is a certificate in use.
+    /// Without the trait `PublicSuffixList` that the parent has two labels has to do.
+    private static func isPublicSuffix(_ name: String) -> Bool {
+        #if PublicSuffixList
+        guard let list = psl_builtin() else { return false }
+        return psl_is_public_suffix2(list, name, PSL_TYPE_ICANN | PSL_TYPE_NO_STAR_RULE) == 1
+        #else
+        return false
+        #endif
     }
 }

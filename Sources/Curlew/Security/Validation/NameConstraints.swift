@@ -3,7 +3,7 @@ internal import COpenSSL
 /// The name constraints of an authority (RFC 5280 §4.2.1.10), as far as they are about DNS names. OpenSSL applies them; this
 /// is for what it does not look at.
 struct NameConstraints {
-    /// What a certificate has of them.
+    /// The constraints of one certificate.
     enum Reading {
         case none
         case found(NameConstraints)

@@ -9,17 +9,17 @@ internal import COpenSSL
 /// A peer may send hundreds of certificates that vouch for each other in every way, which makes more paths than anybody can
 /// try; so all that is done for it is counted, and the search ends without a path when too much was.
 final class PathSearch {
-    /// Most signatures that are verified, those of the paths that were found included.
+    /// The most signatures that are verified, those of the paths that were found included.
     static let signatureLimit = 64
-    /// Most times that a path is made longer.
+    /// The most times that a path is made longer.
     static let stepLimit = 256
-    /// Most certificates of those sent that are looked at.
-    static let certificateLimit = 64
-    /// Most bits of a key that a signature is verified with. Larger ones are of RSA, whose cost grows with the square: 64
+    /// The most certificates of those sent that are looked at.
+    private static let certificateLimit = 64
+    /// The most bits of a key that a signature is verified with. Larger ones are of RSA, whose cost grows with the square: 64
     /// signatures of 16,384 bits would stop the event loop for a fifth of a second.
-    static let keyBitsLimit: Int32 = 8192
+    private static let keyBitsLimit: Int32 = 8192
 
-    /// Who is vouched for: two certificates of one authority never are on one path, so no path is a circle.
+    /// The subject that is vouched for: two certificates of one authority never are on one path, so no path is a circle.
     private struct Authority: Hashable {
         let name: UInt
         let key: [UInt8]
@@ -69,7 +69,7 @@ final class PathSearch {
 
     deinit { X509_STORE_CTX_free(context) }
 
-    /// What is sent, each once, in order, without those whose key is too weak to be on a path, or too large.
+    /// The certificates that were sent, each once, in order, without those whose key is too weak to be on a path, or too large.
     private static func intermediates(among sent: OpaquePointer?, besides leaf: CertificateHandle) -> [Intermediate] {
         var found: [Intermediate] = []
         for index in 0..<min(curlew_certificate_count(sent), Int32(certificateLimit)) {

@@ -3,7 +3,7 @@ internal import COpenSSL
 /// Path validation (RFC 5280 §6) by OpenSSL, with what it leaves lax made tight by ``ChainChecks``; where the path that it
 /// has built is refused, others are tried as ``PathSearch`` finds them.
 struct PathValidation {
-    /// What is asked of a path besides its anchor.
+    /// The requirements of a path besides its anchor.
     struct Rules: Sendable {
         var isStrict = false
         var allowsAuthorityAsServer = false
@@ -17,12 +17,12 @@ struct PathValidation {
         /// Leaf first, as far as one was found. Only as good as `refusal` says.
         var chain: [CertificateHandle]
         /// nil: a path to an anchor, and valid.
-        var refusal: TrustRefusal?
+        var refusal: TrustFailure?
         /// Whether we failed, and not the peer: nothing may accept it then.
         var isInternalFailure = false
 
         static let noMemory = Outcome(
-            chain: [], refusal: TrustRefusal(.resourcesExhausted, "no memory to verify a certificate"),
+            chain: [], refusal: TrustFailure(.resourcesExhausted, "no memory to verify a certificate"),
             isInternalFailure: true)
     }
 
@@ -42,7 +42,7 @@ struct PathValidation {
             let search = PathSearch(
                 leaf: leaf, sent: sent, store: store, intermediateLimit: rules.intermediateLimit)
         else { return first }
-        // Of several reasons the first is told: it is that of the path which others would find too.
+        // Of several reasons the first is reported: it is that of the path which others would find too.
         return search.first { path in
             guard !Self.isSame(path, first.chain) else { return nil }
             let other = validate(leaf: leaf, along: path)
@@ -125,7 +125,7 @@ struct PathValidation {
             CertificateTime.seconds(X509_get0_notBefore(culprit.raw)),
             CertificateTime.seconds(X509_get0_notAfter(culprit.raw))
         )
-        let refusal = TrustRefusal(
+        let refusal = TrustFailure(
             verifyError: error, subject: subject, notBefore: validity.0, notAfter: validity.1)
         return Outcome(chain: chain, refusal: refusal)
     }

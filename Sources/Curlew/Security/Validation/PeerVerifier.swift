@@ -2,10 +2,10 @@ internal import COpenSSL
 
 /// AFNetworking's decision about a server, on paths that ``PathValidation`` finds.
 struct PeerVerifier {
-    /// What came of it.
+    /// The verdict, with the path that it is about.
     struct Judgment {
         var chain: [CertificateHandle]
-        var refusal: TrustRefusal?
+        var refusal: TrustFailure?
         var pin: PublicKeyPin?
         /// Whether we failed, and not the peer: nothing may accept it then.
         var isInternalFailure = false
@@ -26,7 +26,7 @@ struct PeerVerifier {
         if policy.allowsInvalidCertificates, policy.validatesDomainName, !hasPins(pins) {
             return Judgment(
                 chain: [leaf],
-                refusal: TrustRefusal(
+                refusal: TrustFailure(
                     rules.isPinning ? .pinMismatch : .untrustedCertificate,
                     "to check the name of a server with an invalid certificate, its certificate or key has to be pinned"
                 ))
@@ -50,7 +50,7 @@ struct PeerVerifier {
     private func validated(_ store: TrustStore?) -> Judgment {
         guard let store else {
             return Judgment(
-                chain: [leaf], refusal: TrustRefusal(.invalidTLSSetting, "the system has no certificates to trust"))
+                chain: [leaf], refusal: TrustFailure(.invalidTLSSetting, "the system has no certificates to trust"))
         }
         let outcome = PathValidation(store: store, rules: rules.path, moment: moment).validate(
             leaf: leaf.raw, sent: sent)
@@ -60,13 +60,13 @@ struct PeerVerifier {
         return judgment
     }
 
-    private func nameRefusal() -> TrustRefusal? {
+    private func nameRefusal() -> TrustFailure? {
         guard let names = AlternativeNames(leaf) else {
-            return TrustRefusal(.hostNameMismatch, "the certificate has no alternative names, so it is not for \(host)")
+            return TrustFailure(.hostNameMismatch, "the certificate has no alternative names, so it is not for \(host)")
         }
         guard !host.matches(names) else { return nil }
         let listed = names.descriptions.prefix(20).joined(separator: ", ")
-        return TrustRefusal(.hostNameMismatch, "the certificate is for \(listed), not for \(host)")
+        return TrustFailure(.hostNameMismatch, "the certificate is for \(listed), not for \(host)")
     }
 
     /// Accepts what could not be verified; of the path is left what signatures hold together.
@@ -123,7 +123,7 @@ struct PeerVerifier {
     private func mismatch(_ chain: [CertificateHandle], _ reason: String) -> Judgment {
         let keys = chain.compactMap(\.pin).map(\.description).joined(separator: ", ")
         return Judgment(
-            chain: chain, refusal: TrustRefusal(.pinMismatch, "the server is not the pinned one: \(reason) (\(keys))"))
+            chain: chain, refusal: TrustFailure(.pinMismatch, "the server is not the pinned one: \(reason) (\(keys))"))
     }
 
     static func linked(_ chain: [CertificateHandle]) -> [CertificateHandle] {

@@ -2,9 +2,9 @@ internal import COpenSSL
 
 /// A response about revocation that came in the handshake (RFC 6960, RFC 6066 §8).
 struct StapledResponse {
-    /// How far clocks may be apart.
+    /// The largest difference between clocks.
     private static let skew: Int64 = 300
-    /// Most bytes that are read.
+    /// The most bytes that are read.
     private static let sizeLimit = 64 << 10
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -12,8 +12,8 @@ struct StapledResponse {
     let issuer: CertificateHandle
     let moment: Int64
 
-    /// Why the server is refused; nil if the response is good and says that the certificate is.
-    func refusal() -> TrustRefusal? {
+    /// The reason to refuse the server; nil if the response is good and says that the certificate is.
+    func refusal() -> TrustFailure? {
         ERR_clear_error()
         defer { ERR_clear_error() }
         guard bytes.count <= Self.sizeLimit else { return bad("it has \(bytes.count) bytes") }
@@ -44,7 +44,7 @@ struct StapledResponse {
         return OCSP_basic_verify(basic, helpers, store, 0) == 1
     }
 
-    private func statusRefusal(_ basic: OpaquePointer) -> TrustRefusal? {
+    private func statusRefusal(_ basic: OpaquePointer) -> TrustFailure? {
         for index in 0..<OCSP_resp_count(basic) {
             guard let single = OCSP_resp_get0(basic, index), isAboutLeaf(single) else { continue }
             var reason: Int32 = 0
@@ -55,14 +55,14 @@ struct StapledResponse {
             guard let start = CertificateTime.seconds(generalized: from), start <= moment + Self.skew else {
                 return bad("it is not yet valid")
             }
-            // Without an end there is newer news at any time (RFC 6960 §2.4): it is no answer to keep and staple.
+            // Without an end there is newer information at any time (RFC 6960 §2.4): it is no answer to keep and staple.
             guard let end = CertificateTime.seconds(generalized: until), end >= moment - Self.skew else {
                 return bad("it is out of date")
             }
             switch status {
             case V_OCSP_CERTSTATUS_GOOD: return nil
             case V_OCSP_CERTSTATUS_REVOKED:
-                return TrustRefusal(.certificateRevoked, "the certificate was revoked, as the stapled response says")
+                return TrustFailure(.certificateRevoked, "the certificate was revoked, as the stapled response says")
             default: return bad("it does not know the certificate")
             }
         }
@@ -81,9 +81,9 @@ struct StapledResponse {
         return OCSP_id_cmp(own, identifier) == 0
     }
 
-    private func bad(_ reason: String) -> TrustRefusal {
-        TrustRefusal(.stapledResponseInvalid, "the stapled response about revocation is not good: \(reason)")
+    private func bad(_ reason: String) -> TrustFailure {
+        TrustFailure(.stapledResponseInvalid, "the stapled response about revocation is not good: \(reason)")
     }
 
-    static let missing = TrustRefusal(.stapledResponseInvalid, "the server has stapled no response about revocation")
+    static let missing = TrustFailure(.stapledResponseInvalid, "the server has stapled no response about revocation")
 }

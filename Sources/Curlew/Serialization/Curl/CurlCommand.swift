@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import HTTPTypes
 
 /// Composes the command.
-struct CurlCommand {
+private struct CurlCommand {
     private let request: Request
     private let masksSecrets: Bool
     private var words = ["curl"]
@@ -154,5 +154,42 @@ struct CurlCommand {
         var kept = String.UnicodeScalarView()
         kept.append(contentsOf: text.unicodeScalars.filter { isPrintable($0) && $0 != "\n" })
         return String(kept)
+    }
+}
+
+/// A word of a POSIX shell.
+enum ShellWord {
+    /// The text as one word: in single quotes, unless it is plain. Nothing in it means anything to the shell.
+    static func quoted(_ text: String) -> String {
+        guard !text.isEmpty, text.utf8.allSatisfy(isPlain) else {
+            var quoted = "'"
+            for character in text.unicodeScalars {
+                if character == "'" { quoted += "'\\''" } else { quoted.unicodeScalars.append(character) }
+            }
+            return quoted + "'"
+        }
+        return text
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "/"), .colon, .at, UInt8(ascii: ","),
+            UInt8(ascii: "+"), UInt8(ascii: "%"):
+            true
+        default: byte.isLetter || byte.isDigit
+        }
+    }
+}
+
+extension Request {
+    /// The request as a command for a POSIX shell that sends the same with `curl`.
+    ///
+    /// Every part is quoted, so that nothing in the request means anything to the shell. A body of text stands in the
+    /// command; other bytes in Base 64 before it; a file is named; a stream, and bytes beyond 64 KiB, are to be piped into the
+    /// command. Trailers, which curl cannot send, and options that have no counterpart are left out.
+    /// - Parameter maskingSecrets: Puts `***` in place of user information and of the values of Authorization, Cookie and
+    ///   the like. The query and the body are written as they are.
+    public func curlCommand(maskingSecrets: Bool = true) -> String {
+        CurlCommand(self, masksSecrets: maskingSecrets).text
     }
 }

@@ -1,5 +1,5 @@
 /// Writes pairs as a query or form: `name=value&name=value`, into one buffer.
-struct FormWriter: PairSink {
+private struct FormWriter: PairSink {
     private(set) var output: [UInt8] = []
     private let style: ParameterStyle
     private let encoding: PercentEncoding
@@ -43,5 +43,80 @@ extension ParameterStyle {
         var walker = PairWalker(style: self, sink: FormWriter(style: self))
         try walker.walk(parameters)
         return walker.sink.output
+    }
+}
+
+/// The escaping of names and values: letters, digits and `-._~/?` stay, every other byte of UTF-8 becomes `%XX`.
+struct PercentEncoding {
+    let spaces: SpaceStyle
+
+    func append(_ string: String, to output: inout [UInt8]) {
+        var string = string
+        string.withUTF8 { append($0, to: &output) }
+    }
+
+    func append(_ bytes: [UInt8], to output: inout [UInt8]) {
+        bytes.withUnsafeBufferPointer { append($0, to: &output) }
+    }
+
+    /// Runs of what stays are appended as a whole.
+    private func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        var start = 0
+        for (position, byte) in bytes.enumerated() where !Self.isKept(byte) {
+            if start < position { output.append(contentsOf: bytes[start..<position]) }
+            start = position + 1
+            if byte == .space, spaces == .plus {
+                output.append(UInt8(ascii: "+"))
+            } else {
+                Self.appendEscaped(byte, to: &output)
+            }
+        }
+        if start < bytes.count { output.append(contentsOf: bytes[start...]) }
+    }
+
+    static func appendEscaped(_ byte: UInt8, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "%"))
+        output.append(hexadecimalDigit(byte >> 4))
+        output.append(hexadecimalDigit(byte & 15))
+    }
+
+    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    /// A bit for each ASCII character: `-./0123456789?` in the lower half, letters, `_` and `~` in the upper.
+    static func isKept(_ byte: UInt8) -> Bool {
+        guard byte < 0x80 else { return false }
+        let mask: UInt64 = byte < 64 ? 0x83FF_E000_0000_0000 : 0x47FF_FFFE_87FF_FFFE
+        return mask >> (byte & 63) & 1 == 1
+    }
+}
+
+extension URI {
+    /// The URI with more in its query: after `?`, or after `&` if there is a query. A fragment stays behind it.
+    ///
+    /// Spaces, non-ASCII text and the characters `" < > \ ^ ` { | } #` are percent-encoded, everything else is taken as it
+    /// stands.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a control character.
+    public func appending(query: String) throws -> URI { try appending(query: Array(query.utf8)) }
+
+    func appending(query: [UInt8]) throws -> URI {
+        let old = Array(text.utf8)
+        var new = Array(old[..<layout.queryEnd])
+        new.reserveCapacity(old.count + query.count + 1)
+        new.append(layout.queryEnd > layout.pathEnd ? UInt8(ascii: "&") : .questionMark)
+        for byte in query {
+            switch byte {
+            case 0x00...0x1F, 0x7F: throw CurlewError(.invalidURL, "the query holds a control character")
+            case .space, .numberSign, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+                UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"), 0x80...:
+                PercentEncoding.appendEscaped(byte, to: &new)
+            default: new.append(byte)
+            }
+        }
+        var moved = layout
+        moved.queryEnd = new.count
+        new += old[layout.queryEnd...]
+        return URI(text: String(decoding: new, as: UTF8.self), layout: moved, userInformation: userInformation)
     }
 }

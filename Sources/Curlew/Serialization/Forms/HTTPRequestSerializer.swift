@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 public import HTTPTypes
 
 /// Writes parameters as a query or as a form: the default of a session.
@@ -24,9 +25,9 @@ public struct HTTPRequestSerializer: RequestSerializer {
     public var defaultFields: HTTPFields
     /// The methods whose parameters go into the query, whatever the case of their letters. GET, HEAD and DELETE by default.
     public var methodsWithQuery: Set<HTTPRequest.Method> = [.get, .head, .delete]
-    /// How parameters become pairs.
+    /// The style in which parameters become pairs.
     public var style: ParameterStyle
-    /// How `Encodable` values become parameters.
+    /// The encoder that turns `Encodable` values into parameters.
     public var encoder = ParameterEncoder()
     /// Writes queries and forms in place of ``style``, if set. It is asked only if there are parameters; what it throws is
     /// thrown by the call, and nothing is sent.
@@ -90,4 +91,24 @@ extension Request {
         self.body = body
         if !fields.contains(.contentType) { fields[.contentType] = contentType }
     }
+}
+
+extension HTTPRequestSerializer {
+    /// Sends these credentials with every request that has no Authorization field: `Basic` with the Base 64 of
+    /// `user:password` in UTF-8 (RFC 7617).
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a colon in the user's name, which would become part
+    ///   of the password, and for control characters in either (RFC 7617 §2).
+    public mutating func setAuthorization(user: String, password: String) throws {
+        let credentials = "\(user):\(password)"
+        guard !user.utf8.contains(.colon) else {
+            throw CurlewError(.invalidRequest, "a user's name with a colon cannot be sent as Basic credentials")
+        }
+        guard !credentials.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw CurlewError(.invalidRequest, "the Basic credentials hold a control character")
+        }
+        defaultFields[.authorization] = "Basic \(Data(credentials.utf8).base64EncodedString())"
+    }
+
+    /// Sends no credentials of its own any more.
+    public mutating func clearAuthorization() { defaultFields[.authorization] = nil }
 }

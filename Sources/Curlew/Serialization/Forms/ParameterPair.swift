@@ -55,3 +55,123 @@ private struct PairCollector: PairSink {
         pairs.append(ParameterPair(String(decoding: name, as: UTF8.self), .string(try style.text(of: list))))
     }
 }
+
+/// A receiver of the pairs of a ``PairWalker``.
+protocol PairSink {
+    /// A pair. `name` is unescaped UTF-8; the value is no dictionary, array or set.
+    mutating func take(_ name: [UInt8], _ value: ParameterValue) throws(ParameterFailure)
+
+    /// A pair whose value is a list of such values (``ArrayStyle/commas``).
+    mutating func take(_ name: [UInt8], list: [ParameterValue]) throws(ParameterFailure)
+}
+
+/// Goes through a tree of parameters and names its leaves. The time is linear in what is written, but for the sorting.
+///
+/// One buffer holds the name: each level appends its part and takes it off again.
+struct PairWalker<Sink: PairSink> {
+    let style: ParameterStyle
+    var sink: Sink
+    private var name: [UInt8] = []
+    private var depth = 0
+
+    init(style: ParameterStyle, sink: Sink) {
+        self.style = style
+        self.sink = sink
+    }
+
+    /// - Throws: ``ParameterFailure`` if the top is no dictionary, or something in it cannot be written.
+    mutating func walk(_ parameters: ParameterValue) throws(ParameterFailure) {
+        guard case .dictionary(let dictionary) = parameters else {
+            throw ParameterFailure("must be a dictionary here: there is no name for anything else")
+        }
+        try walk(dictionary)
+    }
+
+    private mutating func visit(_ value: ParameterValue) throws(ParameterFailure) {
+        switch value {
+        case .dictionary(let dictionary): try walk(dictionary)
+        case .array(let values):
+            if style.arrays == .commas { try takeList(values) } else { try walk(values) }
+        case .set(let members): try walk(members)
+        case .null:
+            if style.nulls != .dropped { try sink.take(name, value) }
+        case .boolean, .number, .string, .data, .date: try sink.take(name, value)
+        }
+    }
+
+    private mutating func walk(_ dictionary: ParameterDictionary) throws(ParameterFailure) {
+        try enter()
+        let order = style.keyOrder == .sorted ? dictionary.sortedPositions() : nil
+        for place in dictionary.indices {
+            let (key, value) = dictionary[order?[place] ?? place]
+            let length = name.count
+            append(key)
+            do { try visit(value) } catch { throw error.inside(.key(key)) }
+            name.removeLast(name.count - length)
+        }
+        depth -= 1
+    }
+
+    private mutating func walk(_ values: [ParameterValue]) throws(ParameterFailure) {
+        try enter()
+        for (index, value) in values.enumerated() {
+            let length = name.count
+            switch style.arrays.kind {
+            case .brackets:
+                name.append(.openBracket)
+                name.append(.closeBracket)
+            case .indexed: append(index)
+            case .repeated, .commas: break
+            }
+            do { try visit(value) } catch { throw error.inside(.index(index)) }
+            name.removeLast(name.count - length)
+        }
+        depth -= 1
+    }
+
+    /// A set's members all have the set's own name.
+    private mutating func walk(_ members: Set<ParameterValue>) throws(ParameterFailure) {
+        try enter()
+        for member in members.inOrder() {
+            do { try visit(member) } catch { throw error.inside(.member) }
+        }
+        depth -= 1
+    }
+
+    private mutating func takeList(_ values: [ParameterValue]) throws(ParameterFailure) {
+        for (index, value) in values.enumerated() {
+            switch value {
+            case .dictionary, .array, .set:
+                throw ParameterFailure("is a tree, and a list with commas has room for single values only")
+                    .inside(.index(index))
+            case .null, .boolean, .number, .string, .data, .date: break
+            }
+        }
+        let kept = style.nulls == .dropped ? values.filter { $0 != .null } : values
+        if !kept.isEmpty { try sink.take(name, list: kept) }
+    }
+
+    private mutating func enter() throws(ParameterFailure) {
+        depth += 1
+        guard depth <= ParameterValue.depthLimit else { throw .tooDeep }
+    }
+
+    private mutating func append(_ key: String) {
+        guard depth > 1 else { return name.append(contentsOf: key.utf8) }
+        switch style.nesting.kind {
+        case .brackets:
+            name.append(.openBracket)
+            name.append(contentsOf: key.utf8)
+            name.append(.closeBracket)
+        case .dots:
+            name.append(UInt8(ascii: "."))
+            name.append(contentsOf: key.utf8)
+        }
+    }
+
+    private mutating func append(_ index: Int) {
+        name.append(.openBracket)
+        name.append(contentsOf: String(index).utf8)
+        name.append(.closeBracket)
+    }
+}

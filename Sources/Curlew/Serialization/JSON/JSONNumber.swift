@@ -79,7 +79,7 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What counts when numbers are compared.
+    /// The value by which numbers are compared.
     private var compared: Storage {
         if case .rounded(let value, _) = storage { .double(value) } else { storage }
     }

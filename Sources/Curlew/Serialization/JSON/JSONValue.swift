@@ -88,3 +88,201 @@ extension JSONValue {
         }
     }
 }
+
+extension JSONValue: ExpressibleByNilLiteral {
+    public init(nilLiteral: ()) { self = .null }
+}
+
+extension JSONValue: ExpressibleByBooleanLiteral {
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+}
+
+extension JSONValue: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+}
+
+extension JSONValue: ExpressibleByFloatLiteral {
+    /// A number; `null` for a literal beyond the range of doubles.
+    public init(floatLiteral value: Double) { self = JSONNumber(value).map { .number($0) } ?? .null }
+}
+
+extension JSONValue: ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) { self = .string(value) }
+}
+
+extension JSONValue: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral {
+    /// An object; of two members with one name the last counts.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        var object = JSONObject()
+        for (key, value) in elements { object[key] = value }
+        self = .object(object)
+    }
+}
+
+extension JSONValue: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .number(JSONNumber(value))
+        } else if let value = try? container.decode(UInt64.self) {
+            self = .number(JSONNumber(value))
+        } else if let value = try? container.decode(Double.self), let number = JSONNumber(value) {
+            self = .number(number)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let values = try? container.decode([JSONValue].self) {
+            self = .array(values)
+        } else {
+            self = .object(try JSONObject(from: decoder))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let values): try container.encode(values)
+        case .object(let object): try object.encode(to: encoder)
+        }
+    }
+
+    /// The value as a type of your own, decoded as Foundation's `JSONDecoder` does by default: `Data` from Base64, `URL`
+    /// from a string, numbers only where they fit exactly.
+    /// - Throws: `DecodingError`.
+    public func decode<Value: Decodable>(
+        as type: Value.Type = Value.self, userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    ) throws -> Value {
+        try JSONValueDecoder(value: self, codingPath: [], userInfo: userInfo).decode(type)
+    }
+}
+
+extension JSONObject: Codable {
+    /// Members in the order that the decoder gives them, which for Foundation's is none.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: JSONKey.self)
+        self.init()
+        for key in container.allKeys { self[key.stringValue] = try container.decode(JSONValue.self, forKey: key) }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: JSONKey.self)
+        for (key, value) in self { try container.encode(value, forKey: JSONKey(key)) }
+    }
+}
+
+extension JSONNumber: Encodable {
+    /// - Throws: `EncodingError` for a number that no type holds.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch storage {
+        case .integer(let value): try container.encode(value)
+        case .unsigned(let value): try container.encode(value)
+        case .double(let value), .rounded(let value, _): try container.encode(value)
+        case .text:
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "no type holds the number"))
+        }
+    }
+}
+
+/// Any name or index on a coding path.
+struct JSONKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(_ name: String) {
+        stringValue = name
+        intValue = nil
+    }
+
+    init(stringValue: String) { self.init(stringValue) }
+
+    init(intValue: Int) {
+        stringValue = "\(intValue)"
+        self.intValue = intValue
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    /// The value as JSON text without white space, members in their order.
+    public var description: String { String(decoding: jsonBytes(), as: UTF8.self) }
+
+    /// The value as JSON in UTF-8 without white space.
+    /// - Parameter sortsKeys: Whether members are put in the order of their names' code points.
+    public func jsonBytes(sortsKeys: Bool = false) -> [UInt8] {
+        var writer = JSONValueWriter(sortsKeys: sortsKeys)
+        writer.write(self)
+        return writer.bytes
+    }
+}
+
+/// Writes JSON (RFC 8259).
+private struct JSONValueWriter {
+    let sortsKeys: Bool
+    var bytes: [UInt8] = []
+
+    mutating func write(_ value: JSONValue) {
+        switch value {
+        case .null: append("null")
+        case .bool(let value): append(value ? "true" : "false")
+        case .number(let number): append(number.description)
+        case .string(let text): writeString(text)
+        case .array(let values): writeList(values, .openBracket, .closeBracket) { $0.write($1) }
+        case .object(let object):
+            let members = sortsKeys ? object.sorted { precedes($0.key, $1.key) } : Array(object)
+            writeList(members, .openBrace, .closeBrace) { writer, member in
+                writer.writeString(member.key)
+                writer.bytes.append(.colon)
+                writer.write(member.value)
+            }
+        }
+    }
+
+    private func precedes(_ left: String, _ right: String) -> Bool {
+        left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
+    }
+
+    private mutating func writeList<Element>(
+        _ elements: [Element], _ open: UInt8, _ close: UInt8, _ write: (inout JSONValueWriter, Element) -> Void
+    ) {
+        bytes.append(open)
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(.comma) }
+            write(&self, element)
+        }
+        bytes.append(close)
+    }
+
+    private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    private mutating func writeString(_ text: String) {
+        bytes.append(.quote)
+        for byte in text.utf8 {
+            switch byte {
+            case .quote, .backslash: bytes += [.backslash, byte]
+            case .lineFeed: append("\\n")
+            case .carriageReturn: append("\\r")
+            case .tab: append("\\t")
+            case 0..<0x20: bytes += Array("\\u00".utf8) + [hexDigit(byte >> 4), hexDigit(byte & 15)]
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(.quote)
+    }
+
+    private func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 struct JSONValueDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
-    let sendableUserInfo: [CodingUserInfoKey: any Sendable]
+    private let sendableUserInfo: [CodingUserInfoKey: any Sendable]
 
     var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
 
@@ -38,7 +38,7 @@ struct JSONValueDecoder: Decoder {
         return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    func corrupted(_ description: String) -> DecodingError {
+    private func corrupted(_ description: String) -> DecodingError {
         .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: description))
     }
 
@@ -126,4 +126,128 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
         }
         return decimal
     }
+}
+
+/// The members of an object, as `Decodable` types ask for them.
+private struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let object: JSONObject
+    let decoder: JSONValueDecoder
+
+    var codingPath: [any CodingKey] { decoder.codingPath }
+    var allKeys: [Key] { object.keys.compactMap { Key(stringValue: $0) } }
+
+    func contains(_ key: Key) -> Bool { object[key.stringValue] != nil }
+
+    private func member(_ key: any CodingKey) throws -> JSONValueDecoder {
+        guard let value = object[key.stringValue] else {
+            let context = DecodingError.Context(codingPath: codingPath, debugDescription: "there is no such member")
+            throw DecodingError.keyNotFound(key, context)
+        }
+        return decoder.child(value, key)
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try member(key).decodeNil() }
+
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try member(key).decode(type) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try member(key).decode(type) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try member(key).decode(type) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key).decode(type) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try member(key).decode(type) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try member(key).decode(type) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try member(key).decode(type) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try member(key).decode(type) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try member(key).decode(type) }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key).decode(type) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try member(key).decode(type) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try member(key).decode(type) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try member(key).decode(type) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try member(key).decode(type) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try member(key).decode(type) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key).decode(type) }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try member(key).decode(type)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try member(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try member(key).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder { try member(JSONKey("super")) }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
+}
+
+/// The elements of an array, one after the other.
+private struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
+    let values: [JSONValue]
+    let decoder: JSONValueDecoder
+    private(set) var currentIndex = 0
+
+    init(values: [JSONValue], decoder: JSONValueDecoder) {
+        self.values = values
+        self.decoder = decoder
+    }
+
+    var codingPath: [any CodingKey] { decoder.codingPath }
+    var count: Int? { values.count }
+    var isAtEnd: Bool { currentIndex >= values.count }
+
+    private func element(_ type: Any.Type) throws -> JSONValueDecoder {
+        guard !isAtEnd else {
+            let path = codingPath + [JSONKey(intValue: currentIndex)]
+            let context = DecodingError.Context(codingPath: path, debugDescription: "the array has no more elements")
+            throw DecodingError.valueNotFound(type, context)
+        }
+        return decoder.child(values[currentIndex], JSONKey(intValue: currentIndex))
+    }
+
+    /// What `body` makes of the next element, which counts as read only if that works.
+    private mutating func taking<Value>(_ body: (JSONValueDecoder) throws -> Value) throws -> Value {
+        let value = try body(element(Value.self))
+        currentIndex += 1
+        return value
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard try element(Any?.self).decodeNil() else { return false }
+        currentIndex += 1
+        return true
+    }
+
+    mutating func decode(_ type: Bool.Type) throws -> Bool { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: String.Type) throws -> String { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Double.Type) throws -> Double { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Float.Type) throws -> Float { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Int.Type) throws -> Int { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Int8.Type) throws -> Int8 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Int16.Type) throws -> Int16 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Int32.Type) throws -> Int32 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Int64.Type) throws -> Int64 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: UInt.Type) throws -> UInt { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try taking { try $0.decode(type) } }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try taking { try $0.decode(type) } }
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try taking { try $0.decode(type) } }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try taking { try $0.container(keyedBy: type) }
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try taking { try $0.unkeyedContainer() }
+    }
+
+    mutating func superDecoder() throws -> any Decoder { try taking { $0 } }
 }

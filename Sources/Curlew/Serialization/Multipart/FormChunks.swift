@@ -97,7 +97,7 @@ struct FormChunks: AsyncSequence, Sendable {
             } catch { throw failure(error, at: place) }
         }
 
-        /// An error leaves nothing to go on with.
+        /// An error leaves nothing to continue with.
         private mutating func failure(_ error: any Error, at place: Int) -> CurlewError {
             pending = []
             return form.parts[place].error(error, at: place)

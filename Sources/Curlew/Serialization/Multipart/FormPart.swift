@@ -52,3 +52,135 @@ struct FormPart: Sendable {
         }
     }
 }
+
+/// What may stand in the fields of a part.
+enum PartFields {
+    /// A Content-Type, as it is.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for one that is empty or holds a control character.
+    static func contentType(_ value: String) throws -> HTTPField {
+        guard !value.isEmpty else { throw CurlewError(.invalidRequest, "the Content-Type of a part is empty") }
+        return try HTTPField(checking: "Content-Type", value: value.utf8)
+    }
+
+    /// A field that was made leniently may still hold control characters.
+    static func check(_ field: HTTPField) throws {
+        _ = try field.withUnsafeBytesOfValue { try HTTPField(checking: field.name.rawName, value: $0) }
+    }
+}
+
+/// Writes the Content-Disposition of a form's part (RFC 7578 §4.2), with names escaped as browsers do.
+struct PartDisposition {
+    let name: String
+    let fileName: String?
+    let hasExtendedFileName: Bool
+
+    /// The value of the field.
+    var value: String {
+        var text = "form-data; name=\"\(Self.escaped(name))\""
+        if let fileName {
+            text += "; filename=\"\(Self.escaped(fileName))\""
+            if hasExtendedFileName, !fileName.utf8.allSatisfy({ $0 < 0x80 }) {
+                text += "; filename*=UTF-8''\(Self.extended(fileName))"
+            }
+        }
+        return text
+    }
+
+    /// A name as the WHATWG's multipart/form-data encoding has it: `"` is `%22`, CR `%0D`, LF `%0A`, and `%` stays. The
+    /// other control characters are escaped alike, as they may not stand in a field; browsers leave them as they are.
+    static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: needsEscape) else { return name }
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            if needsEscape(byte) { PercentEncoding.appendEscaped(byte, to: &bytes) } else { bytes.append(byte) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || byte == 0x7F || (byte < 0x20 && byte != .tab)
+    }
+
+    /// The value characters of RFC 8187 §3.2.1.
+    private static func extended(_ name: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            let isKept = byte.isLetter || byte.isDigit || "!#$&+-.^_`|~".utf8.contains(byte)
+            if isKept { bytes.append(byte) } else { PercentEncoding.appendEscaped(byte, to: &bytes) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// The text that parts a multipart body (RFC 2046 §5.1.1), and what is written around the parts with it.
+struct MultipartBoundary: Sendable, Hashable {
+    let text: String
+    /// Whether the caller chose it. One of ours is as hard to meet by chance as to guess.
+    let isChosen: Bool
+
+    /// `Boundary+` and two random numbers of 32 bits, as 16 hexadecimal digits in capitals.
+    static func random() -> MultipartBoundary {
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
+    }
+
+    static func random(using generator: inout some RandomNumberGenerator) -> MultipartBoundary {
+        let digits = (0..<2).map { _ in hexadecimal(UInt32.random(in: 0...UInt32.max, using: &generator)) }
+        return MultipartBoundary(random: "Boundary+" + digits.joined())
+    }
+
+    private init(random text: String) {
+        self.text = text
+        isChosen = false
+    }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what the grammar does not allow.
+    init(_ text: String) throws {
+        guard (1...70).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), text.utf8.last != .space else {
+            throw CurlewError(
+                .invalidRequest, "a boundary has 1 to 70 letters, digits and '()+_,-./:=? and does not end with a space"
+            )
+        }
+        self.text = text
+        isChosen = true
+    }
+
+    /// Before a part's head.
+    func opening(isFirst: Bool) -> [UInt8] { Array("\(isFirst ? "" : "\r\n")--\(text)\r\n".utf8) }
+
+    /// Behind the last part, or alone where there is none.
+    func closing(isFirst: Bool) -> [UInt8] { Array("\(isFirst ? "" : "\r\n")--\(text)--\r\n".utf8) }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        byte.isLetter || byte.isDigit || "'()+_,-./:=? ".utf8.contains(byte)
+    }
+
+    private static func hexadecimal(_ number: UInt32) -> String {
+        let digits = String(number, radix: 16, uppercase: true)
+        return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+}
+
+/// Looks for a boundary in the bodies of parts, in pieces as they go out. It holds as many bytes as the boundary has.
+struct BoundaryWatch: Sendable {
+    /// A line that begins with the boundary ends a part for whoever reads the form (RFC 2046 §5.1.1), whatever follows.
+    private let search: DelimiterSearch
+    /// The end of what was seen, which may be the boundary's beginning.
+    private var tail: [UInt8] = []
+
+    init(_ boundary: MultipartBoundary) { search = DelimiterSearch(Array("\n--\(boundary.text)".utf8)) }
+
+    /// A part's body comes next: at the beginning of a line.
+    mutating func begin() { tail = [.lineFeed] }
+
+    /// Looks at the next bytes of a body.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` if the boundary stands there.
+    mutating func pass(_ bytes: [UInt8]) throws {
+        let rest = search.pattern.count - 1
+        let seam = tail + bytes.prefix(rest)
+        guard search.firstMatch(in: seam, from: 0) == nil, search.firstMatch(in: bytes, from: 0) == nil else {
+            throw CurlewError(.bodyFailed, "a line of its body begins with the boundary of the form")
+        }
+        tail = Array((bytes.count < rest ? seam : bytes).suffix(rest))
+    }
+}

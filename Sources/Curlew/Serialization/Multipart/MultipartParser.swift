@@ -11,9 +11,9 @@ package import HTTPTypes
 ///   that only begins so belongs to the part.
 /// - The line end behind the first delimiter, CRLF or a bare LF, is that of the whole body. In a body with CRLF a bare LF is
 ///   content; within the fields of a part the other kind is an error.
-/// - What stands before the first delimiter and behind the last is passed over.
+/// - What stands before the first delimiter and behind the last is skipped.
 package struct MultipartParser: Sendable {
-    /// What was found.
+    /// The events of the parser.
     package enum Event: Sendable, Equatable {
         /// A part begins; these are its fields.
         case head(HTTPFields)
@@ -21,7 +21,7 @@ package struct MultipartParser: Sendable {
         case body([UInt8])
         /// The part is whole.
         case partEnd
-        /// The last delimiter was there. What is appended now is passed over.
+        /// The last delimiter was there. What is appended now is skipped.
         case end
     }
 
@@ -40,25 +40,25 @@ package struct MultipartParser: Sendable {
         case over
     }
 
-    /// What one step came to.
+    /// The outcome of one step.
     enum Step {
         case event(Event)
         case goesOn
         case needsMore
     }
 
-    let limits: MultipartLimits
+    private let limits: MultipartLimits
     /// `--` and the boundary.
-    let dashed: [UInt8]
+    private let dashed: [UInt8]
     /// What delimiter lines begin with, and the line end before it: before the first delimiter LF, which CRLF ends with too.
     /// As no boundary holds a line end, the search never looks at a byte more than twice or so, whatever the peer sends.
-    var delimiter: DelimiterSearch
-    var newline: LineEnd?
-    var state = State.preamble
+    private var delimiter: DelimiterSearch
+    private var newline: LineEnd?
+    private var state = State.preamble
     /// It begins with the end of a line that is not there, since the first delimiter needs none.
-    var buffer: [UInt8] = [.lineFeed]
-    /// How much of the buffer is done with.
-    var position = 0
+    private var buffer: [UInt8] = [.lineFeed]
+    /// The number of bytes of the buffer that are done with.
+    private var position = 0
     private(set) var isFinished = false
 
     /// - Parameters:
@@ -131,5 +131,137 @@ package struct MultipartParser: Sendable {
         state = .over
         buffer = []
         position = 0
+    }
+}
+
+extension MultipartParser {
+    /// What follows the boundary of what may be a delimiter.
+    private enum Tail {
+        /// Another part, which begins at `end`.
+        case part(end: Int, LineEnd)
+        case last
+        case noDelimiter
+        case needsMore
+    }
+
+    private static let paddingLimit = 256
+
+    /// Reads on from behind the boundary.
+    private func tail(at start: Int) -> Tail {
+        var place = start
+        let isLast = buffer[place...].starts(with: "--".utf8)
+        if isLast {
+            place += 2
+        } else if !isFinished, buffer.count - place < 2, buffer[place...].allSatisfy({ $0 == UInt8(ascii: "-") }) {
+            return .needsMore
+        }
+        let padding = buffer[place...].prefix(Self.paddingLimit).prefix { $0 == .space || $0 == .tab }
+        place = padding.endIndex
+        guard place < buffer.count else {
+            if isFinished { return isLast ? .last : .noDelimiter }
+            return .needsMore
+        }
+        if buffer[place] == .lineFeed { return tail(isLast, end: place + 1, .lineFeed) }
+        guard buffer[place] == .carriageReturn else { return .noDelimiter }
+        guard place + 1 < buffer.count else {
+            if isFinished { return isLast ? .last : .noDelimiter }
+            return .needsMore
+        }
+        guard buffer[place + 1] == .lineFeed else { return .noDelimiter }
+        return tail(isLast, end: place + 2, .carriageReturnLineFeed)
+    }
+
+    private func tail(_ isLast: Bool, end: Int, _ lineEnd: LineEnd) -> Tail {
+        if isLast { return .last }
+        guard newline == nil || newline == lineEnd else { return .noDelimiter }
+        return .part(end: end, lineEnd)
+    }
+
+    /// Passes over what stands before the first delimiter, holding nothing but what may be a part of it.
+    private mutating func findFirstDelimiter() -> Step {
+        var start = position
+        while let match = delimiter.firstMatch(in: buffer, from: start) {
+            start = match + 1
+            switch tail(at: match + delimiter.pattern.count) {
+            case .part(let end, let lineEnd):
+                newline = lineEnd
+                delimiter = DelimiterSearch(lineEnd.bytes + dashed)
+                position = end
+                state = .head(PartHeadScan())
+                return .goesOn
+            case .last:
+                state = .last
+                return .goesOn
+            case .noDelimiter: continue
+            case .needsMore:
+                position = match
+                return .needsMore
+            }
+        }
+        position = delimiter.partialMatch(in: buffer, from: start)
+        return .needsMore
+    }
+
+    private mutating func takeHead(_ scan: PartHeadScan) throws -> Step {
+        var scan = scan
+        guard let end = try scan.end(in: buffer[position...], newline: newline ?? .lineFeed, limits: limits) else {
+            state = .head(scan)
+            return .needsMore
+        }
+        let fields = try scan.fields(in: buffer[position...], limits: limits)
+        // The line end of the empty line stays: a part without body has its delimiter there.
+        position += end - (newline?.bytes.count ?? 0)
+        state = .bodyStart
+        return .event(.head(fields))
+    }
+
+    private mutating func startBody() -> Step {
+        let pattern = delimiter.pattern
+        let rest = buffer[position...].prefix(pattern.count)
+        if pattern.starts(with: rest) {
+            guard rest.count == pattern.count else { return isFinished ? skipLineEnd() : .needsMore }
+            switch tail(at: rest.endIndex) {
+            case .part(let end, _): return endPart(isLast: false, at: end)
+            case .last: return endPart(isLast: true, at: rest.endIndex)
+            case .noDelimiter: break
+            case .needsMore: return .needsMore
+            }
+        }
+        return skipLineEnd()
+    }
+
+    private mutating func skipLineEnd() -> Step {
+        position += newline?.bytes.count ?? 0
+        state = .body
+        return .goesOn
+    }
+
+    private mutating func takeBody() -> Step {
+        var start = position
+        while let match = delimiter.firstMatch(in: buffer, from: start) {
+            start = match + 1
+            switch tail(at: match + delimiter.pattern.count) {
+            // The bytes before it first; the delimiter is found again then.
+            case .part(let end, _): return take(upTo: match) ?? endPart(isLast: false, at: end)
+            case .last: return take(upTo: match) ?? endPart(isLast: true, at: match)
+            case .noDelimiter: continue
+            case .needsMore: return take(upTo: match) ?? .needsMore
+            }
+        }
+        return take(upTo: delimiter.partialMatch(in: buffer, from: start)) ?? .needsMore
+    }
+
+    private mutating func endPart(isLast: Bool, at end: Int) -> Step {
+        position = end
+        state = .partEnd(isLast: isLast)
+        return .goesOn
+    }
+
+    /// The bytes of the body up to a place; nil if there are none.
+    private mutating func take(upTo end: Int) -> Step? {
+        guard end > position else { return nil }
+        defer { position = end }
+        if position == 0, end == buffer.count { return .event(.body(buffer)) }
+        return .event(.body(Array(buffer[position..<end])))
     }
 }

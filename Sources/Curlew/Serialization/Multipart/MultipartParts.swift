@@ -1,4 +1,4 @@
-internal import HTTPTypes
+public import HTTPTypes
 
 /// The parts of a multipart body, in their order, as they arrive (RFC 2046 §5.1).
 ///
@@ -9,7 +9,7 @@ internal import HTTPTypes
 /// ```
 ///
 /// A delimiter is a line of its own; a line that only begins like one belongs to the part. Spaces and tabs behind it, 256 at
-/// most, are passed over, and so is what stands before the first delimiter and behind the last. Lines end with CRLF, or all
+/// most, are skipped, and so is what stands before the first delimiter and behind the last. Lines end with CRLF, or all
 /// of them with a bare LF: the first delimiter decides. Fields may be folded.
 ///
 /// It can be read once, by one task at a time.
@@ -24,7 +24,7 @@ public struct MultipartParts: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: MultipartReader
 
-        /// The next part; nil behind the last. What was not read of the part before it is passed over.
+        /// The next part; nil behind the last. What was not read of the part before it is skipped.
         /// - Throws: ``CurlewError``: ``ErrorCode/responseTruncated`` if the body ends before its last boundary,
         ///   ``ErrorCode/decodingFailed`` for fields that cannot be read, ``ErrorCode/responseHeadTooLarge`` for more of them
         ///   than ``MultipartLimits`` allows, or what broke the body off.
@@ -66,4 +66,46 @@ extension Response {
             throw error.adding(CurlewError.Context(uri: uri, stage: .receiving, response: head))
         }
     }
+}
+
+/// A part of a multipart response: its fields, and a body still to be read.
+///
+/// The body is to be read before the next part is asked for; what is left of it is skipped then, and reading it later is
+/// ``ErrorCode/responseAlreadyTaken``.
+public struct MultipartPart: Sendable {
+    /// The fields, in their order. May be none.
+    public let fields: HTTPFields
+    /// The body: chunks as they arrive. While it is not read, the transfer waits.
+    public let body: ResponseBody
+
+    /// The `name` of Content-Disposition.
+    public var name: String? { disposition?.name }
+
+    /// The file name of Content-Disposition: `filename*` if it can be read, else `filename`. It is what the peer says: never
+    /// use it as a path.
+    public var fileName: String? { disposition?.fileName }
+
+    /// Content-Type as ``MediaType/init(contentTypeOf:)`` reads it.
+    public var mediaType: MediaType? { MediaType(contentTypeOf: fields) }
+
+    /// The parts of this part, which must be multipart itself.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if its Content-Type is not multipart or has no boundary.
+    public func multipart(limits: MultipartLimits = MultipartLimits()) throws -> MultipartParts {
+        try body.multipart(mediaType, limits: limits)
+    }
+
+    private var disposition: ContentDisposition? { ContentDisposition(of: fields) }
+}
+
+/// The bounds of what a reader of multipart bodies holds. Bodies of parts are streamed and have none.
+public struct MultipartLimits: Sendable, Hashable {
+    /// The most bytes in the fields of one part, line ends included. 16 KiB by default.
+    public var headSize: ByteCount = .kibibytes(16)
+    /// The most fields of one part. 100 by default.
+    public var fieldCount = 100
+    /// The most bytes that are read behind the last part, so that the connection can be used again. 64 KiB by default;
+    /// beyond it the connection is closed.
+    public var epilogueSize: ByteCount = .kibibytes(64)
+
+    public init() {}
 }

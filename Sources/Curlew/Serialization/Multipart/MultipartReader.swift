@@ -5,7 +5,7 @@ actor MultipartReader {
     private let limits: MultipartLimits
     /// The number of the part under way, from 1.
     private var part = 0
-    /// Whether that part's body goes on.
+    /// Whether that part's body continues.
     private var isInside = false
     private var isReading = false
 
@@ -36,7 +36,7 @@ actor MultipartReader {
     }
 
     /// The next bytes of a part; nil at its end.
-    func nextChunk(of number: Int) async throws -> [UInt8]? {
+    fileprivate func nextChunk(of number: Int) async throws -> [UInt8]? {
         guard number == part else {
             throw CurlewError(
                 .responseAlreadyTaken, "the next part was asked for before this one was read to its end")

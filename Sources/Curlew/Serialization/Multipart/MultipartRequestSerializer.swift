@@ -18,7 +18,7 @@ internal import HTTPTypes
 public struct MultipartRequestSerializer: RequestSerializer {
     /// The parts.
     public var form: MultipartFormData
-    /// What says how parameters are named and written, and has the default fields.
+    /// The serializer whose style names and writes parameters, and which has the default fields.
     public var base: HTTPRequestSerializer
 
     public init(_ form: MultipartFormData, base: HTTPRequestSerializer = HTTPRequestSerializer()) {

@@ -4,12 +4,12 @@ internal import HTTPTypes
 struct PartHeadScan: Sendable {
     /// The lines found so far, counted from the head's start, without their ends.
     private var lines: [Range<Int>] = []
-    /// Where the line under way begins.
+    /// The start of the line under way.
     private var lineStart = 0
-    /// How far the bytes were looked at.
+    /// The end of the bytes that were looked at.
     private var seen = 0
 
-    /// Where the empty line behind the fields ends; nil if it has not come yet.
+    /// The end of the empty line behind the fields; nil if it has not come yet.
     /// - Parameter bytes: The head from its start on, as far as it is there.
     mutating func end(in bytes: ArraySlice<UInt8>, newline: LineEnd, limits: MultipartLimits) throws -> Int? {
         while let index = bytes[(bytes.startIndex + seen)...].firstIndex(of: .lineFeed) {
@@ -37,7 +37,7 @@ struct PartHeadScan: Sendable {
         }
     }
 
-    /// The fields of the lines. A line that begins with a space or tab goes on with the one before it (RFC 5322 §2.2.3).
+    /// The fields of the lines. A line that begins with a space or tab continues the one before it (RFC 5322 §2.2.3).
     func fields(in bytes: ArraySlice<UInt8>, limits: MultipartLimits) throws -> HTTPFields {
         var fields: [HTTPField] = []
         var unfolded: [UInt8] = []
@@ -71,4 +71,50 @@ struct PartHeadScan: Sendable {
     }
 
     private static let unreadable = CurlewError(.decodingFailed, "the fields of a part cannot be read")
+}
+
+/// Finds a pattern in bytes, skipping where it cannot be (Horspool's search).
+struct DelimiterSearch: Sendable {
+    let pattern: [UInt8]
+    /// The distance to skip for each value of the byte under the pattern's end.
+    private let skips: [Int]
+
+    /// - Parameter pattern: Not empty.
+    init(_ pattern: [UInt8]) {
+        self.pattern = pattern
+        var skips = [Int](repeating: pattern.count, count: 256)
+        for (place, byte) in pattern.dropLast().enumerated() { skips[Int(byte)] = pattern.count - 1 - place }
+        self.skips = skips
+    }
+
+    /// The first place of the pattern at `start` or behind it.
+    func firstMatch(in bytes: [UInt8], from start: Int) -> Int? {
+        let last = pattern.count - 1
+        var end = start + last
+        while end < bytes.count {
+            if bytes[end] == pattern[last], stands(in: bytes, at: end - last, length: last) { return end - last }
+            end += skips[Int(bytes[end])]
+        }
+        return nil
+    }
+
+    /// The place where the pattern may have begun that the end of the bytes cuts off; the end if nowhere.
+    func partialMatch(in bytes: [UInt8], from start: Int) -> Int {
+        var place = max(start, bytes.count - pattern.count + 1)
+        while place < bytes.count, !stands(in: bytes, at: place, length: bytes.count - place) { place += 1 }
+        return min(place, bytes.count)
+    }
+
+    private func stands(in bytes: [UInt8], at place: Int, length: Int) -> Bool {
+        for offset in 0..<length where bytes[place + offset] != pattern[offset] { return false }
+        return true
+    }
+}
+
+/// The line ends of a multipart body.
+enum LineEnd: Sendable {
+    case carriageReturnLineFeed
+    case lineFeed
+
+    var bytes: [UInt8] { self == .lineFeed ? [.lineFeed] : [.carriageReturn, .lineFeed] }
 }

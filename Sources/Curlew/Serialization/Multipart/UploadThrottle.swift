@@ -11,7 +11,7 @@ public struct UploadThrottle: Sendable {
     public var packetSize: ByteCount
     /// The pause before each packet but the first. 200 ms by default.
     public var delay: Duration
-    /// What measures the pauses.
+    /// The clock that measures the pauses.
     public var clock: any Clock<Duration>
 
     public init(

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// How points in time are written.
+/// The form in which points in time are written.
 public struct DateStyle: Sendable {
     enum Kind: Sendable {
         case description
@@ -64,5 +64,119 @@ public struct DateStyle: Sendable {
         case .data, .date, .array, .dictionary, .set:
             throw ParameterFailure("is a date of which the custom style made neither text nor a number")
         }
+    }
+}
+
+/// A point in time as a date of the Gregorian calendar in UTC.
+struct CalendarDate {
+    private let year: Int
+    private let month: Int
+    private let day: Int
+    /// Milliseconds since midnight.
+    private let time: Int
+
+    /// - Throws: ``ParameterFailure`` for what is not in the years 1 to 9999, which four digits can tell.
+    init(_ date: Date) throws(ParameterFailure) {
+        let seconds = date.timeIntervalSince1970
+        guard seconds >= -62_135_596_800, seconds < 253_402_300_800 else {
+            throw ParameterFailure("is a date outside the years 1 to 9999")
+        }
+        // Dates count from 2001, so that a millisecond of 1970 comes a little too early: to the nearest microsecond first.
+        let milliseconds = Int(((seconds * 1_000_000).rounded() / 1000).rounded(.down))
+        let days = milliseconds.floorDivided(by: 86_400_000)
+        time = milliseconds - days * 86_400_000
+        // The civil calendar from a count of days, with years that begin in March, so that a leap day comes last.
+        let shifted = days + 719_468
+        let era = shifted.floorDivided(by: 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// `2001-01-01 00:00:00 +0000`, as Foundation describes a date.
+    var described: String { "\(date) \(clock) +0000" }
+
+    /// `2001-01-01T00:00:00Z` (RFC 3339).
+    var iso8601: String { "\(date)T\(clock)Z" }
+
+    /// `2001-01-01T00:00:00.000Z`.
+    var iso8601WithMilliseconds: String { "\(date)T\(clock).\(Self.digits(time % 1000, 3))Z" }
+
+    private var date: String { "\(Self.digits(year, 4))-\(Self.digits(month, 2))-\(Self.digits(day, 2))" }
+
+    private var clock: String {
+        let seconds = time / 1000
+        return "\(Self.digits(seconds / 3600, 2)):\(Self.digits(seconds / 60 % 60, 2)):\(Self.digits(seconds % 60, 2))"
+    }
+
+    private static func digits(_ value: Int, _ count: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+    }
+}
+
+extension Int {
+    fileprivate func floorDivided(by divisor: Int) -> Int {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+/// The form in which bytes are written where only text can be.
+public struct DataStyle: Sendable {
+    enum Kind: Sendable {
+        case base64
+        case base64URL
+        case hexadecimal
+        case custom(@Sendable ([UInt8]) throws -> String)
+    }
+
+    let kind: Kind
+
+    /// Base 64 with padding (RFC 4648 §4).
+    public static let base64 = DataStyle(kind: .base64)
+
+    /// Base 64 with `-` and `_`, without padding (RFC 4648 §5).
+    public static let base64URL = DataStyle(kind: .base64URL)
+
+    /// Two lower-case hexadecimal digits a byte.
+    public static let hexadecimal = DataStyle(kind: .hexadecimal)
+
+    /// Whatever the closure makes of the bytes.
+    public static func custom(_ write: @escaping @Sendable ([UInt8]) throws -> String) -> DataStyle {
+        DataStyle(kind: .custom(write))
+    }
+
+    func text(of bytes: [UInt8]) throws(ParameterFailure) -> String {
+        switch kind {
+        case .base64: return Data(bytes).base64EncodedString()
+        case .base64URL: return Self.base64URL(bytes)
+        case .hexadecimal: return Self.hexadecimal(bytes)
+        case .custom(let write):
+            do { return try write(bytes) } catch {
+                throw ParameterFailure("is data that the custom style could not write", underlying: error)
+            }
+        }
+    }
+
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        let text = Data(bytes).base64EncodedString().utf8.compactMap { byte -> UInt8? in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: byte
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

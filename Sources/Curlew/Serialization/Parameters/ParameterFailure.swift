@@ -1,4 +1,4 @@
-/// Why parameters could not be written, and where in them. Each level on the way out adds its own part of the path.
+/// A failure to write parameters, and its place in them. Each level on the way out adds its own part of the path.
 struct ParameterFailure: Error {
     enum Component {
         case key(String)

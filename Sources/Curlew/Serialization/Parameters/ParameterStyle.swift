@@ -1,4 +1,4 @@
-/// How parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
+/// The style in which parameters become pairs of name and value: in queries, in forms, and in the fields of multipart bodies.
 ///
 /// The defaults are AFNetworking's, but for three things that it had no good answer to: data is written as Base 64,
 /// numbers that are not finite are refused, and so are parameters that are no dictionary.
@@ -9,29 +9,29 @@
 /// style.dates = .iso8601
 /// ```
 public struct ParameterStyle: Sendable {
-    /// How members of arrays are named. ``ArrayStyle/brackets`` by default.
+    /// The names of an array's members, such as `a[]`. ``ArrayStyle/brackets`` by default.
     public var arrays = ArrayStyle.brackets
-    /// How values within dictionaries are named. ``NestingStyle/brackets`` by default.
+    /// The names of values within dictionaries, such as `a[b]`. ``NestingStyle/brackets`` by default.
     public var nesting = NestingStyle.brackets
     /// In which order the keys of dictionaries go. ``KeyOrder/sorted`` by default.
     public var keyOrder = KeyOrder.sorted
-    /// How true and false are written. ``BooleanStyle/numeric`` by default.
+    /// The words for true and false. ``BooleanStyle/numeric`` by default.
     public var booleans = BooleanStyle.numeric
-    /// How null is written. ``NullStyle/nameAlone`` by default.
+    /// The form of null. ``NullStyle/nameAlone`` by default.
     public var nulls = NullStyle.nameAlone
-    /// How points in time are written. ``DateStyle/description`` by default.
+    /// The form in which points in time are written. ``DateStyle/description`` by default.
     public var dates = DateStyle.description
-    /// How bytes are written. ``DataStyle/base64`` by default. Multipart bodies have them as they are.
+    /// The form in which bytes are written. ``DataStyle/base64`` by default. Multipart bodies have them as they are.
     public var data = DataStyle.base64
-    /// What is done with infinity and NaN. ``NonFiniteStyle/refused`` by default.
+    /// The treatment of infinity and NaN. ``NonFiniteStyle/refused`` by default.
     public var nonFinite = NonFiniteStyle.refused
-    /// How a space is written in a query or form. ``SpaceStyle/percentEncoded`` by default.
+    /// The form of a space in a query or form. ``SpaceStyle/percentEncoded`` by default.
     public var spaces = SpaceStyle.percentEncoded
 
     public init() {}
 }
 
-/// How members of arrays are named.
+/// The names of an array's members, such as `a[]`.
 public struct ArrayStyle: Sendable, Hashable {
     enum Kind { case brackets, indexed, repeated, commas }
 
@@ -49,7 +49,7 @@ public struct ArrayStyle: Sendable, Hashable {
     public static let commas = ArrayStyle(kind: .commas)
 }
 
-/// How values within dictionaries are named.
+/// The names of values within dictionaries, such as `a[b]`.
 public struct NestingStyle: Sendable, Hashable {
     enum Kind { case brackets, dots }
 
@@ -73,7 +73,7 @@ public struct KeyOrder: Sendable, Hashable {
     public static let insertion = KeyOrder(kind: .insertion)
 }
 
-/// How true and false are written.
+/// The words for true and false.
 public struct BooleanStyle: Sendable, Hashable {
     enum Kind { case numeric, literal }
 
@@ -85,7 +85,7 @@ public struct BooleanStyle: Sendable, Hashable {
     public static let literal = BooleanStyle(kind: .literal)
 }
 
-/// How null is written.
+/// The form of null.
 public struct NullStyle: Sendable, Hashable {
     enum Kind { case nameAlone, empty, dropped }
 
@@ -99,7 +99,7 @@ public struct NullStyle: Sendable, Hashable {
     public static let dropped = NullStyle(kind: .dropped)
 }
 
-/// How a space is written in a query or form.
+/// The form of a space in a query or form.
 public struct SpaceStyle: Sendable, Hashable {
     enum Kind { case percentEncoded, plus }
 
@@ -109,4 +109,113 @@ public struct SpaceStyle: Sendable, Hashable {
     public static let percentEncoded = SpaceStyle(kind: .percentEncoded)
     /// `+`, as browsers write forms. A `+` itself is always `%2B`.
     public static let plus = SpaceStyle(kind: .plus)
+}
+
+extension ParameterStyle {
+    /// The text of a value that is no dictionary, array or set; null has none.
+    func text(of value: ParameterValue) throws(ParameterFailure) -> String? {
+        switch value {
+        case .null: return nil
+        case .string(let text): return text
+        case .boolean(let value):
+            switch booleans.kind {
+            case .numeric: return value ? "1" : "0"
+            case .literal: return value ? "true" : "false"
+            }
+        case .number(let number):
+            return number.isFinite ? number.description : try nonFinite.text(of: number)
+        case .data(let bytes): return try data.text(of: bytes)
+        case .date(let date): return try text(of: dates.value(of: date))
+        case .array, .dictionary, .set: throw ParameterFailure("is a tree where a single value is needed")
+        }
+    }
+
+    /// The text of members with commas between them.
+    func text(of list: [ParameterValue]) throws(ParameterFailure) -> String {
+        var text = ""
+        for (index, value) in list.enumerated() {
+            if index > 0 { text += "," }
+            do { text += try self.text(of: value) ?? "" } catch { throw error.inside(.index(index)) }
+        }
+        return text
+    }
+}
+
+/// The style in which the keys of encoded types are named in parameters. The keys of dictionaries are left as they are.
+public struct KeyNaming: Sendable {
+    enum Kind: Sendable {
+        case asWritten
+        case snakeCase
+        case custom(@Sendable (String) -> String)
+    }
+
+    let kind: Kind
+
+    /// As the type names them.
+    public static let asWritten = KeyNaming(kind: .asWritten)
+
+    /// `userName` becomes `user_name`, `baseURLText` becomes `base_url_text`, as Foundation's JSON encoder does it.
+    public static let snakeCase = KeyNaming(kind: .snakeCase)
+
+    /// Whatever the closure makes of a key.
+    public static func custom(_ name: @escaping @Sendable (String) -> String) -> KeyNaming {
+        KeyNaming(kind: .custom(name))
+    }
+
+    var isAsWritten: Bool {
+        if case .asWritten = kind { true } else { false }
+    }
+
+    func name(of key: some CodingKey) -> String {
+        switch kind {
+        case .asWritten: key.stringValue
+        case .snakeCase: Self.snakeCase(key.stringValue)
+        case .custom(let name): name(key.stringValue)
+        }
+    }
+
+    /// An underscore goes before each capital that follows a small letter or digit, and before the last of several capitals
+    /// that a small letter follows.
+    private static func snakeCase(_ key: String) -> String {
+        let characters = Array(key)
+        var name = ""
+        for (index, character) in characters.enumerated() {
+            if index > 0, character.isUppercase, characters[index - 1] != "_" {
+                let followsSmall = !characters[index - 1].isUppercase
+                let precedesSmall = index + 1 < characters.count && characters[index + 1].isLowercase
+                if followsSmall || precedesSmall { name += "_" }
+            }
+            name += character.lowercased()
+        }
+        return name
+    }
+}
+
+/// The treatment of numbers that are infinite or not a number, for which neither JSON nor forms have a notation.
+public struct NonFiniteStyle: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+        case refused
+        case text(positive: String, negative: String, notANumber: String)
+    }
+
+    let kind: Kind
+
+    /// They are ``ErrorCode/encodingFailed``.
+    public static let refused = NonFiniteStyle(kind: .refused)
+
+    /// They are written as text.
+    public static func text(
+        positiveInfinity: String = "inf", negativeInfinity: String = "-inf", notANumber: String = "nan"
+    ) -> NonFiniteStyle {
+        NonFiniteStyle(kind: .text(positive: positiveInfinity, negative: negativeInfinity, notANumber: notANumber))
+    }
+
+    /// The text for a number that is not finite.
+    func text(of number: ParameterNumber) throws(ParameterFailure) -> String {
+        guard case .text(let positive, let negative, let notANumber) = kind else {
+            throw ParameterFailure("is a number that is infinite or not a number")
+        }
+        let double = number.double
+        return double.isNaN ? notANumber : double > 0 ? positive : negative
+    }
 }

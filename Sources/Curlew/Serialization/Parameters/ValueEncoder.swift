@@ -1,5 +1,5 @@
-/// What a value's `encode(to:)` is given: it hands out containers over one node.
-struct ValueEncoder: Encoder {
+/// The encoder that a value's `encode(to:)` is given: it hands out containers over one node.
+private struct ValueEncoder: Encoder {
     let state: EncodingState
     let node: EncodedNode
     let path: CodingPath
@@ -42,9 +42,9 @@ struct ValueEncoder: Encoder {
 }
 
 extension EncodingState {
-    func noteDepth(at path: CodingPath) { note(ParameterFailure.tooDeep.reason, at: path) }
+    fileprivate func noteDepth(at path: CodingPath) { note(ParameterFailure.tooDeep.reason, at: path) }
 
-    /// What a value becomes at a place.
+    /// The parameter that a value becomes at a place.
     func encode<Value: Encodable>(
         _ value: Value, at path: @autoclosure () -> CodingPath
     ) throws -> EncodedNode.Member {
@@ -75,3 +75,163 @@ extension EncodingState {
 private protocol DictionaryWithKeysOfItsOwn {}
 
 extension Dictionary: DictionaryWithKeysOfItsOwn {}
+
+/// Encodes into a table.
+private struct KeyedParameterContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: ValueEncoder
+
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    private func set(_ value: ParameterValue, _ key: Key) { set(.value(value), key) }
+
+    private func set(_ member: EncodedNode.Member, _ key: Key) { encoder.node.set(member, for: name(of: key)) }
+
+    private func name(of key: some CodingKey) -> String {
+        encoder.keepsKeys ? key.stringValue : encoder.state.keyNaming.name(of: key)
+    }
+
+    mutating func encodeNil(forKey key: Key) { set(.null, key) }
+    mutating func encode(_ value: Bool, forKey key: Key) { set(.boolean(value), key) }
+    mutating func encode(_ value: String, forKey key: Key) { set(.string(value), key) }
+    mutating func encode(_ value: Double, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: Float, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: Int, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: Int8, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: Int16, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: Int32, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: Int64, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: Int128, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: UInt, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: UInt8, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: UInt16, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: UInt32, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: UInt64, forKey key: Key) { set(ParameterValue(value), key) }
+    mutating func encode(_ value: UInt128, forKey key: Key) { set(ParameterValue(value), key) }
+
+    mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        set(try encoder.state.encode(value, at: encoder.path.appending(key)), key)
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        KeyedEncodingContainer(KeyedParameterContainer<NestedKey>(encoder: nested(.table, in: key)))
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        UnkeyedParameterContainer(encoder: nested(.list, in: key))
+    }
+
+    mutating func superEncoder() -> any Encoder { nested(.nothing, in: SuperKey()) }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder { nested(.nothing, in: key) }
+
+    /// A container asked for twice is the same one.
+    private func nested(_ kind: EncodedNode.Kind, in key: some CodingKey) -> ValueEncoder {
+        let name = name(of: key)
+        let node = encoder.node.node(for: name) ?? EncodedNode()
+        encoder.node.set(.node(node), for: name)
+        return encoder.nested(kind, in: key, node: node)
+    }
+}
+
+/// Encodes into a list.
+private struct UnkeyedParameterContainer: UnkeyedEncodingContainer {
+    let encoder: ValueEncoder
+
+    var codingPath: [any CodingKey] { encoder.codingPath }
+    var count: Int { encoder.node.count }
+
+    private func append(_ value: ParameterValue) { encoder.node.append(.value(value)) }
+
+    mutating func encodeNil() { append(.null) }
+    mutating func encode(_ value: Bool) { append(.boolean(value)) }
+    mutating func encode(_ value: String) { append(.string(value)) }
+    mutating func encode(_ value: Double) { append(ParameterValue(value)) }
+    mutating func encode(_ value: Float) { append(ParameterValue(value)) }
+    mutating func encode(_ value: Int) { append(ParameterValue(value)) }
+    mutating func encode(_ value: Int8) { append(ParameterValue(value)) }
+    mutating func encode(_ value: Int16) { append(ParameterValue(value)) }
+    mutating func encode(_ value: Int32) { append(ParameterValue(value)) }
+    mutating func encode(_ value: Int64) { append(ParameterValue(value)) }
+    mutating func encode(_ value: Int128) { append(ParameterValue(value)) }
+    mutating func encode(_ value: UInt) { append(ParameterValue(value)) }
+    mutating func encode(_ value: UInt8) { append(ParameterValue(value)) }
+    mutating func encode(_ value: UInt16) { append(ParameterValue(value)) }
+    mutating func encode(_ value: UInt32) { append(ParameterValue(value)) }
+    mutating func encode(_ value: UInt64) { append(ParameterValue(value)) }
+    mutating func encode(_ value: UInt128) { append(ParameterValue(value)) }
+
+    mutating func encode<Value: Encodable>(_ value: Value) throws {
+        encoder.node.append(try encoder.state.encode(value, at: encoder.path.appending(IndexKey(count))))
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type
+    ) -> KeyedEncodingContainer<NestedKey> {
+        KeyedEncodingContainer(KeyedParameterContainer<NestedKey>(encoder: nested(.table)))
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        UnkeyedParameterContainer(encoder: nested(.list))
+    }
+
+    mutating func superEncoder() -> any Encoder { nested(.nothing) }
+
+    private func nested(_ kind: EncodedNode.Kind) -> ValueEncoder {
+        let node = EncodedNode()
+        let index = IndexKey(count)
+        encoder.node.append(.node(node))
+        return encoder.nested(kind, in: index, node: node)
+    }
+}
+
+/// Encodes one value in place of the whole node.
+private struct SingleParameterContainer: SingleValueEncodingContainer {
+    let encoder: ValueEncoder
+
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    private func set(_ value: ParameterValue) throws {
+        guard encoder.node.kind == .nothing, encoder.node.become(.single) else {
+            encoder.state.note("encoded two values where one is", at: encoder.path)
+            return try encoder.state.check()
+        }
+        encoder.node.set(value)
+    }
+
+    mutating func encodeNil() throws { try set(.null) }
+    mutating func encode(_ value: Bool) throws { try set(.boolean(value)) }
+    mutating func encode(_ value: String) throws { try set(.string(value)) }
+    mutating func encode(_ value: Double) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: Float) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: Int) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: Int8) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: Int16) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: Int32) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: Int64) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: Int128) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: UInt) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: UInt8) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: UInt16) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: UInt32) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: UInt64) throws { try set(ParameterValue(value)) }
+    mutating func encode(_ value: UInt128) throws { try set(ParameterValue(value)) }
+
+    mutating func encode<Value: Encodable>(_ value: Value) throws {
+        try set(encoder.state.encode(value, at: encoder.path).resolved())
+    }
+}
+
+/// Values that need no encoder, so that lists of numbers and strings are not encoded one object at a time.
+private enum PlainValue {
+    /// The value, if its type is one of the common plain ones. Types are compared first because a cast costs much more.
+    static func of<Value>(_ value: Value) -> ParameterValue? {
+        if Value.self == String.self { return (value as? String).map { .string($0) } }
+        if Value.self == Int.self { return (value as? Int).map { ParameterValue($0) } }
+        if Value.self == Double.self { return (value as? Double).map { ParameterValue($0) } }
+        if Value.self == Bool.self { return (value as? Bool).map { .boolean($0) } }
+        if Value.self == ParameterValue.self { return value as? ParameterValue }
+        return nil
+    }
+}

@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// Writes parameters as a property list.
 ///
 /// Methods that have their parameters in the query are served by ``base``. Others get a body with the Content-Type
@@ -6,7 +8,7 @@
 /// Types of Foundation other than dates and data are encoded as Foundation's property list encoder does it, so that its
 /// decoder reads them again. Null has no notation in a property list and is ``ErrorCode/encodingFailed``.
 public struct PropertyListRequestSerializer: RequestSerializer {
-    /// How property lists are written.
+    /// The form in which property lists are written.
     public struct Format: Sendable, Hashable {
         enum Kind { case xml, binary }
 
@@ -18,9 +20,9 @@ public struct PropertyListRequestSerializer: RequestSerializer {
         public static let binary = Format(kind: .binary)
     }
 
-    /// How property lists are written. ``Format/xml`` by default.
+    /// The form in which property lists are written. ``Format/xml`` by default.
     public var format: Format
-    /// What writes queries; it also has the default fields, the methods with a query and the encoder of values.
+    /// The serializer of queries; it also has the default fields, the methods with a query and the encoder of values.
     public var base: HTTPRequestSerializer
 
     public init(format: Format = .xml, base: HTTPRequestSerializer = HTTPRequestSerializer()) {
@@ -37,5 +39,26 @@ public struct PropertyListRequestSerializer: RequestSerializer {
             try request.take(.bytes(value.propertyList(format)), contentType: "application/x-plist")
         }
         return request
+    }
+}
+
+extension ParameterValue {
+    /// The tree as a property list. Keys are sorted; a set becomes a list, sorted by what its members are described as.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``: there is a null in it, the top is neither a dictionary
+    ///   nor a list, the tree is too deep, or a date or a character cannot be written.
+    public func propertyList(_ format: PropertyListRequestSerializer.Format = .xml) throws -> [UInt8] {
+        var writer = PropertyListWriter()
+        // The binary form is written from a tree that has passed the same checks.
+        do throws(ParameterFailure) { try writer.write(self, forXML: format == .xml) } catch { throw error.error }
+        return format == .xml ? writer.output : try binaryPropertyList()
+    }
+
+    private func binaryPropertyList() throws -> [UInt8] {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        do { return Array(try encoder.encode(self)) } catch {
+            throw CurlewError(
+                .encodingFailed, "the parameters cannot be written as a property list", underlying: error)
+        }
     }
 }

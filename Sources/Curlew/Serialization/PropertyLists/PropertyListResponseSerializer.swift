@@ -48,3 +48,39 @@ extension ResponseSerializer {
         PropertyListResponseSerializer(type, options: options)
     }
 }
+
+/// Bounds on property lists. They are checked before the list is decoded.
+public struct PropertyListReadingOptions: Sendable, Hashable {
+    /// The deepest nesting of arrays and dictionaries. 512 by default, and at most.
+    public var maximumDepth = 512 {
+        didSet { maximumDepth = min(max(maximumDepth, 1), 512) }
+    }
+    /// The largest size of a binary list when every reference in it is followed: its values refer to each other by number,
+    /// so a few bytes can stand for any amount. 256 MiB by default, with 16 bytes for each value besides its content.
+    public var expandedSize: ByteCount = .mebibytes(256)
+
+    public init() {}
+}
+
+/// Checks a property list before Foundation's decoder sees it.
+package enum PropertyListCheck {
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for what is no list, too deep, too large, or refers to
+    ///   itself.
+    package static func check(_ bytes: [UInt8], options: PropertyListReadingOptions) throws {
+        if bytes.starts(with: "bplist0".utf8) {
+            var walk = try BinaryPropertyListWalk(bytes, options: options)
+            try walk.run()
+            return
+        }
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        let first = text.first { $0 != .space && $0 != .lineFeed && $0 != .carriageReturn && $0 != .tab }
+        guard first == UInt8(ascii: "<") else { throw fault("it is neither XML nor binary") }
+        // With NULs in it the text is UTF-16 or UTF-32, and its tags would not be seen here.
+        guard !bytes.contains(0) else { throw fault("XML property lists are read as UTF-8 only") }
+        try XMLTagScan.check(bytes, maximumDepth: options.maximumDepth, tagEnd: .first)
+    }
+
+    static func fault(_ message: String) -> CurlewError {
+        CurlewError(.decodingFailed, "the property list cannot be used: \(message)")
+    }
+}

@@ -12,9 +12,9 @@ package struct ServerSentEventParser {
     private var identifier: String
     private var failure: CurlewError?
 
-    /// The identifier to ask the server to go on from: that of the newest event whose end came, or an earlier one's.
+    /// The identifier to ask the server to resume from: that of the newest event whose end came, or an earlier one's.
     package private(set) var lastEventID: String
-    /// How long to wait before connecting again, if the server said so.
+    /// The wait before connecting again, if the server said so.
     package private(set) var reconnectionTime: Duration?
 
     /// - Parameter lastEventID: What an earlier connection left as the identifier.

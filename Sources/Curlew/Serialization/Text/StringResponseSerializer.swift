@@ -3,7 +3,7 @@
 /// A byte order mark decides the encoding. Without one it is the `charset` of Content-Type, and without that
 /// ``defaultEncoding``. It takes any media type, and an empty body is an empty string.
 public struct StringResponseSerializer: BodyResponseSerializer {
-    /// What becomes of bytes that are not valid in their encoding.
+    /// The treatment of bytes that are not valid in their encoding.
     public struct InvalidBytes: Sendable, Hashable {
         let repairs: Bool
 
@@ -18,7 +18,7 @@ public struct StringResponseSerializer: BodyResponseSerializer {
     public var defaultEncoding: CharacterEncoding
     /// The encoding where one is named that is not known. nil, the default, makes that ``ErrorCode/decodingFailed``.
     public var encodingIfUnknown: CharacterEncoding?
-    /// What becomes of bytes that are not valid.
+    /// The treatment of bytes that are not valid.
     public var invalidBytes: InvalidBytes
 
     public init(

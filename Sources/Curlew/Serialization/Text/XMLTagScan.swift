@@ -1,7 +1,7 @@
 /// Follows the tags of a text in XML as far as is needed to know how deep they are nested. It is no XML parser: the one that
 /// comes after it finds what is malformed.
 package struct XMLTagScan {
-    /// Where a tag ends, in the eyes of what reads the text afterwards.
+    /// The end of a tag, in the eyes of what reads the text afterwards.
     package enum TagEnd {
         /// At the first `>` that is not in quotes: the rule of XML.
         case outsideQuotes

@@ -1,11 +1,11 @@
-/// A proxy: how it is spoken to, where it is, and what it is told about who asks.
+/// A proxy: its protocol, its address, and the credentials for it.
 ///
 /// ```swift
 /// let proxy = try Proxy("http://proxy.example.com:3128").authenticated(user: "curlew", password: "secret")
 /// ```
 /// Its description never holds the credentials; its encoded form does.
 public struct Proxy: Sendable, Hashable, Codable {
-    /// How a proxy is spoken to.
+    /// The protocol that a proxy speaks.
     public enum Scheme: String, Sendable, Hashable, Codable, CaseIterable {
         /// HTTP: `http` URIs in absolute form, `https` URIs through CONNECT (RFC 9110 §9.3.6).
         case http
@@ -21,17 +21,17 @@ public struct Proxy: Sendable, Hashable, Codable {
         case socks5h
     }
 
-    /// How a proxy's demand for credentials is met.
+    /// The way in which credentials are given to a proxy.
     public enum Authentication: String, Sendable, Hashable, Codable {
         /// User and password with every request or tunnel, unasked (RFC 7617); for SOCKS as RFC 1929 has it.
         case basic
         /// A challenge is awaited and answered by a digest (RFC 7616).
         case digest
-        /// By a ticket of Kerberos (RFC 4559), if libcurl was built with GSS-API.
+        /// A ticket of Kerberos (RFC 4559), if libcurl was built with GSS-API.
         case negotiate
     }
 
-    /// How it is spoken to.
+    /// The protocol that it speaks.
     public let scheme: Scheme
     /// Its name or address; an IPv6 address keeps its brackets.
     public let host: String
@@ -41,7 +41,7 @@ public struct Proxy: Sendable, Hashable, Codable {
     public private(set) var user: String?
     /// The password.
     public private(set) var password: String?
-    /// How credentials are given.
+    /// The way in which credentials are given.
     public private(set) var authentication = Authentication.basic
     /// The certificate authorities, in PEM, that may vouch for a proxy of the scheme `https`; nil means the system's.
     public var anchorsPEM: String?
@@ -124,5 +124,63 @@ extension Proxy: CustomStringConvertible, CustomDebugStringConvertible, CustomRe
     /// Without the credentials, so that `dump` does not show them.
     public var customMirror: Mirror {
         Mirror(self, children: ["scheme": scheme, "host": host, "port": port, "hasCredentials": user != nil])
+    }
+}
+
+extension Proxy {
+    /// Reads a proxy as tools write it: `http://user:password@proxy.example.com:3128`.
+    ///
+    /// Without a scheme it is `http`. Without a port it is 443 for `https` and 1080 for the others, as with curl. User and
+    /// password are percent-decoded. Behind the authority a single slash may stand, and nothing else.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``, or ``ErrorCode/unsupportedScheme``; the message holds no
+    ///   credentials. What ``authenticated(user:password:by:)`` throws as well.
+    public init(_ url: String) throws {
+        let (scheme, rest) = try Self.scheme(of: url)
+        var authority = rest
+        if let end = rest.firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) {
+            guard rest[end...] == "/" else {
+                throw CurlewError(.invalidURL, "the URL of a proxy has something behind its port")
+            }
+            authority = rest[..<end]
+        }
+        let at = authority.utf8.lastIndex(of: .at)
+        let place = at.map { authority[authority.utf8.index(after: $0)...] } ?? authority
+        let uri: URI
+        do {
+            uri = try URI("http://\(place)/")
+        } catch let error as CurlewError {
+            throw CurlewError(.invalidURL, "the URL of a proxy cannot be read: \(error.message)")
+        }
+        self.init(
+            scheme: scheme, host: uri.host,
+            port: uri.layout.port.map(Int.init) ?? (scheme == .https ? 443 : 1080))
+        if let at { self = try Self.authenticated(self, by: authority[..<at]) }
+    }
+
+    private static func scheme(of url: String) throws -> (Scheme, Substring) {
+        guard let range = url.firstRange(of: "://") else { return (.http, url[...]) }
+        let name = url[..<range.lowerBound].lowercased()
+        guard let scheme = Scheme(rawValue: name) else {
+            let known = Scheme.allCases.map(\.rawValue).joined(separator: ", ")
+            let shown = URIParser.printable(name)
+            throw CurlewError(.unsupportedScheme, "a proxy's scheme is one of \(known), not \"\(shown)\"")
+        }
+        return (scheme, url[range.upperBound...])
+    }
+
+    private static func authenticated(_ proxy: Proxy, by information: Substring) throws -> Proxy {
+        let parts = information.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let user = try decoded(parts[0])
+        return try proxy.authenticated(user: user, password: parts.count > 1 ? try decoded(parts[1]) : "")
+    }
+
+    private static func decoded(_ text: Substring) throws -> String {
+        guard let bytes = PercentDecoding.bytes(of: text, isStrict: true) else {
+            throw CurlewError(.invalidURL, "the credentials of a proxy are not percent-encoded as they should be")
+        }
+        guard let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw CurlewError(.invalidURL, "the credentials of a proxy are not UTF-8")
+        }
+        return decoded
     }
 }

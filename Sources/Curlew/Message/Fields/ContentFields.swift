@@ -1,0 +1,93 @@
+internal import HTTPTypes
+
+/// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). What cannot be read is skipped.
+struct ContentDisposition: Sendable {
+    private let parameters: [MediaType.Parameter]
+
+    init(_ text: String) { self.init(Array(text.utf8)) }
+
+    /// Text is UTF-8 where it can be, else ISO-8859-1, as the field is not bound to either.
+    init(_ bytes: [UInt8]) {
+        // Some servers leave the type out and begin with the name.
+        let isNaked = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased() == "filename"
+        var reader = FieldValueReader(isNaked ? [.semicolon] + bytes : bytes)
+        parameters = MediaTypeParser.parameters(&reader)
+    }
+
+    /// Reads the first field of that name.
+    init?(of fields: HTTPFields) {
+        guard let field = fields[fields: .contentDisposition].first else { return nil }
+        self.init(field.withUnsafeBytesOfValue { Array($0) })
+    }
+
+    var name: String? { self["name"] }
+
+    /// `filename*` if it can be read, else `filename`.
+    var fileName: String? { self["filename*"].flatMap(Self.decoded) ?? self["filename"] }
+
+    private subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+    /// The value of an extended parameter (RFC 8187 §3.2.1), such as `UTF-8''%E2%82%AC`: nil if it is in neither of the two
+    /// encodings that there ever were for it, is written wrong, or hides a control character.
+    private static func decoded(_ text: String) -> String? {
+        let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = PercentDecoding.bytes(of: parts[2], isStrict: true) else { return nil }
+        guard bytes.allSatisfy(\.isFieldValueByte) else { return nil }
+        switch parts[0].lowercased() {
+        case "utf-8": return String(validating: bytes, as: UTF8.self)
+        // RFC 5987, the elder of the two, had it.
+        case "iso-8859-1": return String(latin1: bytes)
+        default: return nil
+        }
+    }
+}
+
+/// The codings that Content-Encoding names (RFC 9110 §8.4), known or not.
+struct ContentCodingList {
+    /// The names in lower case, in the order in which the codings were applied, without `identity`.
+    private(set) var names: [String] = []
+
+    init(_ fields: HTTPFields) {
+        for field in fields where field.name == .contentEncoding {
+            for element in field.value.utf8.split(separator: .comma) {
+                let name = String(decoding: element.drop(while: \.isBlank), as: UTF8.self)
+                    .lowercased().trimmingBlankEnd()
+                if !name.isEmpty, name != "identity" { names.append(name) }
+            }
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingBlankEnd() -> String {
+        var text = self
+        while let last = text.utf8.last, last.isBlank { text.removeLast() }
+        return text
+    }
+}
+
+/// The value of Content-Length (RFC 9110 §8.6).
+enum ContentLength {
+    /// The number, which may stand there several times with commas between: that is what becomes of equal fields on their
+    /// way. nil for anything else.
+    static func read(_ value: some Collection<UInt8>) -> Int64? {
+        guard value.contains(.comma) else { return number(value) }
+        var length: Int64?
+        for text in value.split(separator: .comma, omittingEmptySubsequences: false) {
+            guard let number = element(text), length ?? number == number else { return nil }
+            length = number
+        }
+        return length
+    }
+
+    private static func element(_ text: some Collection<UInt8>) -> Int64? {
+        let start = text.drop(while: \.isBlank)
+        let digits = start.prefix(while: \.isDigit)
+        return start.dropFirst(digits.count).allSatisfy(\.isBlank) ? number(digits) : nil
+    }
+
+    private static func number(_ digits: some Collection<UInt8>) -> Int64? {
+        guard !digits.isEmpty, digits.count <= 19, digits.allSatisfy(\.isDigit) else { return nil }
+        return Int64(String(decoding: digits, as: UTF8.self))
+    }
+}

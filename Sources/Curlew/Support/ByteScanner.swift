@@ -1,0 +1,43 @@
+/// Bytes that are read from left to right. A copy remembers a place to return to.
+struct ByteScanner {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    /// The byte that would be read next; nil at the end.
+    var next: UInt8? { isAtEnd ? nil : bytes[position] }
+
+    mutating func skip(while condition: (UInt8) -> Bool) {
+        while position < bytes.count, condition(bytes[position]) { position += 1 }
+    }
+
+    mutating func take(while condition: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+        let start = position
+        skip(while: condition)
+        return bytes[start..<position]
+    }
+
+    /// Reads the byte if it is the next one.
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard next == byte else { return false }
+        position += 1
+        return true
+    }
+
+    /// The contents of a quoted string without its quotes and escapes (RFC 9110 §5.6.4); nil if none begins here. One that
+    /// does not end reaches to the end.
+    mutating func takeQuotedString() -> [UInt8]? {
+        guard take(.quote) else { return nil }
+        var value: [UInt8] = []
+        while position < bytes.count, bytes[position] != .quote {
+            if bytes[position] == .backslash, position + 1 < bytes.count { position += 1 }
+            value.append(bytes[position])
+            position += 1
+        }
+        _ = take(.quote)
+        return value
+    }
+}

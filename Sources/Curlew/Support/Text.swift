@@ -1,0 +1,140 @@
+internal import Glibc
+
+extension UInt8 {
+    static let colon = UInt8(ascii: ":")
+    static let slash = UInt8(ascii: "/")
+    static let questionMark = UInt8(ascii: "?")
+    static let numberSign = UInt8(ascii: "#")
+    static let at = UInt8(ascii: "@")
+    static let openBracket = UInt8(ascii: "[")
+    static let closeBracket = UInt8(ascii: "]")
+    static let space = UInt8(ascii: " ")
+    static let tab = UInt8(ascii: "\t")
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let lineFeed = UInt8(ascii: "\n")
+    static let comma = UInt8(ascii: ",")
+    static let semicolon = UInt8(ascii: ";")
+    static let equals = UInt8(ascii: "=")
+    static let quote = UInt8(ascii: "\"")
+    static let percent = UInt8(ascii: "%")
+    static let backslash = UInt8(ascii: "\\")
+    static let openBrace = UInt8(ascii: "{")
+    static let closeBrace = UInt8(ascii: "}")
+
+    var isLetter: Bool { (self | 0x20) >= UInt8(ascii: "a") && (self | 0x20) <= UInt8(ascii: "z") }
+    var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+    var isHexDigit: Bool { hexValue != nil }
+
+    /// The value of an ASCII hexadecimal digit.
+    var hexValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// Whether the byte may stand in a token: a method or a field name (RFC 9110 §5.6.2).
+    var isTokenByte: Bool {
+        if isLetter || isDigit { return true }
+        switch self {
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            return true
+        default:
+            return false
+        }
+    }
+
+    /// Whether the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
+    var isToken68Byte: Bool {
+        if isLetter || isDigit { return true }
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"), .slash:
+            return true
+        default: return false
+        }
+    }
+
+    /// Whether the byte may stand in a field's value: visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
+    var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
+
+    /// Whether a recipient may keep the byte in a field's value. No sender may write most control characters, but only NUL, CR
+    /// and LF are dangerous (RFC 9110 §5.5).
+    var isReceivedValueByte: Bool { self != 0 && self != .carriageReturn && self != .lineFeed }
+
+    /// Space or tab.
+    var isBlank: Bool { self == .space || self == .tab }
+}
+
+extension String {
+    /// The text with U+FFFD in the place of control characters: lines of a log, and what a terminal does, are not for a peer to
+    /// decide.
+    var replacingControlCharacters: String {
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
+        return String(UnicodeScalarView(unicodeScalars.map { $0.isControl ? "\u{FFFD}" : $0 }))
+    }
+}
+
+extension Unicode.Scalar {
+    /// C0, DEL and C1.
+    fileprivate var isControl: Bool { value < 0x20 || 0x7F..<0xA0 ~= value }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits a byte.
+    var hexadecimal: String {
+        reduce(into: "") { text, byte in
+            if byte < 16 { text += "0" }
+            text += String(byte, radix: 16)
+        }
+    }
+}
+
+/// Percent-decoding: bytes out of text with `%` and two hexadecimal digits in it (RFC 3986 §2.1).
+enum PercentDecoding {
+    /// - Parameter isStrict: Whether a `%` without two digits makes it nil; else it stays as it is.
+    static func bytes(of text: some StringProtocol, isStrict: Bool) -> [UInt8]? {
+        bytes(of: Array(text.utf8)[...], isStrict: isStrict)
+    }
+
+    static func bytes(of text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            guard byte == .percent else {
+                bytes.append(byte)
+                continue
+            }
+            let digits = rest.prefix(2).compactMap(\.hexValue)
+            if digits.count == 2 {
+                bytes.append(digits[0] << 4 | digits[1])
+                rest = rest.dropFirst(2)
+            } else if isStrict {
+                return nil
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
+
+extension String {
+    /// Text in ISO-8859-1: a byte is a scalar.
+    init(latin1 bytes: some Sequence<UInt8>) {
+        var text = String.UnicodeScalarView()
+        for byte in bytes { text.append(Unicode.Scalar(byte)) }
+        self.init(text)
+    }
+
+    /// Text in UTF-8 if it can be that, else in ISO-8859-1.
+    init(guessing bytes: some Collection<UInt8>) {
+        self = String(validating: bytes, as: UTF8.self) ?? String(latin1: bytes)
+    }
+}
+
+/// The words that the system has for an error number.
+func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }

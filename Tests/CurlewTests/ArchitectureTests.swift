@@ -1,0 +1,239 @@
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// The arrows between the rooms, as the article Architecture draws them, and as the sources have them.
+@Suite("The rooms of the library")
+struct ArchitectureTests {
+    /// The rooms that each room may name, by the article's table.
+    private func drawn() throws -> [String: Set<String>] {
+        let article = try Repository.text(of: "DocC/Curlew.docc/Architecture.md")
+        let section = try #require(article.components(separatedBy: "\n## The rooms\n").last)
+        var drawn: [String: Set<String>] = [:]
+        for line in section.split(separator: "\n").prefix(while: { !$0.hasPrefix("## ") }) where line.hasPrefix("| `") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            let names = cells[2].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            drawn[cells[0].trimmingCharacters(in: ["`"])] = Set(names.filter { $0 != "–" })
+        }
+        return drawn
+    }
+
+    @Test("a room names only the rooms that its arrows lead to")
+    func arrows() throws {
+        let drawn = try drawn()
+        let sources = try Repository.sources(in: "Sources/Curlew")
+        #expect(sources.count > 100)
+        #expect(Set(sources.map(\.room)) == Set(drawn.keys))
+        for arrow in RoomGraph(sources).arrows where drawn[arrow.from]?.contains(arrow.to) != true {
+            Issue.record("\(arrow.file) of \(arrow.from) names \(arrow.type) of \(arrow.to)")
+        }
+    }
+
+    @Test("the arrows lead down: no room leads to itself")
+    func tree() throws {
+        var drawn = try drawn()
+        while let leaf = drawn.first(where: { $0.value.isEmpty })?.key {
+            drawn[leaf] = nil
+            for room in drawn.keys { drawn[room]?.remove(leaf) }
+        }
+        #expect(drawn.isEmpty, "these rooms lead to each other: \(drawn)")
+    }
+
+    @Test("an arrow that is not drawn is found, with its file and type")
+    func finding() {
+        let graph = RoomGraph([
+            SourceFile(
+                room: "Below", name: "Stone.swift", text: "public struct Stone {}\nextension Stone { struct Grain {} }"),
+            SourceFile(room: "Above", name: "Roof.swift", text: "struct Roof { var stone: Stone }"),
+            SourceFile(
+                room: "Above", name: "Tile.swift", text: "// Stone\nlet tile = \"Stone \\(1)\"; let a = Wall.Stone"),
+            SourceFile(room: "Below", name: "Sand.swift", text: "extension Roof { enum Slope {} }"),
+            SourceFile(
+                room: "Above", name: "Heap.swift",
+                text: "let grains = [Stone.Grain]()\nlet text = \"\\(Roof.Slope.self)\""),
+        ])
+        #expect(
+            Set(graph.arrows) == [
+                .init(from: "Above", to: "Below", file: "Roof.swift", type: "Stone"),
+                .init(from: "Below", to: "Above", file: "Sand.swift", type: "Roof"),
+                .init(from: "Above", to: "Below", file: "Heap.swift", type: "Stone"),
+                .init(from: "Above", to: "Below", file: "Heap.swift", type: "Stone.Grain"),
+                .init(from: "Above", to: "Below", file: "Heap.swift", type: "Roof.Slope"),
+            ])
+    }
+}
+
+/// A source file and the room that it lies in.
+struct SourceFile {
+    let room: String
+    let name: String
+    let text: String
+}
+
+/// Which types of other rooms the files of a room name. It reads words, not Swift: members of extensions that another room
+/// makes are not seen, unless they are types.
+struct RoomGraph {
+    struct Arrow: Hashable {
+        let from: String
+        let to: String
+        let file: String
+        let type: String
+    }
+
+    let arrows: [Arrow]
+
+    init(_ sources: [SourceFile]) {
+        let words = sources.map { Words($0.text) }
+        var rooms: [String: Set<String>] = [:]
+        for (source, words) in zip(sources, words) {
+            for type in words.declared { rooms[type, default: []].insert(source.room) }
+        }
+        var arrows: [Arrow] = []
+        for (source, words) in zip(sources, words) {
+            for type in words.named.sorted() {
+                // A name that two rooms have is told apart by neither.
+                guard let owners = rooms[type], owners.count == 1, let owner = owners.first, owner != source.room
+                else { continue }
+                arrows.append(Arrow(from: source.room, to: owner, file: source.name, type: type))
+            }
+        }
+        self.arrows = arrows
+    }
+
+    /// The types that a file declares and names.
+    private struct Words {
+        /// Types at the top of the file, and those at the top of an extension as `Owner.Type`.
+        var declared: Set<String> = []
+        /// Capitalized words that follow no dot, and the pairs `Owner.Type` that begin with one.
+        var named: Set<String> = []
+
+        private static let keywords: Set<String> = [
+            "struct", "class", "enum", "actor", "protocol", "typealias", "associatedtype",
+        ]
+
+        init(_ text: String) {
+            let tokens = Words.tokens(of: Array(text.utf8))
+            var depth = 0
+            var isPrivate = false
+            var owner: String?
+            var nested: Set<String> = []
+            for (index, token) in tokens.enumerated() {
+                switch token {
+                case "{": depth += 1
+                case "}":
+                    depth -= 1
+                    if depth == 0 { owner = nil }
+                case "private", "fileprivate": isPrivate = true
+                case "extension" where depth == 0:
+                    owner = Words.path(tokens, from: index + 1)
+                case _ where Words.keywords.contains(token):
+                    guard index + 1 < tokens.count, Words.isType(tokens[index + 1]) else { break }
+                    if depth > 0 { nested.insert(tokens[index + 1]) }
+                    if depth == 0, !isPrivate { declared.insert(tokens[index + 1]) }
+                    if depth == 1, let owner, !isPrivate { declared.insert("\(owner).\(tokens[index + 1])") }
+                    isPrivate = false
+                case "func", "var", "let", "init", "case": isPrivate = false
+                default:
+                    guard Words.isType(token), index == 0 || tokens[index - 1] != "." else { break }
+                    named.insert(token)
+                    if index + 2 < tokens.count, tokens[index + 1] == ".", Words.isType(tokens[index + 2]) {
+                        named.insert("\(token).\(tokens[index + 2])")
+                    }
+                }
+            }
+            // In its file the short name of a nested type goes before others of that name.
+            named.subtract(nested)
+        }
+
+        private static func isType(_ token: String) -> Bool {
+            token.utf8.first.map { (0x41...0x5A).contains($0) } ?? false
+        }
+
+        private static func path(_ tokens: [String], from start: Int) -> String? {
+            guard start < tokens.count, isType(tokens[start]) else { return nil }
+            return tokens[start]
+        }
+
+        /// The words, dots and braces of the text, without comments, and of strings only what is interpolated.
+        private static func tokens(of bytes: [UInt8]) -> [String] {
+            var tokens: [String] = []
+            var index = 0
+            /// For each interpolation around: how many parentheses are open in it, and the quote that ends its string.
+            var interpolations: [(open: Int, quote: [UInt8])] = []
+
+            func follows(_ text: StaticString, at place: Int) -> Bool {
+                text.withUTF8Buffer { text in bytes[place...].starts(with: text) }
+            }
+
+            func skipString(_ quote: [UInt8]) {
+                while index < bytes.count {
+                    if bytes[index...].starts(with: quote) {
+                        index += quote.count
+                        return
+                    }
+                    if bytes[index] == UInt8(ascii: "\\") {
+                        if index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "(") {
+                            index += 2
+                            interpolations.append((0, quote))
+                            return
+                        }
+                        index += 1
+                    }
+                    index += 1
+                }
+            }
+
+            while index < bytes.count {
+                let byte = bytes[index]
+                switch byte {
+                case UInt8(ascii: "/") where follows("//", at: index):
+                    while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
+                case UInt8(ascii: "\""):
+                    let quote = Array((follows("\"\"\"", at: index) ? "\"\"\"" : "\"").utf8)
+                    index += quote.count
+                    skipString(quote)
+                case UInt8(ascii: "(") where !interpolations.isEmpty:
+                    interpolations[interpolations.count - 1].open += 1
+                    index += 1
+                case UInt8(ascii: ")") where !interpolations.isEmpty:
+                    index += 1
+                    if interpolations[interpolations.count - 1].open == 0 {
+                        skipString(interpolations.removeLast().quote)
+                    } else {
+                        interpolations[interpolations.count - 1].open -= 1
+                    }
+                case UInt8(ascii: "."), UInt8(ascii: "{"), UInt8(ascii: "}"):
+                    // Three dots are an operator, behind which a type may stand.
+                    if byte == UInt8(ascii: "."), follows("..", at: index) {
+                        while index < bytes.count,
+                            bytes[index] == UInt8(ascii: ".") || bytes[index] == UInt8(ascii: "<")
+                        {
+                            index += 1
+                        }
+                    } else {
+                        tokens.append(String(decoding: [byte], as: UTF8.self))
+                        index += 1
+                    }
+                case _ where byte.isWord:
+                    let start = index
+                    while index < bytes.count, bytes[index].isWord { index += 1 }
+                    tokens.append(String(decoding: bytes[start..<index], as: UTF8.self))
+                default: index += 1
+                }
+            }
+            return tokens
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isWord: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Content codings are read from their field")
+struct ContentCodingListTests {
+    private func fields(_ values: String...) -> HTTPFields {
+        var fields = HTTPFields()
+        for value in values { fields.append(HTTPField(name: .contentEncoding, value: value)) }
+        return fields
+    }
+
+    @Test(
+        "names are in lower case, in their order, without identity and empty members",
+        arguments: [
+            ([], []), ([""], []), ([" , ,"], []), (["identity"], []), (["GZip"], ["gzip"]),
+            (["deflate, br"], ["deflate", "br"]), (["gzip", "\t zstd \t"], ["gzip", "zstd"]),
+            (["identity,gzip , identity"], ["gzip"]),
+        ] as [([String], [String])])
+    func names(_ values: [String], _ expected: [String]) {
+        var fields = HTTPFields()
+        for value in values { fields.append(HTTPField(name: .contentEncoding, value: value)) }
+        #expect(ContentCodingList(fields).names == expected)
+    }
+
+    @Test("a coding that is not known stays in the list, and makes it one that cannot be undone")
+    func unknown() {
+        #expect(ContentCodingList(fields("gzip, curlew")).names == ["gzip", "curlew"])
+        #expect(ContentDecoderKind.all(of: ContentCodingList(fields("gzip, curlew"))) == nil)
+        #expect(ContentDecoderKind.all(of: ContentCodingList(fields("gzip;q=1"))) == nil)
+    }
+
+    @Test("each coding that is announced has a decoder, and its older name has the same")
+    func announced() throws {
+        #expect(ContentDecoderKind.allCases.map(\.name) == ["gzip", "deflate", "br", "zstd"])
+        for kind in ContentDecoderKind.allCases {
+            #expect(ContentDecoderKind(name: kind.name) == kind)
+            _ = try kind.makeDecoder()
+        }
+        #expect(ContentDecoderKind(name: "x-gzip") == .gzip)
+        #expect(ContentDecoderKind.all(of: ContentCodingList(fields("x-gzip, br"))) == [.gzip, .brotli])
+    }
+}

@@ -1,0 +1,152 @@
+import CurlewTesting
+import Testing
+
+@testable import Curlew
+
+@Suite("A credential that several requests share", .timeLimit(.minutes(1)))
+struct CredentialStoreTests {
+    private struct Failed: Error, Equatable {
+        var number: Int
+    }
+
+    /// Renews to the number of the renewal; each waits for its result.
+    private actor Renewer {
+        private typealias Outcome = Result<Void, Failed>
+
+        private(set) var previous: [Int?] = []
+        private var early: [Outcome] = []
+        private var waiting: AsyncStream<Outcome>.Continuation?
+        private let started: AsyncStream<Void>.Continuation
+        /// An element for each renewal that has begun.
+        let starts: AsyncStream<Void>
+
+        init() { (starts, started) = AsyncStream.makeStream() }
+
+        func renew(_ last: Int?) async throws -> Int {
+            previous.append(last)
+            let number = previous.count
+            let (results, continuation) = AsyncStream.makeStream(of: Outcome.self)
+            if early.isEmpty { waiting = continuation } else { continuation.yield(early.removeFirst()) }
+            started.yield()
+            for await result in results {
+                try result.get()
+                return number
+            }
+            throw CancellationError()
+        }
+
+        /// Lets the newest renewal end, or the next one if none is under way.
+        func finishOne(failing number: Int? = nil) {
+            let outcome: Outcome = number.map { .failure(Failed(number: $0)) } ?? .success(())
+            guard let waiting else { return early.append(outcome) }
+            waiting.yield(outcome)
+            self.waiting = nil
+        }
+    }
+
+    private func store(
+        _ renewer: Renewer, initial: Int? = nil, lifetime: Duration? = nil, clock: TestClock = TestClock()
+    ) -> CredentialStore<Int> {
+        let start = clock.now
+        return CredentialStore(
+            initial: initial, window: .seconds(60), elapsed: { start.duration(to: clock.now) },
+            lifetime: { _ in lifetime }, renew: { try await renewer.renew($0) })
+    }
+
+    private func begun(_ renewer: Renewer, _ count: Int = 1) async {
+        var iterator = renewer.starts.makeAsyncIterator()
+        for _ in 0..<count { await iterator.next() }
+    }
+
+    @Test("a credential that is there is handed out without a renewal, one that is not there is fetched")
+    func current() async throws {
+        let renewer = Renewer()
+        #expect(try await store(renewer, initial: 7).current().value == 7)
+        #expect(await renewer.previous.isEmpty)
+        await renewer.finishOne()
+        #expect(try await store(renewer).current().value == 1)
+        #expect(await renewer.previous == [nil])
+    }
+
+    @Test("a credential is renewed as soon as its end is nearer than the window, and not before")
+    func window() async throws {
+        let (renewer, clock) = (Renewer(), TestClock())
+        let store = store(renewer, initial: 7, lifetime: .seconds(100), clock: clock)
+        clock.advance(by: .seconds(39))
+        #expect(try await store.current().value == 7)
+        clock.advance(by: .seconds(1))
+        await renewer.finishOne()
+        #expect(try await store.current().value == 1)
+        #expect(await renewer.previous == [7])
+        clock.advance(by: .seconds(39))
+        #expect(try await store.current().value == 1)
+    }
+
+    @Test("one renewal answers all that wait, and a refusal of the credential before it as well")
+    func shared() async throws {
+        let renewer = Renewer()
+        let store = store(renewer, initial: 7)
+        let issue = try await store.current()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<10 { group.addTask { try await store.renewed(after: issue).value } }
+            await begun(renewer)
+            for _ in 0..<10 { group.addTask { try await store.current().value } }
+            await renewer.finishOne()
+            for try await value in group { #expect(value == 1) }
+        }
+        #expect(try await store.renewed(after: issue).value == 1)
+        #expect(await renewer.previous == [7])
+    }
+
+    @Test("a refused credential is not handed out again")
+    func refused() async throws {
+        let renewer = Renewer()
+        let store = store(renewer, initial: 7)
+        store.refuse(try await store.current())
+        await renewer.finishOne()
+        #expect(try await store.current().value == 1)
+        #expect(await renewer.previous == [7])
+    }
+
+    @Test("a renewal that fails fails those that wait and those of its time; the next caller renews again")
+    func failure() async throws {
+        let renewer = Renewer()
+        let store = store(renewer, initial: 7)
+        let issue = try await store.current()
+        await renewer.finishOne(failing: 1)
+        for _ in 0..<2 {
+            await #expect(throws: Failed(number: 1)) { _ = try await store.renewed(after: issue) }
+        }
+        #expect(await renewer.previous.count == 1)
+        await renewer.finishOne()
+        #expect(try await store.current().value == 2)
+    }
+
+    @Test("a waiter that is cancelled ends at once, and the renewal goes on for the others")
+    func cancelledWaiter() async throws {
+        let renewer = Renewer()
+        let store = store(renewer)
+        let stays = Task { try await store.current().value }
+        await begun(renewer)
+        let leaves = Task { try await store.current().value }
+        leaves.cancel()
+        let error = await #expect(throws: CurlewError.self) { try await leaves.value }
+        #expect(error?.code == .cancelled)
+        await renewer.finishOne()
+        #expect(try await stays.value == 1)
+    }
+
+    @Test("a renewal is cancelled when nobody waits any more, and what it brings is not kept for the next")
+    func abandoned() async throws {
+        let renewer = Renewer()
+        let store = store(renewer)
+        let only = Task { try await store.current().value }
+        await begun(renewer)
+        only.cancel()
+        await #expect(throws: CurlewError.self) { try await only.value }
+        let next = Task { try await store.current().value }
+        await begun(renewer)
+        await renewer.finishOne()
+        #expect(try await next.value == 2)
+    }
+}

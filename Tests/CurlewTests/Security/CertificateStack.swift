@@ -1,0 +1,24 @@
+import COpenSSL
+import CurlewTesting
+import Testing
+
+@testable import Curlew
+
+/// Certificates in OpenSSL's own list, as a handshake hands over what a peer has sent.
+final class CertificateStack {
+    let raw: OpaquePointer
+
+    init(_ certificates: [HeldCertificate]) throws {
+        raw = try #require(curlew_certificates_new())
+        for held in certificates {
+            let handle = try CertificateHandle(held)
+            #expect(withExtendedLifetime(handle) { curlew_certificates_push(raw, handle.raw) } == 1)
+        }
+    }
+
+    deinit { curlew_certificates_free(raw) }
+}
+
+extension CertificateHandle {
+    convenience init(_ held: HeldCertificate) throws { try self.init(der: held.certificateDER) }
+}
