@@ -1,7 +1,8 @@
+internal import Glibc
+
 #if PublicSuffixList
 internal import CPSL
 #endif
-internal import Glibc
 
 /// The host that a client wants to speak to, in the form that certificates are compared with (RFC 9525 §6.1).
 enum HostName: Sendable, Hashable {
