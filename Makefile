@@ -13,15 +13,19 @@ PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev l
 # A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
 export CURLEW_WARNINGS_AS_ERRORS = 1
 
-# One test at a time: some look at the whole process for leaks, and some measure that nothing comes too late.
-TEST = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)')
+# What tests and tools of our own need besides the default traits: the test kit and XML.
+TRAITS = --enable-all-traits
+# One test at a time in a process: some look at the whole of it for leaks, and some measure that nothing comes too late.
+# Those of the library take several processes; TEST_JOBS=1 makes it one.
+TEST = SWIFT='$(SWIFT)' FILTER='$(FILTER)' .ci/test $(TRAITS) $(SWIFTFLAGS)
+TEST_EXAMPLES = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)') --package-path Examples
 TSAN_OPTIONS = halt_on_error=0:second_deadlock_stack=1:log_path=$(CURDIR)/.build-thread/reports/thread:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 # Build folders of the nested packages hold the sources of others.
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-crash soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-traits test-crash soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -39,14 +43,18 @@ test: setup ## Runs the tests; FILTER=… chooses
 	$(TEST)
 
 test-examples: setup ## Builds the examples and runs their tests
-	$(TEST) --package-path Examples
+	$(TEST_EXAMPLES)
+
+# Builds of their own, in .build-traits: what a trait takes out must not be missed.
+test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden
+	@.ci/traits $(SWIFTFLAGS)
 
 test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
-	CURLEW_TEST_LARGE=1 $(TEST) --package-path Examples --filter LargeFileTests
+	CURLEW_TEST_LARGE=1 $(TEST_EXAMPLES) --filter LargeFileTests
 
 # The same build as `test`; one test finds out whether that libcurl was really loaded.
 test-newer-libcurl: setup ## Runs the tests with the libcurl of Debian 13
-	.ci/newer-libcurl $(TEST) $(if $(FILTER),--filter LibraryVersionTests)
+	.ci/newer-libcurl env $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
 
 # What it finds is shown last, so that a log that is cut off still says it.
 test-thread: setup ## Runs the tests under ThreadSanitizer
@@ -55,16 +63,16 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 	    || { cat .build-thread/reports/* >&2; exit 1; }
 
 test-crash: setup ## Kills a downloading process at twenty moments; CRASH_SEED=… repeats them
-	$(SWIFT) build --product crash-campaign $(SWIFTFLAGS)
-	timeout 175 $$($(SWIFT) build --show-bin-path $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
+	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
+	timeout 175 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 
 SECONDS ?= 60
 SOAK_SEED ?=
 
 soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, LD_LIBRARY_PATH=… has another libcurl
-	$(SWIFT) build --product soak $(SWIFTFLAGS)
+	$(SWIFT) build --product soak $(TRAITS) $(SWIFTFLAGS)
 	timeout $$(($(SECONDS) + 120)) \
-	    $$($(SWIFT) build --show-bin-path $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED)
+	    $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED)
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.
@@ -89,4 +97,4 @@ bench: ## Runs the benchmarks
 endif
 
 clean: ## Removes everything that was built
-	rm -rf .build .build-thread .build-address .build-newer-libcurl Examples/.build Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-thread .build-address .build-newer-libcurl .build-traits Examples/.build Benchmarks/.build Fuzzing/.build

@@ -22,6 +22,18 @@ let package = Package(
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
     ],
+    traits: [
+        .trait(name: "Brotli", description: "Decodes bodies that are coded with Brotli; takes libbrotlidec."),
+        .trait(name: "Zstandard", description: "Decodes bodies that are coded with Zstandard; takes libzstd."),
+        .trait(
+            name: "PublicSuffixList",
+            description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
+        .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
+        .trait(
+            name: "TestKit", description: "Fills the products CurlewTesting and CurlewTestingTraits; takes SwiftNIO."),
+        .trait(name: "XML", description: "Reads XML into Decodable types in the product CurlewXML; takes XMLCoder."),
+        .default(enabledTraits: ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -43,9 +55,25 @@ let package = Package(
         ),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(
-            name: "CCoding",
+            name: "CZlib",
             pkgConfig: "zlib",
-            providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev", "pkg-config"])]
+            providers: [.apt(["zlib1g-dev", "pkg-config"])]
+        ),
+        .systemLibrary(
+            name: "CBrotli",
+            pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev", "pkg-config"])]
+        ),
+        // What only the test kit and the tests need: whoever decodes does not load it.
+        .systemLibrary(
+            name: "CBrotliEncoder",
+            pkgConfig: "libbrotlienc",
+            providers: [.apt(["libbrotli-dev", "pkg-config"])]
+        ),
+        .systemLibrary(
+            name: "CZstd",
+            pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev", "pkg-config"])]
         ),
         .systemLibrary(
             name: "CIDN2",
@@ -60,12 +88,14 @@ let package = Package(
         .target(
             name: "Curlew",
             dependencies: [
-                "CCoding",
-                "CIDN2",
+                .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
+                .target(name: "CIDN2", condition: .when(traits: ["InternationalNames"])),
                 "CLibcurl",
                 "CLinux",
                 "COpenSSL",
-                "CPSL",
+                .target(name: "CPSL", condition: .when(traits: ["PublicSuffixList"])),
+                "CZlib",
+                .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -76,24 +106,26 @@ let package = Package(
             dependencies: [
                 "Curlew",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "XMLCoder", package: "XMLCoder"),
+                .product(name: "XMLCoder", package: "XMLCoder", condition: .when(traits: ["XML"])),
             ],
             swiftSettings: settings
         ),
         .target(
             name: "CurlewTesting",
             dependencies: [
-                "CCoding",
+                .target(name: "CBrotliEncoder", condition: .when(traits: ["Brotli"])),
                 "COpenSSL",
                 "Curlew",
+                "CZlib",
+                .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TestKit"])),
             ],
             swiftSettings: settings
         ),
@@ -112,18 +144,22 @@ let package = Package(
             path: "Tests/CSystemFaults",
             linkerSettings: [.linkedLibrary("dl")]
         ),
+        .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),
         .testTarget(
             name: "CurlewTests",
             dependencies: [
-                "CCoding",
+                .target(name: "CBrotliEncoder", condition: .when(traits: ["Brotli"])),
                 "COpenSSL",
                 "CStalledResolver",
                 "CSystemFaults",
                 "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",
+                "CZlib",
+                .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                "SeededNumbers",
             ],
             swiftSettings: settings
         ),
@@ -134,6 +170,7 @@ let package = Package(
                 "Curlew",
                 "CurlewTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                "SeededNumbers",
             ],
             path: "Tests/CrashCampaign",
             swiftSettings: settings
@@ -146,6 +183,7 @@ let package = Package(
                 "Curlew",
                 "CurlewTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                "SeededNumbers",
             ],
             path: "Tests/Soak",
             swiftSettings: settings
@@ -162,14 +200,16 @@ let package = Package(
         .testTarget(
             name: "CurlewTestingTests",
             dependencies: [
-                "CCoding",
+                .target(name: "CBrotli", condition: .when(traits: ["Brotli"])),
                 "Curlew",
                 "CurlewTesting",
                 "CurlewTestingTraits",
+                "CZlib",
+                .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["TestKit"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TestKit"])),
             ],
             swiftSettings: settings
         ),

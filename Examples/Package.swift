@@ -22,11 +22,13 @@ let package = Package(
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: ".."),
+        .package(name: "curlew", path: "..", traits: [.defaults, "TestKit"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -65,6 +67,20 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "CollisionTests",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            exclude: ["VaporNames.txt"],
+            swiftSettings: settings
+        ),
         .target(
             name: "CurlewTool",
             dependencies: [
@@ -84,6 +100,7 @@ let package = Package(
                 "curlew",
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewTestingTraits", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

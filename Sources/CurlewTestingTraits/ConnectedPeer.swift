@@ -1,3 +1,4 @@
+#if TestKit
 internal import Glibc
 
 /// Whom a socket is connected to.
@@ -23,3 +24,4 @@ struct ConnectedPeer: CustomStringConvertible {
         }
     }
 }
+#endif

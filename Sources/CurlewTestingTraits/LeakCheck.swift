@@ -1,3 +1,4 @@
+#if TestKit
 internal import Curlew
 internal import CurlewTesting
 
@@ -43,3 +44,4 @@ private final class TaskPresence: Sendable {
         return watch
     }
 }
+#endif

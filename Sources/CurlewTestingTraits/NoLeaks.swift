@@ -1,3 +1,5 @@
+#if TestKit
+internal import CurlewTesting
 public import Testing
 
 extension Trait where Self == NoLeaksTrait {
@@ -11,7 +13,8 @@ extension Trait where Self == NoLeaksTrait {
     ///   name of its own looks like one of those that Swift keeps for its tasks: so many of them are allowed as there are
     ///   processors, and four.
     ///
-    /// What ends by itself within ``NoLeaksTrait/patience`` is no leak.
+    /// What ends by itself within ``NoLeaksTrait/patience`` is no leak. Servers that the test has started are ended first, as
+    /// ``Testing/Trait/endsServers`` does it.
     ///
     /// Tests with this trait run one at a time. Tests without it that run beside them are blamed on them: keep all
     /// of a process's tests that open files or sockets in suites with the trait, or run `swift test --no-parallel`.
@@ -38,15 +41,17 @@ public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        guard testCase != nil else { return try await function() }
-        await OneAtATime.shared.enter()
-        do {
-            let left = try await self.check.leaks(of: function)
+        try await judge(testCase, function) {
+            await OneAtATime.shared.enter()
+            let result: Result<[String], any Error>
+            do {
+                result = .success(try await self.check.leaks { try await ServerScope.run(function) })
+            } catch {
+                result = .failure(error)
+            }
             await OneAtATime.shared.leave()
-            #expect(left.isEmpty, "left behind: \(left.joined(separator: ", "))")
-        } catch {
-            await OneAtATime.shared.leave()
-            throw error
+            let left = try result.get()
+            return left.isEmpty ? nil : "left behind: \(left.joined(separator: ", "))"
         }
     }
 }
@@ -67,3 +72,4 @@ private actor OneAtATime {
         if self.waiting.isEmpty { self.isTaken = false } else { self.waiting.removeFirst().resume() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import Glibc
 
 /// What this process holds: its descriptors and its threads.
@@ -92,3 +93,4 @@ struct ProcessResources {
         return String(decoding: bytes.prefix(count).prefix { $0 != 10 }, as: UTF8.self)
     }
 }
+#endif

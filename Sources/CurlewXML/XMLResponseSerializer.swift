@@ -1,8 +1,9 @@
+#if XML
 public import Curlew
 internal import Foundation
 public import XMLCoder
 
-/// Reads XML into a `Decodable` type, by XMLCoder.
+/// Reads XML into a `Decodable` type, by XMLCoder; needs the package's trait `XML`, which is off by default.
 ///
 /// It takes what ``XMLTreeResponseSerializer`` takes. The document is read to its end and within the bounds of ``options``
 /// before XMLCoder sees it.
@@ -44,3 +45,10 @@ extension ResponseSerializer {
         XMLResponseSerializer(type, options: options)
     }
 }
+#else
+/// Not here without the trait `XML`.
+@available(
+    *, unavailable, message: "XMLResponseSerializer needs Curlew's trait XML: traits: [.defaults, \"XML\"]"
+)
+public enum XMLResponseSerializer {}
+#endif

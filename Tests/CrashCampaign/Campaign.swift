@@ -1,12 +1,14 @@
+#if TestKit
 import CurlewTesting
 import FoundationEssentials
 import Glibc
 import HTTPTypes
+import SeededNumbers
 
 /// Twenty kills, as many downloads as it takes for them, and a look at the folder after each.
 final class Campaign {
     let seed: UInt64
-    private var random: Numbers
+    private var random: SeededNumbers
     private let content: RangedContent
     private static let kills = 20
     private static let size = 40 << 20
@@ -15,9 +17,9 @@ final class Campaign {
 
     init(seed: UInt64) {
         self.seed = seed
-        random = Numbers(state: seed)
+        random = SeededNumbers(seed: seed)
         var bytes = [UInt8](repeating: 0, count: Self.size)
-        var numbers = Numbers(state: ~seed)
+        var numbers = SeededNumbers(seed: ~seed)
         bytes.withUnsafeMutableBytes { space in
             for index in stride(from: 0, to: space.count, by: 8) {
                 space.storeBytes(of: numbers.next(), toByteOffset: index, as: UInt64.self)
@@ -98,16 +100,4 @@ final class Campaign {
         return count
     }
 }
-
-/// Numbers that are the same for the same seed (SplitMix64).
-struct Numbers {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 import Dispatch
 import Glibc
 
@@ -43,3 +44,4 @@ struct ChildProcess {
         return signal == 0 ? .exit(status >> 8 & 0xFF) : .signal(signal)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 import Curlew
 import Glibc
 
@@ -29,3 +30,4 @@ struct Download {
         await session.shutdown()
     }
 }
+#endif

@@ -20,7 +20,6 @@ struct CertificateTests {
         #expect(request.tls?.serverName == "localhost")
         #expect(request.tls?.version == "TLSv1.3")
         #expect(request.tls?.applicationProtocol == "http/1.1")
-        await server.shutdown()
     }
 
     @Test("certificates that are wrong on purpose are refused")
@@ -68,7 +67,6 @@ struct CertificateTests {
         configuration.privateKey = .privateKey(try .init(bytes: Array(own.privateKeyPEM.utf8), format: .pem))
         let client = try await WireClient.connect(port: server.port, tls: configuration)
         #expect(try await client.receive(count: 1) == Array("x".utf8))
-        await server.shutdown()
     }
 
     @Test("PEM files serve, an Ed25519 key too, and a client that trusts the root takes them")
@@ -88,7 +86,6 @@ struct CertificateTests {
         let server = try await MockServer.start(.init(tls: ServerTLS(chainFile: chainFile, keyFile: keyFile)))
         server.enqueue(MockResponse(body: "hello"))
         #expect(try await self.fetch(server.url(), trusting: root) == Array("hello".utf8))
-        await server.shutdown()
     }
 
     @Test("name constraints hold for a client that checks them", arguments: ["localhost", "elsewhere.test"])

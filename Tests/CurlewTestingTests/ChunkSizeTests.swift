@@ -23,7 +23,6 @@ struct ChunkSizeTests {
         #expect(chunked.chunkSizes == [3, 10, 1])
         #expect(chunked.chunkCount == 3)
         #expect(chunked.trailers[HTTPField.Name("X-Sum")!] == "9")
-        await server.shutdown()
     }
 
     @Test("DATA frames are told apart wherever the network cuts them", arguments: [1, 5, 1000])
@@ -48,6 +47,5 @@ struct ChunkSizeTests {
             sizes[request.exchangeIndex] = request.chunkSizes
         }
         #expect(sizes == [0: [3, 4], 1: [10]])
-        await server.shutdown()
     }
 }

@@ -1,4 +1,6 @@
-import CCoding
+import CBrotli
+import CZlib
+import CZstd
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes

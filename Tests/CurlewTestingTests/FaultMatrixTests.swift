@@ -23,7 +23,6 @@ struct FaultMatrixTests {
         }
         try await self.expectRecord(server, scene)
         try await self.expectUsable(session, server, scene)
-        await server.shutdown()
     }
 
     @Test("a fault that can never happen is refused with the reason", arguments: FaultCase.impossible)
@@ -34,7 +33,6 @@ struct FaultMatrixTests {
         #expect(try await session.get(server.url()).status == .ok)
         #expect(server.committedFaults == [])
         try server.verify()
-        await server.shutdown()
     }
 
     /// What becomes of a call that meets the fault; one that would wait for ever is cancelled.

@@ -30,7 +30,6 @@ struct FaultScriptTests {
         #expect(await self.ask(server).hasPrefix("HTTP/1.1 200"))
         #expect(server.committedFaults.map(\.connectionIndex) == [0, 1])
         try server.verify()
-        await server.shutdown()
     }
 
     @Test(
@@ -43,7 +42,6 @@ struct FaultScriptTests {
         #expect(self.complaint(server) == "\(fault) found nobody")
         for _ in 0..<2 { _ = await self.ask(server) }
         try server.verify()
-        await server.shutdown()
     }
 
     @Test("the next one is left alone where a fault that names it ends it already")
@@ -55,7 +53,6 @@ struct FaultScriptTests {
         #expect(
             server.committedFaults.map(\.fault) == [Fault(.atResponseStart, .close), Fault(.atRequestStart, .close)])
         try server.verify()
-        await server.shutdown()
     }
 
     @Test("the next one may meet what does not end it beside what does")
@@ -68,7 +65,6 @@ struct FaultScriptTests {
         _ = try await client.receive(through: "??")
         #expect(server.committedFaults.map(\.exchangeIndex) == [0, 0])
         try server.verify()
-        await server.shutdown()
     }
 
     @Test("a fault that another one has overtaken is told of")
@@ -94,7 +90,6 @@ struct FaultScriptTests {
         // In cleartext both have the same moment, and the first goes first.
         #expect(
             self.complaint(server) == "close on accept came too late: another fault had ended its connection")
-        await server.shutdown()
     }
 
     @Test("a fault for every exchange lets pass what was meant for one, and is not missed there")
@@ -128,7 +123,6 @@ struct FaultScriptTests {
         try await server.waitForConnections { $0.failedHandshakes == 1 }
         #expect(server.committedFaults == [])
         #expect(self.complaint(server) == "close after the handshake found no such moment in its connection")
-        await server.shutdown()
     }
 
     @Test(

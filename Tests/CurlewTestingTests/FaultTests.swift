@@ -15,7 +15,6 @@ struct FaultTests {
         try await client.send(self.get)
         _ = try await client.receive(through: "\r\n\r\n")
         #expect(try await client.receiveAll() == BytePattern.bytes(count: 1000))
-        await server.shutdown()
     }
 
     @Test(
@@ -47,7 +46,6 @@ struct FaultTests {
         #expect(try await client.receive(through: "?!").hasSuffix("\r\n\r\nx?!"))
         try await client.send(self.get)
         _ = try await client.receive(through: "\r\n\r\nx")
-        await server.shutdown()
     }
 
     @Test("a stall ends when the client closes or the server shuts down", arguments: [true, false])
@@ -62,6 +60,7 @@ struct FaultTests {
             try await server.waitForConnections(open: 0)
         }
         await server.shutdown()
+        #expect(server.connectionCounts.open == 0)
     }
 
     @Test("TLS may end without close_notify")
@@ -75,6 +74,5 @@ struct FaultTests {
         let client = try await WireClient.connect(port: server.port, tls: tls)
         try await client.send(self.get)
         await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
-        await server.shutdown()
     }
 }

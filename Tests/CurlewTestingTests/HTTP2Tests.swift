@@ -21,7 +21,6 @@ struct HTTP2Tests {
         #expect(recorded.version == .http2)
         #expect(recorded.target == "/h2")
         #expect(recorded.fields[HTTPField.Name("host")!] == "x")
-        await server.shutdown()
     }
 
     @Test("a fault resets one stream, and GOAWAY lets the exchange end")
@@ -36,7 +35,6 @@ struct HTTP2Tests {
         try await client.send(HTTP2WireFrame.headers(stream: 3, fields: self.request, endStream: true).bytes)
         _ = try await client.receiveFrame { $0.kind == .goAway }
         _ = try await client.receiveFrame { $0.kind == .data && $0.stream == 3 }
-        await server.shutdown()
     }
 
     @Test("a raw server speaks HTTP/2 frame by frame")
@@ -56,7 +54,6 @@ struct HTTP2Tests {
         #expect(settings.payload == [0, 3, 0, 0, 0, 1])
         #expect(try await client.receiveFrame { $0.kind == .data }.payload == Array("hi".utf8))
         #expect(try await client.receiveFrame { $0.kind == .goAway }.payload == [0, 0, 0, 1, 0, 0, 0, 11])
-        await server.shutdown()
     }
 
     private func open(_ port: Int) async throws -> WireClient {

@@ -29,7 +29,6 @@ struct MockServerFramingTests {
         server.enqueue(MockResponse())
         #expect(try await session.get(server.url()).status == .ok)
         #expect(server.connectionCounts.accepted > 1)
-        await server.shutdown()
     }
 
     @Test("an early response is sent while a long request arrives, and its body echoed as it comes")
@@ -40,7 +39,6 @@ struct MockServerFramingTests {
             let response = try await self.session(choice).put(server.url(), body: .bytes(bytes))
             #expect(try await response.body.collect(upTo: .mebibytes(4)) == bytes)
         }
-        await server.shutdown()
     }
 
     @Test("a fault meets the exchange of the connection it was meant for")
@@ -61,7 +59,6 @@ struct MockServerFramingTests {
         #expect(server.committedFaults.map(\.connectionIndex) == [1])
         #expect(server.committedFaults.map(\.exchangeIndex) == [1])
         try server.verify()
-        await server.shutdown()
     }
 
     @Test("verify names what did not happen")
@@ -92,6 +89,5 @@ struct MockServerFramingTests {
         #expect(text.contains("GOAWAY 0 at the response's start: this exchange does not use HTTP/2"))
         #expect(server.committedFaults == [])
         #expect(throws: TestKitError.self) { try server.verify() }
-        await server.shutdown()
     }
 }

@@ -23,7 +23,6 @@ struct MockServerTests {
         #expect(requests.map(\.exchangeIndex) == [0, 1])
         try await client.close()
         try await server.waitForConnections(open: 0)
-        await server.shutdown()
     }
 
     @Test("IPv6 is listened on, and stands in brackets in the URL", arguments: [true, false])
@@ -54,7 +53,6 @@ struct MockServerTests {
         #expect(request.chunkSizes == [3, 2])
         #expect(request.isComplete)
         #expect(request.trailers[HTTPField.Name("X-Sum")!] == "9")
-        await server.shutdown()
     }
 
     @Test("a body is read while the response's body is being sent")
@@ -65,7 +63,6 @@ struct MockServerTests {
         #expect(try await client.receive(through: "abc").hasSuffix("3\r\nabc"))
         try await client.send("def")
         #expect(try await client.receive(through: "0\r\n\r\n") == "\r\n3\r\ndef\r\n0\r\n\r\n")
-        await server.shutdown()
     }
 
     @Test("100 is sent when a handler reads the body, and not before")
@@ -76,7 +73,6 @@ struct MockServerTests {
         let client = try await WireClient.connect(port: server.port)
         try await client.send("PUT /yes HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n")
         _ = try await client.receive(through: "HTTP/1.1 200 OK\r\n")
-        await server.shutdown()
     }
 
     @Test("a queued response may send 100 or answer straight")
@@ -93,7 +89,6 @@ struct MockServerTests {
         #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
         try await client.send(head)
         #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 417"))
-        await server.shutdown()
     }
 
     @Test("a request is recorded when it has arrived, while its handler waits", arguments: [0, 5])
@@ -113,7 +108,6 @@ struct MockServerTests {
         clock.advance(by: .seconds(1))
         #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("a body that no handler reads is taken in up to a bound, and no further")
@@ -132,7 +126,6 @@ struct MockServerTests {
         #expect(server.requestCount == 0)
         clock.advance(by: .seconds(1))
         #expect(try await call.value == .ok)
-        await server.shutdown()
     }
 
     @Test("interim responses, a reason phrase and trailers arrive as given")
@@ -147,7 +140,6 @@ struct MockServerTests {
         #expect(try await client.receive(through: "\r\n\r\n").hasSuffix("Link: </a>\r\n\r\n"))
         let rest = try await client.receive(through: "X-Sum: 1\r\n\r\n")
         #expect(rest.hasPrefix("HTTP/1.1 299 Odd\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"))
-        await server.shutdown()
     }
 
     @Test("a pattern of megabytes arrives whole over a Unix socket")
@@ -163,7 +155,6 @@ struct MockServerTests {
         let body = try await client.receiveAll()
         #expect(body.count == 3_000_000)
         #expect(BytePattern.matches(body, at: 0))
-        await server.shutdown()
     }
 
     @Test("delay and throttle go by the configured clock")
@@ -182,7 +173,6 @@ struct MockServerTests {
         #expect(try await client.receive(through: "ab").hasSuffix("\r\n\r\nab"))
         #expect(try await clock.advanceToNextSleeper() == .seconds(60))
         #expect(try await client.receive(through: "cd") == "cd")
-        await server.shutdown()
     }
 
     @Test("a handler is cancelled when its client goes away")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTestingTraits
 
-@Suite("NoLeaks", .serialized, .timeLimit(.minutes(1)))
+@Suite("NoLeaks", .endsServers, .serialized, .timeLimit(.minutes(1)))
 struct NoLeaksTests {
     private let check = LeakCheck(patience: .milliseconds(20))
 
@@ -43,8 +43,6 @@ struct NoLeaksTests {
         let left = try await self.check.leaks { _ = try await session.get(server.url()) }
         // The server's end of it, in the same process, is another one.
         #expect(left.contains { $0.hasPrefix("connection ") && $0.hasSuffix("port \(server.port))") }, "\(left)")
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("a thread that goes on is found")
@@ -88,7 +86,6 @@ struct NoLeaksTests {
         }
         #expect(left.contains { $0.hasSuffix("(GET \(stall.url("/kept")))") }, "\(left)")
         await held.value?.cancel()
-        await session.shutdown()
     }
 
     @Test("the trait fails the test that leaks")

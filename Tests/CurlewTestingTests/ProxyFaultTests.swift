@@ -40,8 +40,6 @@ struct ProxyFaultTests {
         try await proxy.waitForConnections { $0.open == 0 }
         #expect(proxy.committedFaults.map(\.fault) == [fault])
         try proxy.verify()
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     /// Makes the tunnel, sends a request through it, and reads what comes until the fault has ended it.
@@ -69,7 +67,6 @@ struct ProxyFaultTests {
         #expect(throws: TestKitError.self) { try proxy.inject(Fault(.atResponseStart, effect)) }
         #expect(throws: TestKitError.self) { try proxy.inject(Fault(.atResponseStart, .truncatedTLS)) }
         try proxy.verify()
-        await proxy.shutdown()
     }
 
     @Test("a request in absolute form meets faults too, its own head not counted")
@@ -83,7 +80,5 @@ struct ProxyFaultTests {
         #expect(try await client.receiveAll() == [])
         #expect(await proxy.takeRequest()?.method == "PUT")
         #expect(proxy.committedFaults.count == 1)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 }

@@ -17,8 +17,6 @@ struct ProxyTests {
         #expect(String(decoding: try await client.receiveAll(), as: UTF8.self).hasSuffix("hello"))
         let asked = try #require(await proxy.takeRequest())
         #expect(asked.target == "some.name:\(server.port)")
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("a request in absolute form is passed on in origin form")
@@ -30,8 +28,6 @@ struct ProxyTests {
         let request = try #require(await server.takeRequest())
         #expect(request.target == "/p?q")
         #expect(request.fields.contains(HTTPField.Name("Proxy-X")!) == false)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("Basic credentials are demanded with 407")
@@ -45,8 +41,6 @@ struct ProxyTests {
         #expect(try await client.receive(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
         #expect(await proxy.takeRequest()?.isAccepted == false)
         #expect(await proxy.takeRequest()?.credentials?.password == "open sesame")
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("SOCKS5 connects by name, with a user and a password")
@@ -63,8 +57,6 @@ struct ProxyTests {
         try await client.send(self.get)
         #expect(String(decoding: try await client.receiveAll(), as: UTF8.self).hasSuffix("hello"))
         #expect(await proxy.takeRequest()?.target == "name:\(server.port)")
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("a fault meets a tunnel before it stands")
@@ -74,8 +66,6 @@ struct ProxyTests {
         let client = try await WireClient.connect(port: proxy.port)
         try await client.send("CONNECT localhost:\(server.port) HTTP/1.1\r\n\r\n")
         #expect(try await client.receiveAll() == [])
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("a proxy may itself be reached by TLS")
@@ -90,8 +80,6 @@ struct ProxyTests {
         #expect(await proxy.takeRequest()?.isAccepted == true)
         // The end of the tunnel comes without close_notify.
         await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("a refusal is told in the proxy's own way, and nothing reaches the server")
@@ -107,8 +95,6 @@ struct ProxyTests {
         #expect(try await self.socksReply(through: socks, to: server.port).1 == 2)
         #expect(await socks.takeRequest()?.isAccepted == false)
         #expect(server.connectionCounts.accepted == 0)
-        await socks.shutdown()
-        await server.shutdown()
     }
 
     @Test("wrong credentials, and a server that nobody can reach, are told too")
@@ -136,7 +122,6 @@ struct ProxyTests {
         await open.shutdown()
         let socks = try await MockProxy.start(.init(kind: .socks5))
         #expect(try await self.socksReply(through: socks, to: refused.port).1 == 5)
-        await socks.shutdown()
     }
 
     /// A client that has been greeted and has asked for a tunnel, and the code of the reply.

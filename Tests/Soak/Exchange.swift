@@ -1,6 +1,8 @@
+#if TestKit
 import Curlew
 import CurlewTesting
 import HTTPTypes
+import SeededNumbers
 
 /// One request of the soak. Its path says everything that its server has to know, and its nonce makes its body unlike any
 /// other.
@@ -37,7 +39,7 @@ struct Exchange: Sendable {
 
     /// - Parameter mayBeChunked: Over HTTP/2 a body without a length may be cut off unnoticed (see the article Architecture),
     ///   so all have one there.
-    init(_ random: inout Numbers, mayBeChunked: Bool) {
+    init(_ random: inout SeededNumbers, mayBeChunked: Bool) {
         kind =
             switch random.next() % 100 {
             case 0..<55: .plain
@@ -79,7 +81,7 @@ struct Exchange: Sendable {
     var expected: [UInt8] { kind == .upload ? Self.summary(of: content, nonce: nonce) : content }
 
     private static func content(_ nonce: UInt64, count: Int) -> [UInt8] {
-        var numbers = Numbers(state: nonce)
+        var numbers = SeededNumbers(seed: nonce)
         let words = (0..<(count + 7) / 8).map { _ in numbers.next() }
         return words.withUnsafeBytes { Array($0.prefix(count)) }
     }
@@ -121,3 +123,4 @@ struct Exchange: Sendable {
         return response
     }
 }
+#endif

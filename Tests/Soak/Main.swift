@@ -1,3 +1,4 @@
+#if TestKit
 import Foundation
 import Glibc
 
@@ -34,3 +35,10 @@ func report(_ line: String) {
     print(line)
     fflush(nil)
 }
+#else
+/// Says what is missing: its servers come from the test kit.
+@main
+struct Main {
+    static func main() { print("soak was built without the trait TestKit") }
+}
+#endif

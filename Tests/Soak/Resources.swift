@@ -1,3 +1,4 @@
+#if TestKit
 import CLibcurl
 import Foundation
 import Glibc
@@ -62,3 +63,4 @@ struct Resources: Sendable, CustomStringConvertible {
         (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     }
 }
+#endif

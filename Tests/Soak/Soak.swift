@@ -1,7 +1,9 @@
+#if TestKit
 import Curlew
 import CurlewTesting
 import HTTPTypes
 import Synchronization
+import SeededNumbers
 
 /// One session, servers of both versions of HTTP that fail now and then, and as many requests as there is time for.
 final class Soak: Sendable {
@@ -52,7 +54,7 @@ final class Soak: Sendable {
         let early = await withTaskGroup(of: Resources?.self) { group in
             for worker in 0..<Self.workers {
                 group.addTask {
-                    var random = Numbers(state: self.seed &+ UInt64(worker) &* 0x9E37_79B9_7F4A_7C15)
+                    var random = SeededNumbers(seed: self.seed &+ UInt64(worker) &* 0x9E37_79B9_7F4A_7C15)
                     while ContinuousClock.now < end {
                         let server = servers[Int(random.next() % UInt64(servers.count))]
                         await self.perform(Exchange(&random, mayBeChunked: !server.isHTTP2), server, session)
@@ -61,7 +63,7 @@ final class Soak: Sendable {
                 }
             }
             group.addTask {
-                var random = Numbers(state: ~self.seed)
+                var random = SeededNumbers(seed: ~self.seed)
                 while ContinuousClock.now < end {
                     for server in servers { server.break(&random) }
                     try? await Task.sleep(for: .milliseconds(20))
@@ -174,7 +176,7 @@ struct SoakServer: Sendable {
     let usesTLS: Bool
 
     /// Lets something happen to the next exchange, or to the next connection.
-    func `break`(_ random: inout Numbers) {
+    func `break`(_ random: inout SeededNumbers) {
         let bytes = Int(random.next() % 30_000)
         let triggers: [Fault.Trigger] = [
             .onAccept, .afterHandshake, .atRequestStart, .inRequestBody(after: bytes), .atResponseStart,
@@ -220,3 +222,4 @@ private final class Tally: Sendable, CustomStringConvertible {
         }
     }
 }
+#endif

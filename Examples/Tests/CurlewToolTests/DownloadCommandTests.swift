@@ -1,5 +1,6 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import Glibc
 import HTTPTypes
@@ -76,7 +77,7 @@ struct DownloadCommandTests {
         let words = ["download", server.url("/bird"), "-o", folder.path("bird")]
         let tool = try ToolProcess(words)
         // The lines tell that it has begun, and the part file how far it is.
-        while !folder.contains(200_000) { await Task.yield() }
+        try await eventually("200,000 bytes lie in the folder") { folder.contains(200_000) }
         tool.send(signal)
         let end = await tool.end()
         #expect(end.status == 130)
@@ -95,7 +96,7 @@ struct DownloadCommandTests {
         try server.inject(Fault(.inResponseBody(after: 200_000), .stall))
         let folder = try TemporaryFolder()
         let tool = try ToolProcess(["download", server.url("/bird"), "-o", folder.path("bird")])
-        while !folder.contains(200_000) { await Task.yield() }
+        try await eventually("200,000 bytes lie in the folder") { folder.contains(200_000) }
         tool.send(SIGINT)
         _ = await tool.end()
         let words = ["download", "--resume", server.url("/bird/2"), "-o", folder.path("bird")]
@@ -124,7 +125,7 @@ struct DownloadCommandTests {
         let folder = try TemporaryFolder()
         let words = ["download", server.url("/bird"), "-o", folder.path("bird")]
         let tool = try ToolProcess(words)
-        while !folder.contains(200_000) { await Task.yield() }
+        try await eventually("200,000 bytes lie in the folder") { folder.contains(200_000) }
         tool.send(SIGINT)
         _ = await tool.end()
         #expect(await (try ToolProcess(words)).end().status == 0)

@@ -1,4 +1,5 @@
-internal import CCoding
+#if Brotli
+internal import CBrotli
 
 /// Brotli (RFC 7932). Memory: a window of at most 16 MiB, which the data asks for, and tables.
 ///
@@ -61,3 +62,4 @@ final class BrotliDecoder: ContentDecoder {
         return CurlewError(.contentDecodingFailed, "the body's br data is corrupt")
     }
 }
+#endif

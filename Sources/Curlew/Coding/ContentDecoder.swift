@@ -15,23 +15,41 @@ protocol ContentDecoder: AnyObject {
 
 /// The codings that can be undone, in the order in which they are announced.
 enum ContentDecoderKind: CaseIterable, Sendable {
-    case gzip, deflate, brotli, zstandard
+    case gzip, deflate
+    #if Brotli
+    case brotli
+    #endif
+    #if Zstandard
+    case zstandard
+    #endif
 
     /// The name in Content-Encoding and Accept-Encoding.
     var name: String {
         switch self {
         case .gzip: "gzip"
         case .deflate: "deflate"
+        #if Brotli
         case .brotli: "br"
+        #endif
+        #if Zstandard
         case .zstandard: "zstd"
+        #endif
         }
     }
 
     /// - Parameter name: The name in lower case. `x-gzip` is `gzip` (RFC 9110 §8.4.1.3).
     init?(name: String) {
-        let current = name == "x-gzip" ? "gzip" : name
-        guard let kind = Self.allCases.first(where: { $0.name == current }) else { return nil }
-        self = kind
+        switch name {
+        case "gzip", "x-gzip": self = .gzip
+        case "deflate": self = .deflate
+        #if Brotli
+        case "br": self = .brotli
+        #endif
+        #if Zstandard
+        case "zstd": self = .zstandard
+        #endif
+        default: return nil
+        }
     }
 
     /// The codings of a list; nil if one of them is not known: then the body can only be passed on as it is.
@@ -44,8 +62,12 @@ enum ContentDecoderKind: CaseIterable, Sendable {
         switch self {
         case .gzip: try Inflater(.gzip)
         case .deflate: DeflateDecoder()
+        #if Brotli
         case .brotli: try BrotliDecoder()
+        #endif
+        #if Zstandard
         case .zstandard: try ZstandardDecoder()
+        #endif
         }
     }
 }

@@ -11,6 +11,8 @@ public import HTTPTypes
 ///   ``Response/encodedFields`` have what was there.
 /// - Nothing is decoded in answers to HEAD, in 204, 206 and 304, in empty bodies, and if one of the codings is not known:
 ///   these pass as they came, with their fields.
+/// - `br` needs the package's trait `Brotli`, `zstd` the trait `Zstandard`; both are on by default. Without it the coding is
+///   not announced and is not known.
 /// - ``RequestOptions/decodesContent`` set to false neither announces nor decodes.
 ///
 /// Reading the body throws ``CurlewError`` with ``ErrorCode/contentDecodingFailed`` if it is corrupt or something follows its

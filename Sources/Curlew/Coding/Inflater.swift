@@ -1,4 +1,4 @@
-internal import CCoding
+internal import CZlib
 
 /// zlib's decompression: one stream, or all the members of a gzip file. Memory: 32 KiB of window and some 8 KiB.
 ///

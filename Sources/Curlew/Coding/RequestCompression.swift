@@ -1,4 +1,4 @@
-internal import CCoding
+internal import CZlib
 internal import HTTPTypes
 
 /// Compresses the bodies of requests and says so in Content-Encoding (RFC 9110 §8.4).

@@ -1,4 +1,5 @@
-internal import CCoding
+#if Zstandard
+internal import CZstd
 
 /// Zstandard (RFC 8878), frame after frame. Memory: a window of at most 8 MiB (RFC 9659) and some 300 KiB.
 ///
@@ -97,3 +98,4 @@ final class ZstandardDecoder: ContentDecoder {
         CurlewError(.contentDecodingFailed, "the body's zstd data is corrupt")
     }
 }
+#endif

@@ -5,8 +5,9 @@ internal import Synchronization
 /// Cookies, as RFC 6265bis keeps them: what servers set, what a request carries, and what the caller adds and deletes.
 ///
 /// It is a reference: give it to the ``Cookies`` link of one session, or of several that are to share their cookies. It may
-/// be used from anywhere at once. Which names are public suffixes is libpsl's to say. ``CookieLimits`` has its bounds; an
-/// empty jar costs a request next to nothing.
+/// be used from anywhere at once. Which names are public suffixes is libpsl's to say; without
+/// the package's trait `PublicSuffixList`, which is on by default, every name is one, and a cookie for more hosts than the
+/// one that sets it is refused. ``CookieLimits`` has its bounds; an empty jar costs a request next to nothing.
 ///
 /// ```swift
 /// let jar = CookieJar()

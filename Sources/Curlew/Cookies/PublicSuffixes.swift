@@ -1,7 +1,12 @@
+#if PublicSuffixList
 internal import CPSL
+#endif
 
 /// The Public Suffix List through libpsl: names under which anybody can register, such as `com`, `co.uk` and `github.io`.
+///
+/// Without the trait `PublicSuffixList` there is no list, and every name is taken for one.
 enum PublicSuffixes {
+    #if PublicSuffixList
     /// The newest list that the system has, read once, or else the one inside the library.
     ///
     /// Never changed and never freed, and libpsl only reads in it, so that all threads may use it.
@@ -15,4 +20,7 @@ enum PublicSuffixes {
         guard let list, let end = name.utf8.lastIndex(where: { $0 != UInt8(ascii: ".") }) else { return true }
         return psl_is_public_suffix2(list, String(name[...end]), PSL_TYPE_ANY) != 0
     }
+    #else
+    static func contains(_ name: String) -> Bool { true }
+    #endif
 }

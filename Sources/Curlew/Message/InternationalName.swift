@@ -1,8 +1,14 @@
+#if InternationalNames
 internal import CIDN2
 internal import Glibc
+#endif
 
 /// Host names in other letters than those of ASCII.
 enum InternationalName {
+    #if InternationalNames
+    /// The reason why a host has no ASCII form, to follow the host in an error's message.
+    static let refusal = "is no name in any script"
+
     /// The name in the letters that DNS has: `bücher.example` as `xn--bcher-kva.example` (UTS #46, nontransitional, RFC 5891),
     /// whatever the locale of the process; nil for what is no name.
     static func ascii(_ name: String) -> String? {
@@ -14,4 +20,11 @@ enum InternationalName {
         defer { free(result) }
         return String(validatingCString: result)
     }
+    #else
+    /// The reason why a host has no ASCII form, to follow the host in an error's message.
+    static let refusal = "is not ASCII, and this build of Curlew lacks the trait InternationalNames"
+
+    /// No name: what converts them was not built in.
+    static func ascii(_ name: String) -> String? { nil }
+    #endif
 }

@@ -2,7 +2,8 @@
 ///
 /// Reading is strict where a mistake could be an attack and lenient where it is a typing habit:
 /// - control characters, an unknown scheme, an empty host, a bad port and a `\` in the authority are errors;
-/// - an international host name becomes its ASCII form (UTS #46), or is an error where it has none;
+/// - an international host name becomes its ASCII form (UTS #46), or is an error where it has none, and always without
+///   the package's trait `InternationalNames`, which is on by default;
 /// - spaces, non-ASCII text and the characters `" < > \ ^ ` { | }` in path and query are percent-encoded.
 ///
 /// ```swift

@@ -80,7 +80,7 @@ enum URIParser {
             guard let name else {
                 throw CurlewError(
                     .invalidURL,
-                    "the host \"\(printable(String(decoding: host, as: UTF8.self)))\" is no name in any script")
+                    "the host \"\(printable(String(decoding: host, as: UTF8.self)))\" \(InternationalName.refusal)")
             }
             host = Array(name.utf8)[...]
         }

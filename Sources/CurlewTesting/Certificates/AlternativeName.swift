@@ -1,3 +1,4 @@
+#if TestKit
 internal import Glibc
 
 extension HeldCertificate {
@@ -55,3 +56,4 @@ extension HeldCertificate {
         }
     }
 }
+#endif

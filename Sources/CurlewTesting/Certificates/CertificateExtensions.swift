@@ -1,3 +1,4 @@
+#if TestKit
 internal import COpenSSL
 
 /// The extensions that options ask for.
@@ -38,3 +39,4 @@ enum CertificateExtensions {
         return ["digitalSignature"]
     }
 }
+#endif

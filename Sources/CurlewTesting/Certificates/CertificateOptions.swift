@@ -1,3 +1,4 @@
+#if TestKit
 extension HeldCertificate {
     /// What a certificate is to say.
     public struct Options: Sendable, Hashable {
@@ -165,3 +166,4 @@ extension HeldCertificate {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 // The certificates that most tests want, and those that are wrong on purpose.
 extension HeldCertificate {
     /// The names a loopback server is reached by: `localhost`, `127.0.0.1` and `::1`.
@@ -46,3 +47,4 @@ extension HeldCertificate {
         return HeldCertificate(certificateDER: bytes, privateKeyDER: self.privateKeyDER, commonName: self.commonName)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// The little of DER (X.690) that is written by hand.
 enum DER {
     /// A value with its tag, one octet, and its length.
@@ -22,3 +23,4 @@ enum DER {
         return [0x80 | UInt8(octets.count)] + octets
     }
 }
+#endif

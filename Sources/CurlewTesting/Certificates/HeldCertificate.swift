@@ -1,3 +1,4 @@
+#if TestKit
 /// A certificate and its private key, made in memory.
 ///
 /// A chain is made from the root down; each certificate names its issuer:
@@ -54,3 +55,4 @@ public struct HeldCertificate: Sendable, Hashable {
         certificates.map(\.certificatePEM).joined()
     }
 }
+#endif

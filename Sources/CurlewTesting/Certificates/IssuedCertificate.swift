@@ -1,3 +1,4 @@
+#if TestKit
 internal import COpenSSL
 
 /// The work of OpenSSL behind ``HeldCertificate``. Every object lives for one call of ``issue(_:issuer:)`` and is
@@ -159,3 +160,4 @@ struct IssuedCertificate {
         return TestKitError("could not \(step): \(reason)")
     }
 }
+#endif

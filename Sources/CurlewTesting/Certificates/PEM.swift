@@ -1,3 +1,4 @@
+#if TestKit
 internal import COpenSSL
 
 /// The textual encoding of RFC 7468.
@@ -16,3 +17,4 @@ enum PEM {
         return "-----BEGIN \(label)-----\n\(lines.joined(separator: "\n"))\n-----END \(label)-----\n"
     }
 }
+#endif

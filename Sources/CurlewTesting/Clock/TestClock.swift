@@ -1,3 +1,4 @@
+#if TestKit
 /// A clock that stands still until a test turns it.
 ///
 ///     let clock = TestClock()
@@ -80,3 +81,4 @@ public final class TestClock: Clock, Sendable {
         return duration
     }
 }
+#endif

@@ -1,8 +1,23 @@
-internal import CCoding
+#if TestKit
+#if Brotli
+internal import CBrotliEncoder
+#endif
+internal import CZlib
+#if Zstandard
+internal import CZstd
+#endif
 
 /// A content coding (RFC 9110, section 8.4.1), made by the library that defines it.
 public struct ContentCoding: Sendable, Hashable {
-    enum Kind { case gzip, deflate, rawDeflate, brotli, zstandard }
+    enum Kind {
+        case gzip, deflate, rawDeflate
+        #if Brotli
+        case brotli
+        #endif
+        #if Zstandard
+        case zstandard
+        #endif
+    }
 
     let kind: Kind
     /// Its name in `Content-Encoding`.
@@ -14,10 +29,14 @@ public struct ContentCoding: Sendable, Hashable {
     public static let deflate = ContentCoding(kind: .deflate, name: "deflate")
     /// deflate as some servers send it: without zlib's frame (RFC 1951).
     public static let rawDeflate = ContentCoding(kind: .rawDeflate, name: "deflate")
-    /// Brotli (RFC 7932).
+    #if Brotli
+    /// Brotli (RFC 7932); needs the trait `Brotli`.
     public static let brotli = ContentCoding(kind: .brotli, name: "br")
-    /// Zstandard (RFC 8878).
+    #endif
+    #if Zstandard
+    /// Zstandard (RFC 8878); needs the trait `Zstandard`.
     public static let zstandard = ContentCoding(kind: .zstandard, name: "zstd")
+    #endif
 
     /// The coded form of `bytes`.
     ///
@@ -27,8 +46,12 @@ public struct ContentCoding: Sendable, Hashable {
         case .gzip: try Self.deflate(bytes, windowBits: 15 + 16)
         case .deflate: try Self.deflate(bytes, windowBits: 15)
         case .rawDeflate: try Self.deflate(bytes, windowBits: -15)
+        #if Brotli
         case .brotli: try Self.brotli(bytes)
+        #endif
+        #if Zstandard
         case .zstandard: try Self.zstandard(bytes)
+        #endif
         }
     }
 
@@ -45,12 +68,13 @@ public struct ContentCoding: Sendable, Hashable {
                 stream.avail_in = UInt32(source.count)
                 stream.next_out = target.baseAddress
                 stream.avail_out = UInt32(bound)
-                guard CCoding.deflate(&stream, Z_FINISH) == Z_STREAM_END else { throw TestKitError("zlib failed") }
+                guard CZlib.deflate(&stream, Z_FINISH) == Z_STREAM_END else { throw TestKitError("zlib failed") }
                 count = bound - Int(stream.avail_out)
             }
         }
     }
 
+    #if Brotli
     private static func brotli(_ bytes: [UInt8]) throws -> [UInt8] {
         let bound = max(16, BrotliEncoderMaxCompressedSize(bytes.count))
         return try [UInt8](unsafeUninitializedCapacity: bound) { target, count in
@@ -69,7 +93,9 @@ public struct ContentCoding: Sendable, Hashable {
             count = length
         }
     }
+    #endif
 
+    #if Zstandard
     private static func zstandard(_ bytes: [UInt8]) throws -> [UInt8] {
         let bound = ZSTD_compressBound(bytes.count)
         return try [UInt8](unsafeUninitializedCapacity: bound) { target, count in
@@ -78,4 +104,6 @@ public struct ContentCoding: Sendable, Hashable {
             count = length
         }
     }
+    #endif
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import HTTPTypes
 
 extension MockResponse {
@@ -19,3 +20,4 @@ extension MockResponse {
         return response
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import Glibc
 internal import NIOConcurrencyHelpers
 internal import NIOCore
@@ -62,3 +63,4 @@ final class AcceptedConnection: Sendable {
         }
     }
 }
+#endif

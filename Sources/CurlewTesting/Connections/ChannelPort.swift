@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 /// One channel as tasks see it: parts come in through ``next()``, parts go out through ``write(_:size:flush:)``,
@@ -82,3 +83,4 @@ enum PortLimits {
     /// Bytes written and not yet taken by the kernel.
     static let bytesInFlight = 1 << 20
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// How many connections a server has seen.
 public struct ConnectionCounts: Sendable, Hashable {
     /// Connections accepted since the start.
@@ -10,3 +11,4 @@ public struct ConnectionCounts: Sendable, Hashable {
     /// Makes counts of nothing.
     public init() {}
 }
+#endif

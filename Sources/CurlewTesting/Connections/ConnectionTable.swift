@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
@@ -126,3 +127,4 @@ final class ConnectionTable: Sendable {
         }
     }
 }
+#endif

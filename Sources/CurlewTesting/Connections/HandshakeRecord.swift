@@ -1,3 +1,4 @@
+#if TestKit
 /// What a server's TLS handshake agreed on.
 public struct HandshakeRecord: Sendable, Hashable {
     /// The name the client asked for (RFC 6066, section 3); `nil` when it sent none.
@@ -22,3 +23,4 @@ public struct HandshakeRecord: Sendable, Hashable {
         self.clientCertificateDER = clientCertificateDER
     }
 }
+#endif

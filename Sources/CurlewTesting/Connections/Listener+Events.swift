@@ -1,3 +1,4 @@
+#if TestKit
 extension Listener {
     var counts: ConnectionCounts {
         self.connections.state.update { $0.counts }
@@ -14,3 +15,4 @@ extension Listener {
         return "\(usesTLS ? "https" : "http")://\(self.address.urlHost)\(port)\(path)"
     }
 }
+#endif

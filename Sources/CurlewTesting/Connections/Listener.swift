@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOPosix
 
@@ -72,3 +73,4 @@ final class Listener: Sendable {
         try? await self.channel.close().get()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOConcurrencyHelpers
 internal import NIOCore
 
@@ -49,3 +50,4 @@ final class LoopTurns: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 /// The event loop's end of a ``ChannelPort``.
@@ -53,3 +54,4 @@ final class PortHandler<Inbound: Sendable, Outbound: Sendable>: ChannelDuplexHan
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import Glibc
 internal import NIOCore
 
@@ -37,3 +38,4 @@ public struct ServerAddress: Sendable, Hashable {
         if case .unixSocket(let path) = self.kind { _ = unlink(path) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOSSL
 
@@ -91,3 +92,4 @@ public struct ServerTLS: Sendable {
         return try NIOSSLContext(configuration: configuration)
     }
 }
+#endif

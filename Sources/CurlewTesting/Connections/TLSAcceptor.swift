@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
@@ -91,3 +92,4 @@ private final class HandshakeHandler<Installed: Sendable>: ChannelInboundHandler
         self.connection.tls = record
     }
 }
+#endif

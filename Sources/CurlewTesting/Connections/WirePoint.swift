@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 /// A place in the pipeline with a name, from which bytes and closes go out past the layers above it.
@@ -10,3 +11,4 @@ final class WirePoint: ChannelInboundHandler {
     /// Between TLS and HTTP.
     static let plain = "curlew.plain"
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 extension AcceptedConnection {
@@ -47,3 +48,4 @@ extension AcceptedConnection {
         _ = try? await isClosed.wait { $0 }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// A fault that has happened, and to whom.
 public struct CommittedFault: Sendable, Hashable {
     /// What and when.
@@ -7,3 +8,4 @@ public struct CommittedFault: Sendable, Hashable {
     /// The number of the exchange on that connection, from 0; `nil` for a fault of the connection itself.
     public let exchangeIndex: Int?
 }
+#endif

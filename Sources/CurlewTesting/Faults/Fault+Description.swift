@@ -1,3 +1,4 @@
+#if TestKit
 extension Fault: CustomStringConvertible {
     /// What and when, in words: `reset in the response's body after 1000 bytes`.
     public var description: String { "\(self.effect) \(self.trigger)" }
@@ -33,3 +34,4 @@ extension Fault.Effect: CustomStringConvertible {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 extension Fault {
     /// Whether it ends whom it meets: an exchange, or a connection for a fault of connections.
     var isEnding: Bool {
@@ -36,3 +37,4 @@ extension Fault.Target {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// Something that goes wrong on purpose: what, and when.
 ///
 ///     try server.inject(Fault(.inResponseBody(after: 1000), .reset), at: .next)
@@ -105,3 +106,4 @@ extension Fault {
         public static let every = Target(kind: .every)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// Thrown through an exchange when a fault has ended it.
 struct FaultStruck: Error {}
 
@@ -132,3 +133,4 @@ final class FaultGate: Sendable {
         return fault.isEnding
     }
 }
+#endif

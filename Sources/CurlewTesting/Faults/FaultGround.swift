@@ -1,3 +1,4 @@
+#if TestKit
 /// What a server speaks, as far as it decides which faults can happen there.
 struct FaultGround: Sendable {
     let usesTLS: Bool
@@ -24,3 +25,4 @@ struct FaultGround: Sendable {
         }
     }
 }
+#endif

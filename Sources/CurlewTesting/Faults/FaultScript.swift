@@ -1,3 +1,4 @@
+#if TestKit
 /// The faults that a server still has to commit, those that it has committed, and how many exchanges it has begun.
 final class FaultScript: Sendable {
     /// Why a fault that somebody took did not happen.
@@ -87,3 +88,4 @@ extension FaultScript.Miss {
         }
     }
 }
+#endif

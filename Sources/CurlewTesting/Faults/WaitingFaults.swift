@@ -1,3 +1,4 @@
+#if TestKit
 /// A fault that an exchange or a connection has taken, to commit it when its moment comes.
 struct ClaimedFault: Sendable, Hashable {
     let fault: Fault
@@ -74,3 +75,4 @@ struct WaitingFaults: Sendable {
         return claimed.filter { !isLast($0) } + claimed.filter(isLast)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// The simplest HPACK that is right: every field literal, not indexed, not Huffman-coded (RFC 7541, section 6.2.2).
 enum HPACKLiterals {
     static func encode(_ fields: [(String, String)]) -> [UInt8] {
@@ -21,3 +22,4 @@ enum HPACKLiterals {
         return bytes + [UInt8(rest)]
     }
 }
+#endif

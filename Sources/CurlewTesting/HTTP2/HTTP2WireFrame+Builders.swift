@@ -1,3 +1,4 @@
+#if TestKit
 extension HTTP2WireFrame {
     /// A parameter of SETTINGS (RFC 9113, section 6.5.2).
     public struct Setting: RawRepresentable, Sendable, Hashable {
@@ -117,3 +118,4 @@ extension HTTP2WireFrame {
         HTTP2WireFrame(kind: .windowUpdate, stream: stream, payload: increment.bigEndianBytes)
     }
 }
+#endif

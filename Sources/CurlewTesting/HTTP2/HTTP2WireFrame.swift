@@ -1,3 +1,4 @@
+#if TestKit
 /// A frame of HTTP/2 as it is on the wire (RFC 9113, section 4), for servers that break the rules on purpose.
 ///
 /// Nothing is checked: a frame may be too long, on a wrong stream or of an unknown type.
@@ -86,3 +87,4 @@ extension UInt32 {
         self = bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 // A server's end of HTTP/2, frame by frame. Over TLS the server must offer `h2` in ALPN.
 extension RawConnection {
     /// What a client sends first (RFC 9113, section 3.4).
@@ -58,3 +59,4 @@ extension RawConnection {
         return try await self.readRequestStream()
     }
 }
+#endif

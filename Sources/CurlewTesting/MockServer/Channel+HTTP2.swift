@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTP2
@@ -26,3 +27,4 @@ extension AcceptedConnection {
         self.channel.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOConcurrencyHelpers
 
 /// How a client cut the bodies of one connection's requests, noted as the bytes arrive and before they are parsed.
@@ -30,3 +31,4 @@ final class ChunkLedger: Sendable {
         self.entries.withLockedValue { $0.removeValue(forKey: exchange) ?? Entry() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// Follows the requests of an HTTP/1.1 connection as far as it takes to find the sizes of chunks (RFC 9112, section
 /// 7.1).
 ///
@@ -106,3 +107,4 @@ struct ChunkScanner: WireScanning {
         self.contentLength = 0
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
@@ -133,3 +134,4 @@ struct Exchange: Sendable {
         HTTPRequest.Method(self.head.method.rawValue) ?? .get
     }
 }
+#endif

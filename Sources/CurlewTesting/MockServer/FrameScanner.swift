@@ -1,3 +1,4 @@
+#if TestKit
 /// Follows the frames of an HTTP/2 connection as far as it takes to find the sizes of DATA (RFC 9113, section 6.1).
 ///
 /// It judges nothing: what breaks the rules the parser behind it refuses.
@@ -79,3 +80,4 @@ struct FrameScanner: WireScanning {
         self.state = count > 0 ? .payload(left: count) : .head
     }
 }
+#endif

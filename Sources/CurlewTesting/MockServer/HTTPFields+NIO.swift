@@ -1,3 +1,4 @@
+#if TestKit
 internal import HTTPTypes
 internal import NIOHTTP1
 
@@ -28,3 +29,4 @@ extension HTTPResponseHead {
         self.init(version: .http1_1, status: status, headers: fields.headers)
     }
 }
+#endif

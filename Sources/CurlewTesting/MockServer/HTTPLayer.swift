@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTP2
@@ -55,3 +56,4 @@ enum HTTPLayer: Sendable {
         return .http2(multiplexer)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 public import HTTPTypes
 internal import NIOCore
 
@@ -62,3 +63,4 @@ public struct InboundRequestBody: AsyncSequence, Sendable {
         return bytes
     }
 }
+#endif

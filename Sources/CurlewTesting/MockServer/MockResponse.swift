@@ -1,3 +1,4 @@
+#if TestKit
 public import HTTPTypes
 
 /// What a ``MockServer`` answers.
@@ -90,3 +91,4 @@ public struct MockResponse: Sendable {
     /// 404 with a short text: what is answered when nothing else is known.
     public static let notFound = MockResponse(status: .notFound, body: "no response for this request\n")
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 extension MockResponse {
@@ -85,3 +86,4 @@ public struct ResponseBodyWriter: Sendable {
         try await self.write(Array(text.utf8))
     }
 }
+#endif

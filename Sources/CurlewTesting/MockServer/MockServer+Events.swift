@@ -1,3 +1,4 @@
+#if TestKit
 extension MockServer {
     /// The requests, oldest first; ends when the server has ended.
     ///
@@ -71,3 +72,4 @@ extension MockServer {
         if !complaints.isEmpty { throw TestKitError(complaints.joined(separator: "; ")) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// An HTTP server for tests: it answers from a queue or by a handler, records what it was asked, and listens on a
 /// free loopback port.
 ///
@@ -48,7 +49,9 @@ public final class MockServer: Sendable {
             install: { try core.install(on: $0) },
             serve: { await core.serve($0, $1) }
         )
-        return MockServer(core: core, listener: listener)
+        let server = MockServer(core: core, listener: listener)
+        ServerScope.adopt { await server.shutdown() }
+        return server
     }
 
     /// Adds responses to the queue; each answers one request, on whatever connection it comes.
@@ -77,3 +80,4 @@ public final class MockServer: Sendable {
         self.core.log.finish()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 extension MockServer {
     /// Where and how a server listens, and the bounds of what it keeps.
     public struct Configuration: Sendable {
@@ -35,3 +36,4 @@ extension MockServer {
         }
     }
 }
+#endif

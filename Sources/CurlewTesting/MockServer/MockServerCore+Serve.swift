@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTP2
@@ -75,3 +76,4 @@ extension MockServerCore {
         }
     }
 }
+#endif

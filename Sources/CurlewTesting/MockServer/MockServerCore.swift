@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -71,3 +72,4 @@ final class MockServerCore: Sendable {
         }
     }
 }
+#endif

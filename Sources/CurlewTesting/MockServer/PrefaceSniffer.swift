@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 /// Tells HTTP/2 from HTTP/1 on a cleartext connection by the client's first bytes (RFC 9113, section 3.4).
@@ -49,3 +50,4 @@ final class PrefaceSniffer: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// A version of HTTP that a ``MockServer`` speaks.
 public struct ProtocolVersion: Sendable, Hashable, CustomStringConvertible {
     /// As it is written: `HTTP/1.1`.
@@ -13,3 +14,4 @@ public struct ProtocolVersion: Sendable, Hashable, CustomStringConvertible {
     /// Its name in ALPN.
     var applicationProtocol: String { self == .http2 ? "h2" : "http/1.1" }
 }
+#endif

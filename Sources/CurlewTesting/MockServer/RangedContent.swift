@@ -1,3 +1,4 @@
+#if TestKit
 public import HTTPTypes
 
 /// A file that a ``MockServer`` serves, by ranges too (RFC 9110, sections 13.1.5 and 14).
@@ -95,3 +96,4 @@ private struct WantedRange {
         return max(0, count - last)..<count
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 public import HTTPTypes
 
 /// A request that a ``MockServer`` has received, for a test to look at.
@@ -34,3 +35,4 @@ public struct RecordedRequest: Sendable {
     /// The body as text.
     public var text: String { String(decoding: self.body, as: UTF8.self) }
 }
+#endif

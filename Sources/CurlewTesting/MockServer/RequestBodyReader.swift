@@ -1,3 +1,4 @@
+#if TestKit
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
@@ -106,3 +107,4 @@ final class RequestBodyReader: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// The requests that wait to be looked at, within the bounds of the configuration.
 final class RequestLog: Sendable {
     private struct State: Sendable {
@@ -49,3 +50,4 @@ final class RequestLog: Sendable {
         try await self.state.take { $0.total >= count ? () : nil }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import HTTPTypes
 internal import NIOConcurrencyHelpers
 internal import NIOCore
@@ -58,3 +59,4 @@ final class RequestRecorder: Sendable {
         if let record { self.log.append(record) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
@@ -132,3 +133,4 @@ struct ResponseWriter: Sendable {
         try await self.exchange.core.configuration.clock.sleep(for: duration)
     }
 }
+#endif

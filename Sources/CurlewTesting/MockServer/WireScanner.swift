@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 /// Reads along what a client sends, to learn how it cut the bodies: NIO's parsers hand bodies on as they arrive.
@@ -24,3 +25,4 @@ final class WireScanner<Scanner: WireScanning>: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// A forward proxy for tests: HTTP with CONNECT and absolute-form targets (RFC 9110, section 9.3.6; RFC 9112,
 /// section 3.2.2), SOCKS5 (RFC 1928), with or without a user and a password, or SOCKS4 with names, 4a.
 ///
@@ -97,7 +98,9 @@ public final class MockProxy: Sendable {
                 await core.serve(connection, RawConnection(connection: connection, port: port))
             }
         )
-        return MockProxy(listener: listener, core: core)
+        let proxy = MockProxy(listener: listener, core: core)
+        ServerScope.adopt { await proxy.shutdown() }
+        return proxy
     }
 
     /// The port it listens on.
@@ -170,3 +173,4 @@ public final class MockProxy: Sendable {
         self.core.requests.finish()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// What a ``MockProxy`` and its connections share.
 final class ProxyCore: Sendable {
     let configuration: MockProxy.Configuration
@@ -23,3 +24,4 @@ final class ProxyCore: Sendable {
         await client.finish()
     }
 }
+#endif

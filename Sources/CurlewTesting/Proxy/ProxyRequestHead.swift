@@ -1,3 +1,4 @@
+#if TestKit
 /// The head of a request to an HTTP proxy, read as far as a proxy needs it.
 struct ProxyRequestHead: Sendable {
     let text: String
@@ -58,3 +59,4 @@ struct ProxyRequestHead: Sendable {
         return .init(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
     }
 }
+#endif

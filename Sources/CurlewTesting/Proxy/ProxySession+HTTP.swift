@@ -1,3 +1,4 @@
+#if TestKit
 extension ProxySession {
     /// Serves requests until one becomes a tunnel or the client ends.
     func serveHTTP() async throws {
@@ -65,3 +66,4 @@ extension ProxySession {
         try await self.client.write(lines.joined(separator: "\r\n") + "\r\n\r\n")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 extension ProxySession {
     /// Greets, authenticates, connects, and carries bytes.
     func serveSOCKS() async throws {
@@ -81,3 +82,4 @@ extension ProxySession {
         return (host, Int(port))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 extension ProxySession {
     /// Reads the request, connects, and carries bytes.
     func serveSOCKS4() async throws {
@@ -49,3 +50,4 @@ extension ProxySession {
         throw TestKitError("more than 255 bytes without an end")
     }
 }
+#endif

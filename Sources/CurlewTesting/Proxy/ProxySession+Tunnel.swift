@@ -1,3 +1,4 @@
+#if TestKit
 extension ProxySession {
     /// Carries bytes both ways until both sides have ended, one has broken off, or a fault has struck.
     func tunnel(to upstream: Upstream, _ gate: FaultGate) async throws {
@@ -49,3 +50,4 @@ extension ProxySession {
         }
     }
 }
+#endif

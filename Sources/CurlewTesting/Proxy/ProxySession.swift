@@ -1,3 +1,4 @@
+#if TestKit
 /// One connection of a ``MockProxy``.
 struct ProxySession: Sendable {
     let core: ProxyCore
@@ -35,3 +36,4 @@ struct ProxySession: Sendable {
         self.core.requests.append(request)
     }
 }
+#endif

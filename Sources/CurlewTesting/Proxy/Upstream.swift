@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 internal import NIOPosix
 
@@ -38,3 +39,4 @@ struct Upstream: Sendable {
         self.port.channel.close(promise: nil)
     }
 }
+#endif

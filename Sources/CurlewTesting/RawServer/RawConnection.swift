@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 /// One connection of a ``RawServer``: bytes in, bytes out, and every way to end.
@@ -149,3 +150,4 @@ public final class RawConnection: Sendable {
         }
     }
 }
+#endif

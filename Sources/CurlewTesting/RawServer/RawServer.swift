@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOCore
 
 /// A server that sends exactly the bytes a test wants, and nothing by itself.
@@ -51,7 +52,9 @@ public final class RawServer: Sendable {
                 await connection.finish()
             }
         )
-        return RawServer(listener: listener, usesTLS: tls != nil)
+        let server = RawServer(listener: listener, usesTLS: tls != nil)
+        ServerScope.adopt { await server.shutdown() }
+        return server
     }
 
     /// The port it listens on; 0 on a Unix socket.
@@ -93,3 +96,4 @@ public final class RawServer: Sendable {
         await self.listener.shutdown()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import Glibc
 
 /// A port that takes no connection in: connecting to it hangs until the client gives up.
@@ -104,3 +105,4 @@ private enum LoopbackSocket {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 public import Curlew
 internal import FoundationEssentials
 public import HTTPTypes
@@ -77,3 +78,4 @@ public struct StubAnswer: Sendable {
         }
     }
 }
+#endif

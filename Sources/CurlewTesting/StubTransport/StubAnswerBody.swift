@@ -1,3 +1,4 @@
+#if TestKit
 public import Curlew
 
 extension StubAnswer {
@@ -54,3 +55,4 @@ extension StubAnswer.Body: ExpressibleByStringInterpolation {
         self = .string(value)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import Curlew
 
 /// What a ``StubTransport`` has to answer with and what it was asked. It does not know the transport, so that streams
@@ -100,3 +101,4 @@ final class StubCore: Sendable {
         }
     }
 }
+#endif

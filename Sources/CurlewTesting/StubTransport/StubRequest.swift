@@ -1,3 +1,4 @@
+#if TestKit
 public import Curlew
 public import HTTPTypes
 
@@ -21,3 +22,4 @@ public struct StubRequest: Sendable {
     /// The body as text.
     public var text: String { String(decoding: self.body, as: UTF8.self) }
 }
+#endif

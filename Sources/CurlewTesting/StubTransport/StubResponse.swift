@@ -1,3 +1,4 @@
+#if TestKit
 internal import Curlew
 internal import HTTPTypes
 
@@ -67,3 +68,4 @@ struct StubChunks: AsyncSequence, Sendable {
             .adding(method: self.request.method, uri: self.request.uri, stage: .receiving, response: self.head)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import Curlew
 internal import HTTPTypes
 
@@ -59,3 +60,4 @@ struct StubPath: Sendable {
         (path.hasPrefix("/") ? path.dropFirst() : path).split(separator: "/", omittingEmptySubsequences: false)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 public import Curlew
 public import HTTPTypes
 
@@ -123,3 +124,4 @@ extension ErrorCode {
     /// A stub transport had nothing to answer a request with. The network never fails so.
     public static let unexpectedRequest = ErrorCode(rawValue: "unexpected-request")
 }
+#endif

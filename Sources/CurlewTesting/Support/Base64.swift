@@ -1,3 +1,4 @@
+#if TestKit
 /// The decoding half of RFC 4648, section 4; what is no digit is passed over.
 enum Base64 {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -18,3 +19,4 @@ enum Base64 {
         return bytes
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// Values that wait to be taken; the oldest leave when there are too many.
 final class BoundedQueue<Element: Sendable>: Sendable {
     private struct State: Sendable {
@@ -31,3 +32,4 @@ final class BoundedQueue<Element: Sendable>: Sendable {
         return taken ?? nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 /// Bytes that say where they are: byte *n* of a body is *n* modulo 251.
 ///
 /// A prime period makes a lost, doubled or moved piece show, and a body of any length costs no memory:
@@ -29,3 +30,4 @@ public enum BytePattern {
         return true
     }
 }
+#endif

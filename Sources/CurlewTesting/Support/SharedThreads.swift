@@ -1,3 +1,4 @@
+#if TestKit
 internal import Curlew
 internal import NIOPosix
 
@@ -10,3 +11,4 @@ package enum SharedThreads {
         _ = try? EventLoop.shared
     }
 }
+#endif

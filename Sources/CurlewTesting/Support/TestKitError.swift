@@ -1,3 +1,4 @@
+#if TestKit
 /// What went wrong in a test server, for a person to read.
 public struct TestKitError: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
@@ -7,3 +8,4 @@ public struct TestKitError: Error, Sendable, CustomStringConvertible {
         self.description = description
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if TestKit
 internal import NIOConcurrencyHelpers
 
 /// A value behind a lock that tasks can wait on: every wait is for a condition, never for a time.
@@ -104,3 +105,4 @@ final class Watched<State: Sendable>: Sendable {
         return resumptions
     }
 }
+#endif

@@ -1,4 +1,6 @@
-import CCoding
+import CBrotliEncoder
+import CZlib
+import CZstd
 import CurlewTesting
 import HTTPTypes
 import Testing

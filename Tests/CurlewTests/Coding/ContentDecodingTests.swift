@@ -68,7 +68,6 @@ struct ContentDecodingTests {
             #expect(answer.contentCodings == codings)
             #expect(try await answer.body.collect(upTo: 1000) == CodedBodies.short)
         }
-        await server.shutdown()
     }
 
     @Test("the codings are announced, unless the caller says what to accept, asks for a range or wants it raw")
@@ -86,7 +85,6 @@ struct ContentDecodingTests {
             _ = try await api.get(server.url(), fields: fields, options: options)
             #expect(try #require(await server.takeRequest()).fields[values: .acceptEncoding] == expected)
         }
-        await server.shutdown()
     }
 
     @Test("raw by option, and with a coding that is not known, a body passes with its fields")
@@ -107,7 +105,6 @@ struct ContentDecodingTests {
             #expect(answer.contentCodings.isEmpty && answer.encodedFields.isEmpty)
             #expect(try await answer.body.collect(upTo: 1000) == gzip)
         }
-        await server.shutdown()
     }
 
     @Test("where there is no whole body there is nothing to decode")
@@ -141,7 +138,6 @@ struct ContentDecodingTests {
         #expect(part.fields[.contentEncoding] == "gzip")
         #expect(try await part.body.collect(upTo: 1000) == gzip)
         #expect(try await api.get(server.url("/empty-chunked")).body.collect(upTo: 0) == [])
-        await server.shutdown()
     }
 
     @Test(
@@ -165,7 +161,6 @@ struct ContentDecodingTests {
         }
         #expect(try await api.fetch(server.url("/\(gzip.count)")) == CodedBodies.short)
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("a transfer that breaks off has its own error, and so has a broken body after one that is good")
@@ -189,8 +184,6 @@ struct ContentDecodingTests {
             #expect(error?.code == code)
             #expect(try await api.fetch(other.url("/good")) == CodedBodies.text)
         }
-        await server.shutdown()
-        await other.shutdown()
     }
 
     @Test("five codings lie one upon the other at most, and ten are not read")
@@ -213,7 +206,6 @@ struct ContentDecodingTests {
         let tolerant = try session(ContentDecodingLimits(codings: 10))
         #expect(try await tolerant.fetch(server.url("/10")) == CodedBodies.short)
         try await api.expectUsable()
-        await server.shutdown()
     }
 
     @Test(
@@ -246,7 +238,6 @@ struct ContentDecodingTests {
         let all = try session(ContentDecodingLimits(ratio: nil), adjust)
         #expect(try await all.fetch(server.url("/gzip")).count == zeros.count)
         #expect(try await api.fetch(server.url("/small")) == CodedBodies.text)
-        await server.shutdown()
     }
 
     @Test("a reader that stops half-way ends the transfer, and what decoded is gone", arguments: ["1.1", "2"])
@@ -275,7 +266,7 @@ struct ContentDecodingTests {
             #expect(decoding != nil)
         }
         #expect(decoding == nil)
-        while await api.session?.tasks().isEmpty == false { await Task.yield() }
+        try await eventually("the task has ended") { await api.session?.tasks().isEmpty != false }
         // Cancelled while it waits for a chunk.
         let reading = Task {
             let answer = try await api.get(server.url())
@@ -286,7 +277,6 @@ struct ContentDecodingTests {
         reading.cancel()
         await #expect(throws: (any Error).self) { try await reading.value }
         #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
-        await server.shutdown()
     }
 
     @Test("trailers come through, and serializers and verbs get the decoded body")
@@ -302,7 +292,6 @@ struct ContentDecodingTests {
         _ = try await answer.body.collect(upTo: 1000)
         #expect(answer.body.trailers == [name: "yes"])
         #expect(try await api.get(server.url(), as: [String: [Int]].self) == ["a": [1, 2]])
-        await server.shutdown()
     }
 
     @Test("a body that fails ends its transfer, though the response is kept", arguments: ["1.1", "2"])
@@ -317,10 +306,9 @@ struct ContentDecodingTests {
         let answer = try await api.get(server.url())
         let error = await curlewError { for try await _ in answer.body {} }
         #expect(error?.code == .contentDecodingFailed)
-        while await api.session?.tasks().isEmpty == false { await Task.yield() }
+        try await eventually("the task has ended") { await api.session?.tasks().isEmpty != false }
         #expect(answer.status == .ok)
         #expect(try await api.fetch(server.url("/small")) == Array("ok".utf8))
-        await server.shutdown()
     }
 
     /// Counts the chunks that were asked for.
@@ -364,6 +352,5 @@ struct ContentDecodingTests {
         let loop = try #require(api.session).eventLoop
         let body = try await withTaskExecutorPreference(loop) { try await api.fetch(server.url()) }
         #expect(body == CodedBodies.text)
-        await server.shutdown()
     }
 }

@@ -1,4 +1,4 @@
-import CCoding
+import CZlib
 import Testing
 
 /// What gzip or zlib data was before; an error if it is not whole, or something follows it.

@@ -53,7 +53,6 @@ struct RequestCompressionTests {
             #expect(try inflated(request.body) == expected)
             #expect(expected.isEmpty || request.bodyLength < expected.count / 10)
         }
-        await server.shutdown()
     }
 
     @Test("bytes beyond the limit are streamed, with the same result each time")
@@ -71,7 +70,6 @@ struct RequestCompressionTests {
         }
         #expect(bodies[0] == bodies[1])
         #expect(try inflated(bodies[0]) == text)
-        await server.shutdown()
     }
 
     @Test("what would not gain goes as it is")
@@ -97,7 +95,6 @@ struct RequestCompressionTests {
             #expect(request.body == expected)
             #expect(request.fields[.contentLength] == "\(expected.count)")
         }
-        await server.shutdown()
     }
 
     @Test("a length that the caller gave is dropped")
@@ -107,7 +104,6 @@ struct RequestCompressionTests {
         _ = try await api.post(server.url(), body: .bytes(text), fields: [.contentLength: "\(text.count)"])
         let request = try #require(await server.takeRequest())
         #expect(request.fields[.contentLength] == "\(request.bodyLength)")
-        await server.shutdown()
     }
 
     @Test("a compressed body can be sent again if the one beneath can")
@@ -133,7 +129,6 @@ struct RequestCompressionTests {
         #expect(error?.code == .bodyNotReplayable)
         report.finish()
         #expect(await answers.reduce(into: []) { $0.append($1) } == [true, false])
-        await server.shutdown()
     }
 
     @Test("a body that breaks its promise, or breaks, fails the request")
@@ -155,7 +150,6 @@ struct RequestCompressionTests {
             #expect(error?.code == code)
         }
         try await api.expectUsable()
-        await server.shutdown()
     }
 
     /// Counts how many chunks were asked for.

@@ -43,7 +43,6 @@ struct CookiesLinkTests {
         #expect(try await text(api, server.url("/d/?a=;+max-age=0;+path=/")) == "b=2; a=1")
         #expect(try await text(api, server.url("/d")) == "b=2")
         #expect(try await text(api, server.url("/e")) == "")
-        await server.shutdown()
     }
 
     @Test("a response sets cookies whatever its status, and only a final one")
@@ -58,7 +57,6 @@ struct CookiesLinkTests {
             _ = try await api.get(server.url())
         }
         #expect(jar.cookies.map(\.name) == ["c200", "c204", "c302", "c304", "c404", "c500"])
-        await server.shutdown()
     }
 
     @Test("the caller's cookies stand first, and theirs are the names that the jar has too")
@@ -74,7 +72,6 @@ struct CookiesLinkTests {
             try await text(api, server.url(), fields: [.cookie: "x=1; b=mine;c"]) == "x=1; b=mine;c; a=jar")
         jar.removeAll()
         #expect(try await text(api, server.url(), fields: [.cookie: "x=1; b=2"]) == "x=1; b=2")
-        await server.shutdown()
     }
 
     @Test("off for one request, cookies are neither sent nor stored, and the caller's go as they are")
@@ -89,7 +86,6 @@ struct CookiesLinkTests {
         #expect(try await text(api, server.url("/?b=2"), fields: [.cookie: "x=1"], options: options) == "x=1")
         options.usesCookies = true
         #expect(try await text(api, server.url(), options: options) == "a=1")
-        await server.shutdown()
     }
 
     @Test("each session has a jar of its own, unless it is given one")
@@ -101,7 +97,6 @@ struct CookiesLinkTests {
         _ = try await text(first, server.url("/?a=1"))
         #expect(try await text(second, server.url()) == "a=1")
         #expect(try await text(other, server.url()) == "")
-        await server.shutdown()
     }
 
     @Test("secure cookies go over TLS and not beside it")
@@ -119,8 +114,6 @@ struct CookiesLinkTests {
         _ = try await text(api, plain.url("/?c=4"))
         #expect(try await text(api, server.url()) == "a=1; c=4")
         #expect(try await text(api, plain.url()) == "c=4")
-        await server.shutdown()
-        await plain.shutdown()
     }
 
     @Test("4,900 cookies in one response: too many fields by default; else the jar keeps to its bound")
@@ -137,7 +130,6 @@ struct CookiesLinkTests {
         #expect(try await text(tolerant, server.url()) == "ok")
         #expect(jar.cookies.map(\.name) == (4850..<4900).map { "c\($0)" })
         try await api.expectUsable()
-        await server.shutdown()
     }
 
     @Test("a value of 1 MiB fails the response; one of 60 KiB is not kept; neither hangs")
@@ -153,7 +145,6 @@ struct CookiesLinkTests {
         #expect(try await text(api, server.url("/large")) == "ok")
         #expect(jar.cookies.isEmpty)
         try await api.expectUsable()
-        await server.shutdown()
     }
 
     @Test("a cookie for a top-level domain, for another host or with a wrong path goes nowhere")
@@ -171,7 +162,6 @@ struct CookiesLinkTests {
         #expect(jar.cookies.map(\.path) == ["/elsewhere"])
         _ = try await text(api, "\(base)/?a=1;+domain=shop.co.uk")
         #expect(try await text(api, "\(base)/") == "a=1")
-        await server.shutdown()
     }
 
     @Test("the link sees every request of a link around it")
@@ -195,6 +185,5 @@ struct CookiesLinkTests {
             Cookies()
         }
         #expect(try await text(api, server.url("/start")) == "a=1")
-        await server.shutdown()
     }
 }

@@ -41,6 +41,5 @@ struct BodyMemoryTests {
         let grown = try residentBytes() - before
         #expect(grown < 32 << 20, "\(grown >> 20) MB for \(count) bytes")
         #expect(try await response.body.collect(upTo: .mebibytes(1)).count == count)
-        await server.shutdown()
     }
 }

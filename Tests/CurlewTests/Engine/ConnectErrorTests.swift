@@ -1,10 +1,11 @@
 import CSystemFaults
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Why a connection could not be made", .timeLimit(.minutes(1)))
+@Suite("Why a connection could not be made", .endsServers, .timeLimit(.minutes(1)))
 struct ConnectErrorTests {
     @Test(
         "out of descriptors is told as such, also after a refusal, and passes with its cause",
@@ -24,7 +25,6 @@ struct ConnectErrorTests {
         #expect(error?.message.contains("too many open files") == true, "\(String(describing: error))")
 
         _ = try await session.get(server.url()).body.collect(upTo: .kibibytes(1))
-        await session.shutdown()
     }
 
     @Test("after a name that was not found, a request with another read buffer works")
@@ -35,6 +35,5 @@ struct ConnectErrorTests {
         var options = RequestOptions()
         options.readBufferSize = .kibibytes(16)
         #expect(try await session.fetch(server.url(), options: options) == Array("ok".utf8))
-        await server.shutdown()
     }
 }

@@ -40,7 +40,6 @@ struct DroppedStreamTests {
             try await read(chunks, of: server.url("/endless"), session)
             #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
         }
-        await server.shutdown()
     }
 
     @Test("is known to the server, though no other request follows", arguments: [false, true])
@@ -53,7 +52,6 @@ struct DroppedStreamTests {
         let response = try await session.send(.post, server.url("/small"), body: .bytes([1]))
         #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
-        await server.shutdown()
     }
 
     @Test("among others that are dropped at once holds up no request", arguments: [false, true])
@@ -64,7 +62,6 @@ struct DroppedStreamTests {
             try await group.waitForAll()
         }
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
-        await server.shutdown()
     }
 
     @Test("takes no other stream of its connection with it, held back or not")
@@ -77,6 +74,5 @@ struct DroppedStreamTests {
         var iterator = held.body.makeAsyncIterator()
         for _ in 0..<100 { #expect(try await iterator.next()?.isEmpty == false) }
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 }

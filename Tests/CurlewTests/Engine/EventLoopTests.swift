@@ -1,10 +1,11 @@
 import CurlewTesting
+import CurlewTestingTraits
 import Glibc
 import Testing
 
 @testable import Curlew
 
-@Suite("The event loop", .timeLimit(.minutes(1)))
+@Suite("The event loop", .endsServers, .timeLimit(.minutes(1)))
 struct EventLoopTests {
     @Test("a flood of jobs does not starve sockets, nor the reverse")
     func fairness() async throws {
@@ -23,7 +24,6 @@ struct EventLoopTests {
         for _ in 0..<1000 { await withCheckedContinuation { done in loop.core.execute { done.resume() } } }
         reader.cancel()
         _ = await reader.result
-        await server.shutdown()
     }
 
     @Test("its thread ends when nobody holds it any more")
@@ -35,7 +35,7 @@ struct EventLoopTests {
             await withCheckedContinuation { done in loop.core.execute { done.resume() } }
             #expect(core != nil)
         }
-        while core != nil { await Task.yield() }
+        try await eventually("the loop's core is gone") { core == nil }
     }
 
     @Test("tasks that prefer it keep it, and let it go")
@@ -52,8 +52,7 @@ struct EventLoopTests {
             }
         }
         try await run()
-        while core != nil { await Task.yield() }
-        await server.shutdown()
+        try await eventually("the loop's core is gone") { core == nil }
     }
 
     @Test("an actor on the loop runs there")

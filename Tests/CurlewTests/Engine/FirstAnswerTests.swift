@@ -34,7 +34,6 @@ struct FirstAnswerTests {
         var options = RequestOptions()
         options.totalTimeout = .seconds(20)
         for _ in 0..<3 { #expect(try await session.fetch(server.url("/b"), options: options) == Array("/b".utf8)) }
-        await server.shutdown()
     }
 
     @Test("that takes long holds up no other request", arguments: [false, true])
@@ -60,7 +59,6 @@ struct FirstAnswerTests {
         opener.finish()
         #expect(try await slow.value == Array("/slow".utf8))
         #expect(try await session.fetch(server.url("/c")) == Array("/c".utf8))
-        await server.shutdown()
     }
 }
 

@@ -200,7 +200,6 @@ struct HTTP2FaultTests {
         #expect(try await response.body.collect(upTo: 100) == Array("whole".utf8))
         #expect(server.accepted == 2)
         try await session.expectUsable()
-        await server.shutdown()
     }
 
     @Test("settings that change under way are followed")

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("HTTP/2", .timeLimit(.minutes(2)))
+@Suite("HTTP/2", .endsServers, .timeLimit(.minutes(2)))
 struct HTTP2Tests {
     private func tlsServer(_ handler: @escaping MockServer.Handler) async throws -> (MockServer, HTTPSession) {
         let certificate = try HeldCertificate.localhost()
@@ -30,7 +31,6 @@ struct HTTP2Tests {
         #expect(server.connectionCounts.accepted == 1)
         for _ in 0..<20 { _ = try await session.fetch(server.url()) }
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("a session can keep to HTTP/1.1 over TLS")
@@ -39,7 +39,6 @@ struct HTTP2Tests {
         var options = RequestOptions()
         options.protocolChoice = .http11
         #expect(try await session.get(server.url(), options: options).version == .http11)
-        await server.shutdown()
     }
 
     @Test("prior knowledge works without TLS, at once and in a row")
@@ -60,7 +59,6 @@ struct HTTP2Tests {
             }
             try await group.waitForAll()
         }
-        await server.shutdown()
     }
 
     @Test("a stream that is held back by its reader holds back no other, nor fills memory")
@@ -77,7 +75,6 @@ struct HTTP2Tests {
         }
         #expect(count == 64 << 20)
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("dropping one body resets its stream and leaves the connection to the others")
@@ -91,7 +88,6 @@ struct HTTP2Tests {
         for _ in 0..<3 { try await use() }
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("trailers and interim responses arrive")
@@ -108,7 +104,6 @@ struct HTTP2Tests {
         #expect(response.interim.map(\.status.code) == [103])
         #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         #expect(response.body.trailers[name] == "7")
-        await server.shutdown()
     }
 
     @Test("an upload of 8 MiB arrives whole")
@@ -120,6 +115,5 @@ struct HTTP2Tests {
         }
         let response = try await session.put(server.url(), body: .bytes(Array(repeating: 1, count: 8 << 20)))
         #expect(try await response.body.collect(upTo: 100) == Array("\(8 << 20)".utf8))
-        await server.shutdown()
     }
 }

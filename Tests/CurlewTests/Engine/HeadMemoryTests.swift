@@ -85,7 +85,6 @@ struct HeadMemoryTests {
             #expect(response.contentLength == Int64(value.count))
             #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array(value.utf8))
         }
-        await session.shutdown()
     }
 
     /// What the parser makes of a head, in words.

@@ -42,7 +42,6 @@ struct RateLimitTests {
         task.setRateLimit(.none)
         expectPattern(try await response.body.collect(upTo: .mebibytes(4)))
         #expect(await task.rateLimit == .none)
-        await server.shutdown()
     }
 
     @Test(
@@ -75,7 +74,6 @@ struct RateLimitTests {
             task.setRateLimit(.none)
             #expect(try await task.response().body.collect(upTo: 100) == Array("\(1 << 20)".utf8))
         }
-        await server.shutdown()
     }
 
     @Test("the tasks of a session share its limit, on one loop and on several", arguments: [1, 2])
@@ -123,7 +121,6 @@ struct RateLimitTests {
         #expect(await task.currentProgress.received.wire <= 3 * Self.piece)
         actor.setRateLimit(.none)
         expectPattern(try await held.body.collect(upTo: .mebibytes(4)))
-        await server.shutdown()
     }
 
     /// Lets the task's loop take some turns.
@@ -140,7 +137,6 @@ struct RateLimitTests {
         let error = await curlewError { _ = try await session.fetch(server.url(), options: options) }
         #expect(error?.code == .totalTimeout)
         try await session.expectUsable()
-        await server.shutdown()
     }
 
     @Test("a transfer that a limit holds can be suspended, resumed, and cancelled", arguments: [false, true])
@@ -165,7 +161,6 @@ struct RateLimitTests {
         let other = try await session.get(server.url(), options: options)
         other.task?.cancel()
         #expect(await curlewError { _ = try await other.body.collect(upTo: .mebibytes(4)) }?.code == .cancelled)
-        await server.shutdown()
     }
 
     @Test("limits that change all the time spoil nothing", arguments: [false, true])
@@ -197,7 +192,6 @@ struct RateLimitTests {
         await changes.value
         let response = try await task.response()
         #expect(try await response.body.collect(upTo: .mebibytes(4)) == bytes)
-        await server.shutdown()
     }
 
     @Test("a limit far above what the wire gives changes no byte", arguments: [false, true])
@@ -208,7 +202,6 @@ struct RateLimitTests {
             options.rateLimit = RateLimit(sending: ByteCount(limit), receiving: ByteCount(limit))
             expectPattern(try await session.fetch(server.url(), options: options))
         }
-        await server.shutdown()
     }
 
     @Test("a limit set before the start holds from the first byte, and each task of a call has it anew")
@@ -234,6 +227,5 @@ struct RateLimitTests {
         for held in [task, late] { held.setRateLimit(.none) }
         expectPattern(try await response.body.collect(upTo: .mebibytes(4)))
         expectPattern(try await second.body.collect(upTo: .mebibytes(4)))
-        await server.shutdown()
     }
 }

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A request is checked before it leaves", .timeLimit(.minutes(1)))
+@Suite("A request is checked before it leaves", .endsServers, .timeLimit(.minutes(1)))
 struct RequestCheckTests {
     @Test(
         "a URL that cannot be read is an error",
@@ -59,7 +60,6 @@ struct RequestCheckTests {
         let error = await curlewError { _ = try await session.get(server.url("/"), fields: fields) }
         #expect(error?.code == .invalidRequest)
         #expect(error?.description.contains("\u{1}") == false)
-        await server.shutdown()
     }
 
     @Test("a HEAD with a body is refused")
@@ -88,7 +88,6 @@ struct RequestCheckTests {
         _ = try await session.post(server.url(), body: .bytes([1, 2, 3]), fields: [.contentLength: "3"])
         let recorded = try #require(await server.takeRequest())
         #expect(recorded.fields[values: .contentLength] == ["3"])
-        await server.shutdown()
     }
 
     @Test("fields arrive in order and in their case, empty ones too; user information becomes Basic and is in no error")
@@ -122,6 +121,5 @@ struct RequestCheckTests {
         let server = try await MockServer.start { _ in MockResponse() }
         _ = try await makeSession().send(Request(.get, server.url(path) + "#fragment"))
         #expect(try #require(await server.takeRequest()).target == path)
-        await server.shutdown()
     }
 }

@@ -1,10 +1,11 @@
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
 @testable import Curlew
 
-@Suite("A kept connection is used again only when it is in step", .timeLimit(.minutes(2)))
+@Suite("A kept connection is used again only when it is in step", .endsServers, .timeLimit(.minutes(2)))
 struct ReuseTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -201,7 +202,6 @@ struct ReuseTests {
         }
         for method in ["POST", "PUT", "POST", "HEAD"] { #expect(await server.takeRequest()?.method.rawValue == method) }
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("connections that were idle for their lifetime are closed")
@@ -226,6 +226,5 @@ struct ReuseTests {
             for try await body in group { #expect(body == Array("ok".utf8)) }
         }
         #expect(server.connectionCounts.accepted <= 2)
-        await server.shutdown()
     }
 }

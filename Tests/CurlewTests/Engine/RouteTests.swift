@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Where a connection goes", .timeLimit(.minutes(2)))
+@Suite("Where a connection goes", .endsServers, .timeLimit(.minutes(2)))
 struct RouteTests {
     private func server(at address: ServerAddress) async throws -> MockServer {
         var configuration = MockServer.Configuration()
@@ -19,7 +20,6 @@ struct RouteTests {
         let response = try await makeSession().get(server.url())
         _ = try await response.body.collect(upTo: 100)
         #expect(await response.task?.metrics.last?.remoteAddress == "::1")
-        await server.shutdown()
     }
 
     @Test("a host override is used for its request, and for no other")
@@ -31,7 +31,6 @@ struct RouteTests {
         let url = "http://service.test:\(server.port)/"
         #expect(try await session.fetch(url, options: options) == Array("service.test:\(server.port)".utf8))
         #expect(await curlewError { _ = try await session.fetch(url) }?.code == .hostNotFound)
-        await server.shutdown()
     }
 
     @Test(
@@ -43,7 +42,6 @@ struct RouteTests {
             $0.route.hosts = [.init(host: "both.test", port: server.port, addresses: addresses)]
         }
         #expect(try await session.get("http://both.test:\(server.port)/").status == .ok)
-        await server.shutdown()
     }
 
     @Test("an address that never answers gives way to the other family")
@@ -59,7 +57,6 @@ struct RouteTests {
         }
         #expect(await curlewError { _ = try await session.fetch("http://slow.test/") }?.code == .connectTimeout)
         #expect(try await session.fetch(server.url()) == Array("six".utf8))
-        await server.shutdown()
     }
 
     @Test("a redirection connects elsewhere and keeps the Host field")
@@ -67,7 +64,6 @@ struct RouteTests {
         let server = try await server(at: .ipv4)
         let session = try makeSession { $0.route.redirections = [.init(toHost: "127.0.0.1", toPort: server.port)] }
         #expect(try await session.fetch("http://elsewhere.test/") == Array("elsewhere.test".utf8))
-        await server.shutdown()
     }
 
     @Test("a redirection goes before an override, and may lead to an overridden host")
@@ -85,7 +81,6 @@ struct RouteTests {
         #expect(try await session.fetch("http://first.test/") == Array("first.test".utf8))
         let error = await curlewError { _ = try await session.fetch("http://third.test:\(refused.port)/") }
         #expect(error?.code == .connectionRefused)
-        await server.shutdown()
     }
 
     @Test("a Unix socket carries requests, kept connections and stray bytes included")
@@ -95,7 +90,6 @@ struct RouteTests {
         let session = try makeSession { $0.route.unixSocket = path }
         for _ in 0..<3 { #expect(try await session.fetch("http://localhost/") == Array("localhost".utf8)) }
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("a Unix socket that is not there is named in the error")
@@ -113,7 +107,6 @@ struct RouteTests {
         #expect(try await session.get(server.url()).status == .ok)
         let other = try makeSession { $0.route.localInterface = "nowhere0" }
         #expect(await curlewError { _ = try await other.fetch(server.url()) }?.code == .connectionFailed)
-        await server.shutdown()
     }
 
     @Test("a host that does not exist and a port where nobody listens have their own errors")
@@ -158,6 +151,5 @@ struct RouteTests {
         let session = try makeSession()
         let error = await curlewError { _ = try await session.fetch("https://127.0.0.1:\(server.port)/") }
         #expect(error?.code == .plainTextOnTLSPort)
-        await server.shutdown()
     }
 }

@@ -1,11 +1,12 @@
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Logging
 import Testing
 
 @testable import Curlew
 
-@Suite("What a sloppy server sends is taken where that is safe", .timeLimit(.minutes(2)))
+@Suite("What a sloppy server sends is taken where that is safe", .endsServers, .timeLimit(.minutes(2)))
 struct SloppyServerTests {
     private static let mark = HTTPField.Name("X-Mark")!
 
@@ -132,7 +133,5 @@ struct SloppyServerTests {
             #expect(try await response.body.collect(upTo: 100) == Array("hello".utf8))
             #expect(await response.task?.metrics.last?.isReused == false)
         }
-        await session.shutdown()
-        await server.shutdown()
     }
 }

@@ -36,8 +36,6 @@ struct SystemFaultTests {
             #expect(error?.code == .resourcesExhausted)
         }
         #expect(try await session.fetch(server.url("/again")) == Array("/again".utf8))
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("a socket is made as one that does not block, as libcurl does not notice when it cannot be made so")
@@ -48,8 +46,6 @@ struct SystemFaultTests {
         defer { curlew_disarm_faults() }
         #expect(try await session.fetch(server.url("/1")) == Array("/1".utf8))
         #expect(curlew_fault_hits(CURLEW_FAULT_BLOCKING_SOCKET) == 0)
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("an idle connection makes room for a new one when descriptors run out")
@@ -77,7 +73,6 @@ struct SystemFaultTests {
         _ = await waiting.result
         await session.shutdown()
         for server in [first, second] { await server.shutdown() }
-        await busy.shutdown()
     }
 
     @Test("idle connections of another session on the loop make room")
@@ -105,8 +100,6 @@ struct SystemFaultTests {
             #expect(error?.code == .resourcesExhausted)
         }
         #expect(try await session.fetch(server.url("/again")) == Array("/again".utf8))
-        await session.shutdown()
-        await server.shutdown()
     }
 
     // libcurl 7.88 forgets what is left of a request's HEADERS until something else is sent, or tries to send them again when
@@ -139,7 +132,6 @@ struct SystemFaultTests {
             #expect(curlew_fault_hits(fault) == 1)
             await session.shutdown()
         }
-        await server.shutdown()
     }
 
     @Test("an answer that overtakes its request is not taken for its answer", arguments: ["GET", "POST"])
@@ -175,7 +167,5 @@ struct SystemFaultTests {
             }
         }
         try await session.expectUsable()
-        await session.shutdown()
-        await server.shutdown()
     }
 }

@@ -44,8 +44,6 @@ struct FullDiskTests {
         }
         #expect(error?.code == .diskFull && error?.message.contains("room for") == true)
         #expect(disk.folder.names == [])
-        await server.shutdown()
-        await session.shutdown()
     }
 
     @Test("a disk that fills up while a body streams in ends the transfer")
@@ -64,8 +62,6 @@ struct FullDiskTests {
         #expect(disk.folder.names == [])
         try await session.expectUsable()
         // Waits for the task, which has a gibibyte to come, unless it was ended.
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("a disk without room for one more file is full")

@@ -2,6 +2,7 @@ import CurlewTesting
 import FoundationEssentials
 import Glibc
 import HTTPTypes
+import SeededNumbers
 import Testing
 
 @testable import Curlew

@@ -132,8 +132,6 @@ struct SaveTests {
         let error = await curlewError { _ = try await saving.value }
         #expect(error?.code == .cancelled)
         #expect(folder.names == [])
-        await server.shutdown()
-        await session.shutdown()
     }
 
     @Test("cancelling is noticed though the next chunk is always there")
@@ -186,8 +184,6 @@ struct SaveTests {
             #expect(event.file == file.path && event.error == nil && event.task != nil)
             break
         }
-        await server.shutdown()
-        await session.shutdown()
     }
 
     @Test("a closure that throws ends the transfer with its own error")
@@ -198,8 +194,6 @@ struct SaveTests {
         let response = try await session.get(server.url())
         await #expect(throws: Unwanted.self) { _ = try await response.save(to: .chosen { _, _ in throw Unwanted() }) }
         #expect(await curlewError { _ = try await response.save(to: .folder("")) }?.code == .invalidDestination)
-        await server.shutdown()
-        await session.shutdown()
     }
 }
 

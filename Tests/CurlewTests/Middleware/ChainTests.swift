@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A chain of links", .timeLimit(.minutes(1)))
+@Suite("A chain of links", .endsServers, .timeLimit(.minutes(1)))
 struct ChainTests {
     /// Answers with what it was asked, without a network.
     struct Stub: Transport {
@@ -131,6 +132,5 @@ struct ChainTests {
         _ = try await session.get(server.url())
         report.finish()
         for await isOnLoop in places { #expect(!isOnLoop) }
-        await server.shutdown()
     }
 }

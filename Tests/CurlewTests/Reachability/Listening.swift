@@ -1,3 +1,4 @@
+import CurlewTestingTraits
 import Testing
 
 @testable import Curlew
@@ -16,11 +17,10 @@ func wait(
 }
 
 /// Waits for something that happens on the monitor's loop and tells nobody.
-func waitUntil(_ isDone: () async -> Bool) async throws {
-    while await !isDone() {
-        try Task.checkCancellation()
-        await Task.yield()
-    }
+func waitUntil(
+    sourceLocation: SourceLocation = #_sourceLocation, _ isDone: () async -> Bool
+) async throws {
+    try await eventually("it happens on the monitor's loop", sourceLocation: sourceLocation) { await isDone() }
 }
 
 extension NetworkPath.Families {

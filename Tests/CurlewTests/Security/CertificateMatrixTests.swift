@@ -1,8 +1,9 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Testing
 
-@Suite("Wrong certificates", .timeLimit(.minutes(3)))
+@Suite("Wrong certificates", .endsServers, .timeLimit(.minutes(3)))
 struct CertificateMatrixTests {
     private typealias Options = HeldCertificate.Options
 
@@ -106,7 +107,6 @@ struct CertificateMatrixTests {
             Options(commonName: "Old Root", signatureHash: .sha1, authority: .authority()))
         let fine = try await TrustStage([HeldCertificate.localhost(issuedBy: oldRoot)])
         #expect(try await fine.code(oldRoot.anchor) == nil)
-        await fine.end()
     }
 
     @Test("usage: a client's, one without the right to issue, one that is an authority's, one to sign with")
@@ -189,7 +189,6 @@ struct CertificateMatrixTests {
         let last = try HeldCertificate.localhost(issuedBy: issuers[200])
         let long = try await TrustStage([last] + issuers.dropFirst().reversed())
         #expect(try await long.code(root().anchor) != nil)
-        await long.end()
     }
 
     @Test("issuers that vouch for each other in a loop lead nowhere, and end")
@@ -200,7 +199,6 @@ struct CertificateMatrixTests {
         let leaf = try HeldCertificate.localhost(issuedBy: third)
         let stage = try await TrustStage([leaf, third, second, first])
         #expect(try await stage.code(root().anchor) == .unknownIssuer)
-        await stage.end()
     }
 
     @Test("a server's own certificate may be an anchor, and so may an intermediate")
@@ -208,6 +206,5 @@ struct CertificateMatrixTests {
         let stage = try await TrustStage(TestChain.sent())
         #expect(try await stage.code(TestChain.leaf.get().anchor) == nil)
         #expect(try await stage.code(TestChain.intermediate.get().anchor) == nil)
-        await stage.end()
     }
 }

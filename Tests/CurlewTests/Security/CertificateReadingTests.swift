@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import Testing
 
-@Suite("Certificates as they are read")
+@Suite("Certificates as they are read", .endsServers)
 struct CertificateReadingTests {
     @Test("garbage, half a certificate, one with more behind it and one of 10 MiB are none")
     func bad() throws {
@@ -117,6 +118,5 @@ struct CertificateReadingTests {
             let expected = interval < 0 ? ErrorCode.certificateNotYetValid : .certificateExpired
             #expect(try await stage.code(policy) == expected, "\(interval)")
         }
-        await stage.end()
     }
 }

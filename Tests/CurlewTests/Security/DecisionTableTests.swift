@@ -1,8 +1,9 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Testing
 
-@Suite("AFNetworking's decision table", .timeLimit(.minutes(2)))
+@Suite("AFNetworking's decision table", .endsServers, .timeLimit(.minutes(2)))
 struct DecisionTableTests {
     /// A policy over our own root, as AFNetworking's is over the system's.
     private func policy(
@@ -28,7 +29,6 @@ struct DecisionTableTests {
             try await stage.code(policy(.none, [TestChain.leaf.get()], allowsInvalid: true)) == .untrustedCertificate)
         #expect(try await stage.code(policy(.publicKey, [], allowsInvalid: true)) == .pinMismatch)
         #expect(try await stage.code(policy(.certificate, [], allowsInvalid: true)) == .pinMismatch)
-        await stage.end()
     }
 
     @Test("2: the name is checked, or only the chain")
@@ -39,7 +39,6 @@ struct DecisionTableTests {
         #expect(try await stage.code(policy(.none, [], validatesName: false)) == nil)
         #expect(
             try await stage.code(policy(.none, [], validatesName: false, trusting: unknown())) == .unknownIssuer)
-        await stage.end()
     }
 
     @Test("3: without pinning all is taken if invalid certificates are, else what is valid")
@@ -54,7 +53,6 @@ struct DecisionTableTests {
         let expired = try await TrustStage([HeldCertificate.expired(issuedBy: TestChain.root.get())])
         #expect(try await expired.code(policy(.none, [])) == .certificateExpired)
         #expect(try await expired.code(policy(.none, [], allowsInvalid: true, validatesName: false)) == nil)
-        await expired.end()
     }
 
     @Test(
@@ -89,7 +87,6 @@ struct DecisionTableTests {
         // Searched from the root's end.
         let both = try await stage.fetch(policy(.certificate, [leaf, root]))
         #expect(try both.security?.matchedPin == root.pin)
-        await stage.end()
     }
 
     @Test("5: allowing invalid certificates drops the other anchors, not name and dates")
@@ -108,7 +105,6 @@ struct DecisionTableTests {
         let other = try await TrustStage([wrong])
         #expect(try await other.code(policy(.certificate, [wrong], allowsInvalid: true)) == .hostNameMismatch)
         #expect(try await other.code(policy(.certificate, [wrong], allowsInvalid: true, validatesName: false)) == nil)
-        await other.end()
     }
 
     @Test("6: one key of the chain is enough, wherever it is")
@@ -120,7 +116,6 @@ struct DecisionTableTests {
         }
         #expect(try await stage.code(policy(.publicKey, [unknown()])) == .pinMismatch)
         #expect(try await stage.code(policy(.publicKey, [])) == .pinMismatch)
-        await stage.end()
     }
 
     @Test("6: with invalid certificates allowed a pinned key is all that is asked, as the article warns")
@@ -129,7 +124,6 @@ struct DecisionTableTests {
         let stage = try await TrustStage([bad])
         #expect(try await stage.code(policy(.publicKey, [bad], allowsInvalid: true)) == nil)
         #expect(try await stage.code(policy(.publicKey, [unknown()], allowsInvalid: true)) == .pinMismatch)
-        await stage.end()
     }
 
     @Test("6: a pinned certificate that a stranger merely sends along proves nothing")
@@ -149,6 +143,5 @@ struct DecisionTableTests {
         let stage = try await TrustStage([TestChain.selfSigned.get(), pinned])
         #expect(
             try await stage.code(policy(.publicKey, [pinned], trusting: TestChain.selfSigned.get())) == .pinMismatch)
-        await stage.end()
     }
 }

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import Testing
 
-@Suite("Evaluators of one's own", .timeLimit(.minutes(2)))
+@Suite("Evaluators of one's own", .endsServers, .timeLimit(.minutes(2)))
 struct EvaluatorTests {
     private struct Whim: Error {}
 
@@ -29,7 +30,6 @@ struct EvaluatorTests {
         }
         policy.evaluator = TrustEvaluator { _ in .deferToPolicy }
         #expect(try await stage.code(policy) == .selfSignedCertificate)
-        await stage.end()
     }
 
     @Test("its refusal is the request's error, whatever the policy says")
@@ -48,7 +48,6 @@ struct EvaluatorTests {
             trust.verdict == .accepted(matchedPin: nil) ? .deferToPolicy : .refuse(Whim())
         }
         #expect(try await stage.code(policy) == nil)
-        await stage.end()
     }
 
     @Test("it is asked for every connection, and a policy with one is equal to its copies alone")
@@ -73,6 +72,5 @@ struct EvaluatorTests {
         other.evaluator = TrustEvaluator { _ in .deferToPolicy }
         #expect(other != policy)
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(policy) }
-        await stage.end()
     }
 }

@@ -1,10 +1,11 @@
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import Testing
 
 @testable import Curlew
 
-@Suite("Host names in certificates (RFC 9525)", .timeLimit(.minutes(2)))
+@Suite("Host names in certificates (RFC 9525)", .endsServers, .timeLimit(.minutes(2)))
 struct HostNameTests {
     @Test(
         "a name of a certificate stands for a host, or does not",
@@ -100,6 +101,5 @@ struct HostNameTests {
         policy.hosts = [HostSecurityPolicy("localhost", try TestChain.root.get().anchor)]
         #expect(try await stage.code(policy) == .unknownIssuer)
         #expect(try await stage.code(policy, "https://localhost:\(stage.server.port)/") == nil)
-        await stage.end()
     }
 }

@@ -1,11 +1,12 @@
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import HTTPTypes
 import Testing
 
 @testable import Curlew
 
-@Suite("Connections of one policy under another", .timeLimit(.minutes(2)))
+@Suite("Connections of one policy under another", .endsServers, .timeLimit(.minutes(2)))
 struct PolicyIsolationTests {
     private func pinning(_ pin: HeldCertificate) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
@@ -60,7 +61,6 @@ struct PolicyIsolationTests {
                     error?.code == [nil, ErrorCode.pinMismatch, .unknownIssuer][index], "\(String(describing: error))")
             }
         }
-        await stage.end()
     }
 
     @Test(
@@ -122,7 +122,7 @@ struct PolicyIsolationTests {
         let numbers = try await use()
         // The loop may still be about to drop what it held.
         for (policy, number) in zip(policies, numbers) {
-            while try CompiledPolicy.of(policy).number == number { await Task.yield() }
+            try await eventually("the compiled policy is gone") { try CompiledPolicy.of(policy).number != number }
         }
     }
 

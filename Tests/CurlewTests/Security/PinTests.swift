@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import Testing
 
-@Suite("Pins", .timeLimit(.minutes(2)))
+@Suite("Pins", .endsServers, .timeLimit(.minutes(2)))
 struct PinTests {
     @Test("a pin is read and written as sha256/ and Base64, and nothing else is one")
     func text() throws {
@@ -53,7 +54,6 @@ struct PinTests {
         let error = try #require(try await stage.refusal(policy))
         #expect(error.code == .pinMismatch)
         #expect(error.message.contains(used.description))
-        await stage.end()
     }
 
     @Test("pins are not asked for once their time is over, while all else is")
@@ -74,7 +74,6 @@ struct PinTests {
         let other = try await TrustStage([TestChain.selfSigned.get()])
         policy.allowsInvalidCertificates = false
         #expect(try await other.code(policy) == .selfSignedCertificate)
-        await other.end()
     }
 
     @Test("the starting point pinned asks for the system's authorities as well as for a key")
@@ -84,7 +83,6 @@ struct PinTests {
         #expect(try await stage.code(.pinned(PinSet([own.pin]))) == .selfSignedCertificate)
         #expect(try await stage.code(.pinned(.certificate, certificates: [own.certificate])) == .selfSignedCertificate)
         #expect(try await stage.code(.system) == .selfSignedCertificate)
-        await stage.end()
     }
 
     @Test("pins need https: as the base of a session, and for each request")

@@ -1,9 +1,10 @@
 import COpenSSL
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Testing
 
-@Suite("Revocation", .timeLimit(.minutes(2)))
+@Suite("Revocation", .endsServers, .timeLimit(.minutes(2)))
 struct RevocationTests {
     @Test("a list that names the certificate refuses it; none that fits, or an old one, refuses all")
     func lists() async throws {
@@ -33,7 +34,6 @@ struct RevocationTests {
             let error = try await stage.refusal(policy)
             #expect(error?.code == expected, "\(index): \(String(describing: error))")
         }
-        await stage.end()
     }
 
     @Test("what is no list is an error")

@@ -1,10 +1,11 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("TLS as a policy sets it", .timeLimit(.minutes(2)))
+@Suite("TLS as a policy sets it", .endsServers, .timeLimit(.minutes(2)))
 struct TLSSettingsTests {
     private func policy(_ change: (inout SecurityPolicy) -> Void = { _ in }) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
@@ -25,7 +26,6 @@ struct TLSSettingsTests {
         let new = try await TrustStage(TestChain.sent()) { $0.minimumVersion = .tls13 }
         let tooOld = try #require(try await new.refusal(policy { $0.maximumTLSVersion = .tls12 }))
         #expect(tooOld.code == .tlsMismatch, "\(tooOld)")
-        await new.end()
     }
 
     @Test("ciphers, suites and groups are those of the policy")
@@ -48,7 +48,6 @@ struct TLSSettingsTests {
                     $0.ciphers = "ECDHE-RSA-AES256-GCM-SHA384"
                 }))
         #expect(nothing.code == .tlsMismatch, "\(nothing)")
-        await stage.end()
     }
 
     @Test("what cannot be used is an error when the session is made")
@@ -90,7 +89,6 @@ struct TLSSettingsTests {
             _ = try await stage.fetch(policy { $0.serverName = name }, url)
             #expect(await stage.server.takeRequest()?.tls?.serverName == expected)
         }
-        await stage.end()
     }
 
     @Test("secrets are logged where a policy asks for it, for its owner's eyes, and nowhere else")
@@ -105,7 +103,6 @@ struct TLSSettingsTests {
         #expect(text.contains("CLIENT_TRAFFIC_SECRET_0 ") && text.hasSuffix("\n"))
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
-        await stage.end()
     }
 
     @Test("a handshake is looked at without a request, and closed")
@@ -123,7 +120,6 @@ struct TLSSettingsTests {
         #expect(error?.code == .unknownIssuer && error?.serverTrust?.chain.isEmpty == false)
         let plain = await curlewError { _ = try await session.connectionSecurity(of: "http://localhost/") }
         #expect(plain?.code == .unsupportedScheme)
-        await stage.end()
     }
 
     @Test(
@@ -165,7 +161,6 @@ struct TLSSettingsTests {
         let error = await curlewError { _ = try await session.fetch("https://127.0.0.1:\(server.port)/") }
         #expect(error?.code == .tlsHandshakeFailed)
         #expect(error?.message.contains("excessive message size") == true, "\(String(describing: error))")
-        await server.shutdown()
     }
 
     @Test("a handshake that ends or is answered by other things is never taken for good")

@@ -64,8 +64,6 @@ struct EndpointTests {
         for _ in 0..<2 { #expect(try await user() == User(name: "GET /v1/users/7 -abs")) }
         let raw = api.endpoint(.delete, "users/7") {}
         #expect(try await raw().status == .ok)
-        await api.shutdown()
-        await server.shutdown()
     }
 
     @Test("its argument goes through the chain's own serializer, and its value comes back")
@@ -81,8 +79,6 @@ struct EndpointTests {
         let request = await server.takeRequest()
         #expect(request?.method == .post)
         #expect(request?.fields[.accept] == "application/json")
-        await api.shutdown()
-        await server.shutdown()
     }
 
     @Test("its argument may become the parameters of a request serializer")
@@ -105,8 +101,6 @@ struct EndpointTests {
         _ = try await search([:])
         #expect(await server.takeRequest()?.target == "/users?page=2")
         #expect(await server.takeRequest()?.target == "/users")
-        await api.shutdown()
-        await server.shutdown()
     }
 
     @Test("its error names the method, and a reference that cannot be resolved is an error of the call")
@@ -125,7 +119,5 @@ struct EndpointTests {
         #expect(await curlewError { _ = try await first() }?.method == .put)
         let broken = api.endpoint(.get, "ftp://example.com/") { StringResponseSerializer() }
         #expect(await curlewError { _ = try await broken() }?.code == .unsupportedScheme)
-        await api.shutdown()
-        await server.shutdown()
     }
 }

@@ -72,7 +72,6 @@ struct SlowReaderTests {
         try await read()
         // The one that was not read to its end is closed, the other is kept.
         try await server.waitForConnections(open: 1)
-        await server.shutdown()
     }
 
     @Test("server-sent events")
@@ -91,6 +90,5 @@ struct SlowReaderTests {
         }
         try await read()
         try await server.waitForConnections(open: 1)
-        await server.shutdown()
     }
 }

@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Judging a response", .timeLimit(.minutes(1)))
+@Suite("Judging a response", .endsServers, .timeLimit(.minutes(1)))
 struct ValidationTests {
     struct User: Codable, Sendable, Equatable { var name: String }
     struct Problem: Codable, Sendable, Equatable { var title: String }
@@ -170,8 +170,6 @@ struct ValidationTests {
         let teapot = await curlewError { _ = try await session.get("tea") }
         #expect(teapot?.code == .unacceptableStatus)
         #expect(teapot?.body == Array("short and stout".utf8))
-        await session.shutdown()
-        await server.shutdown()
     }
 }
 

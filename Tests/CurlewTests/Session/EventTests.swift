@@ -54,7 +54,6 @@ struct EventTests {
         #expect(serialized.serialization?.bodySize == 17)
         #expect(serialized.serialization?.value as? Bird == bird)
         #expect(events[3].error == nil && events[3].task == nil)
-        await server.shutdown()
     }
 
     @Test("what a serializer refuses is told with the bytes and the error", arguments: ["/missing", "/broken"])
@@ -71,7 +70,6 @@ struct EventTests {
         #expect(events[2].error?.code == (path == "/missing" ? .unacceptableStatus : .decodingFailed))
         #expect(events[2].serialization?.value == nil)
         #expect(events[2].serialization?.body.starts(with: Array(#"{"name":"#.utf8)) == true)
-        await server.shutdown()
     }
 
     @Test("a serializer that gives up before the end is told after the end, and a body is kept in part")
@@ -94,7 +92,6 @@ struct EventTests {
         #expect(first[2].error?.code == .responseTooLarge)
         #expect(second[2].serialization?.body == Array(bytes.prefix(100)))
         #expect(second[2].serialization?.bodySize == ByteCount(4 << 20))
-        await server.shutdown()
     }
 
     @Test("serializers of one's own and compound ones tell once, and a response that is brought as it came not at all")
@@ -116,7 +113,6 @@ struct EventTests {
         #expect(told.map(\.serialization?.serializer) == ["Status", "CompoundResponseSerializer<String>"])
         #expect(told.map { $0.serialization?.bodySize } == [0, 17])
         #expect(told.first?.serialization?.value as? Int == 404)
-        await server.shutdown()
     }
 
     @Test(
@@ -223,7 +219,6 @@ struct EventTests {
         #expect(events.map(\.kind) == [.resumed, .completed, .invalidated, .resumed, .completed])
         #expect(events[2].error == nil)
         #expect(events[4].error?.code == .sessionInvalidated)
-        await server.shutdown()
     }
 
     @Test("a task that was cancelled before its start has an end and nothing else")
@@ -257,7 +252,6 @@ struct EventTests {
         let events = await rest(listener)
         #expect(events.map(\.kind) == [.resumed, .completed, .resumed, .completed, .invalidated])
         #expect(events[3].task?.id == last)
-        await server.shutdown()
     }
 
     @Test("the last event that is dropped may hold the session itself")
@@ -277,7 +271,6 @@ struct EventTests {
         }
         let events = await rest(try await use())
         #expect(events.map(\.kind) == [.completed])
-        await server.shutdown()
     }
 
     @Test("an invalidated session stays so, and another is made from its configuration")
@@ -290,6 +283,5 @@ struct EventTests {
         let renewed = try HTTPSession(configuration: old.configuration, eventLoops: [old.eventLoop])
         #expect(try await renewed.get(server.url("/"), as: Bird.self) == Bird(name: "curlew"))
         #expect(renewed.session?.rateLimit == RateLimit(sending: 1000))
-        await server.shutdown()
     }
 }

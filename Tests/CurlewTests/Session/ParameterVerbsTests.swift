@@ -53,7 +53,6 @@ struct ParameterVerbsTests {
             #expect(request.fields[.contentLength] == (isInQuery ? (method == "POST" ? "0" : nil) : "17"))
             #expect(request.fields[.userAgent] == HTTPRequestSerializer.standardFields[.userAgent])
         }
-        await server.shutdown()
     }
 
     /// Says what it was asked for, and how.
@@ -106,7 +105,6 @@ struct ParameterVerbsTests {
         let unread = try await api.get("gone", parameters: ["k": 1], response: .unread)
         #expect(unread.status == .gone)
         #expect(try await unread.body.collect(upTo: 1000).isEmpty == false)
-        await server.shutdown()
     }
 
     @Test("the value's type is asked for unless the call asks for another; an error keeps what came and what was asked")
@@ -128,7 +126,6 @@ struct ParameterVerbsTests {
         }
         #expect(unwritten?.code == .encodingFailed)
         #expect(unwritten?.uri?.path == "/x")
-        await server.shutdown()
     }
 
     @Test("one serializer serves a hundred calls at a time, each with parameters and options of its own")
@@ -152,7 +149,6 @@ struct ParameterVerbsTests {
             }
             try await group.waitForAll()
         }
-        await server.shutdown()
     }
 
     @Test("nil stands for no parameters")
@@ -165,7 +161,6 @@ struct ParameterVerbsTests {
         let post = try #require(await server.takeRequest())
         #expect(post.fields[.contentLength] == "0")
         #expect(post.fields[.contentType] == "application/x-www-form-urlencoded")
-        await server.shutdown()
     }
 
     @Test("a session's serializer serves every call but those that bring their own")
@@ -179,7 +174,6 @@ struct ParameterVerbsTests {
         #expect(await server.takeRequest()?.text == "page=2&text=a%20b")
         _ = try await api.post("x", parameters: Search(), serializer: PropertyListRequestSerializer())
         #expect(await server.takeRequest()?.fields[.contentType] == "application/x-plist")
-        await server.shutdown()
     }
 
     @Test("a call's fields replace the session's, and the session's the serializer's")
@@ -197,7 +191,6 @@ struct ParameterVerbsTests {
         #expect(sent[values: .userAgent] == ["session"])
         #expect(sent[values: .cacheControl] == ["serializer"])
         #expect(sent[values: .contentType] == ["text/x-call"])
-        await server.shutdown()
     }
 
     @Test("plain calls have none of the serializer's fields")
@@ -207,7 +200,6 @@ struct ParameterVerbsTests {
         let sent = try #require(await server.takeRequest()).fields
         #expect(sent[.userAgent] == nil)
         #expect(sent[.acceptLanguage] == nil)
-        await server.shutdown()
     }
 
     @Test("nothing is sent if the parameters cannot be written")
@@ -232,7 +224,6 @@ struct ParameterVerbsTests {
         #expect(head?.code == .invalidRequest)
         _ = try await api.get("last")
         #expect(await server.takeRequest()?.target == "/last")
-        await server.shutdown()
     }
 
     @Test("a request can be made without being sent")
@@ -262,6 +253,5 @@ struct ParameterVerbsTests {
         let server = try await server()
         _ = try await makeSession().get(server.url(), parameters: ["k": 1], serializer: Signing())
         #expect(await server.takeRequest()?.fields[.authorization] == "signed")
-        await server.shutdown()
     }
 }

@@ -28,8 +28,6 @@ struct StandardChainTests {
         #expect(response.history.map(\.attempts) == [2])
         #expect(response.attempts == 2)
         #expect(log.lines.map(\.message) == ["sending again", "redirected", "sending again", "response"])
-        await server.shutdown()
-        await session.shutdown()
     }
 
     @Test("a credential that is added before it does not reach another origin")
@@ -43,8 +41,6 @@ struct StandardChainTests {
         _ = try await session.get(server.url())
         #expect(await server.takeRequest()?.fields[.authorization] == "Bearer secret")
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
-        await server.shutdown()
-        await other.shutdown()
     }
 
     @Test("it can be told to send nothing again and to follow nothing")
@@ -58,7 +54,6 @@ struct StandardChainTests {
         #expect(try await session.get(server.url()).status == .badGateway)
         #expect(try await session.get(server.url()).status == .found)
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 
     @Test("hedges written after it are inside of it")
@@ -76,6 +71,5 @@ struct StandardChainTests {
         try await server.waitForRequests(1)
         try await clock.advanceToNextSleeper()
         #expect(try await call.value == 2)
-        await server.shutdown()
     }
 }

@@ -44,7 +44,7 @@ struct CancellationTests {
     func resolving() async throws {
         let session = try makeSession()
         let call = Task { try await session.get("http://cancelled.stalled.test/") }
-        while curlew_stalled_lookups() == 0 { await Task.yield() }
+        try await eventually("the look-up stalls") { curlew_stalled_lookups() > 0 }
         try await session.expectUsable()
         call.cancel()
         #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
@@ -56,9 +56,9 @@ struct CancellationTests {
         #expect(error?.code == .connectTimeout)
         try await session.expectUsable()
         await session.shutdown()
-        while curlew_stalled_lookups() < 2 { await Task.yield() }
+        try await eventually("both look-ups stall") { curlew_stalled_lookups() >= 2 }
         curlew_release_lookups()
-        while curlew_stalled_lookups() > 0 { await Task.yield() }
+        try await eventually("no look-up stalls") { curlew_stalled_lookups() == 0 }
     }
 
     @Test("while it connects")

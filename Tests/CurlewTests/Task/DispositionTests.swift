@@ -26,7 +26,6 @@ struct DispositionTests {
         let response = try await session.get(server.url(), options: options { _, _ in .allow })
         #expect(try await response.body.collect(upTo: 9) == Array("hello".utf8))
         #expect(response.file == nil && response.task?.kind == .data)
-        await server.shutdown()
     }
 
     @Test("one that is cancelled ends its task, and nothing stays open")
@@ -42,8 +41,6 @@ struct DispositionTests {
                 })
         }
         #expect(error?.code == .cancelled && error?.response?.status == .ok && error?.stage == .receiving)
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("a closure that throws ends the task with its own error")
@@ -54,8 +51,6 @@ struct DispositionTests {
         await #expect(throws: Unwanted.self) {
             _ = try await session.get(server.url(), options: options { _, _ in throw Unwanted() })
         }
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("one that becomes a download keeps task, progress and figures, and has a file in the place of its body")
@@ -83,7 +78,6 @@ struct DispositionTests {
         #expect(await task.metrics.last?.receivedBodyBytes == 1 << 20)
         // The task has its options, and with them the closure that holds this.
         seen.withLock { $0 = [] }
-        await server.shutdown()
     }
 
     @Test("the chain has its way first: what a redirect leads to, decoded, is decided upon, once")
@@ -106,7 +100,6 @@ struct DispositionTests {
         #expect(response.file?.path == folder.file("there.txt") && response.file?.history.count == 1)
         #expect(try folder.bytes("there.txt") == text)
         #expect(asked.withLock { $0 } == 1)
-        await server.shutdown()
     }
 
     @Test("a failure does not become a file, and a file that cannot be is an error")
@@ -122,9 +115,6 @@ struct DispositionTests {
         let server = try await server(MockResponse(body: .pattern(count: 1 << 26)))
         #expect(await curlewError { _ = try await session.get(server.url(), options: options) }?.code == .fileExists)
         #expect(try folder.bytes("a") == [1])
-        await session.shutdown()
-        await server.shutdown()
-        await refusing.shutdown()
     }
 
     @Test("all who wait for the response of a task get the one that was decided upon once")
@@ -155,7 +145,6 @@ struct DispositionTests {
         #expect(asked.withLock { $0 } == 1)
         let other = try await session.send(Request(.get, server.url(), options: self.options { _, _ in .allow }))
         #expect(try await other.body.collect(upTo: 9) == Array("hello".utf8))
-        await server.shutdown()
     }
 
     @Test("a response that no task carried is decided upon without one")

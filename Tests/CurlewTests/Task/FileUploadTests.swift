@@ -99,7 +99,6 @@ struct FileUploadTests {
         let error = await curlewError { _ = try await session.upload(server.url(), file: path, options: options) }
         #expect(error?.code == change.code)
         #expect(await nextCount() == 1000)
-        await server.shutdown()
     }
 
     @Test("what does not change is sent as often as needed", arguments: Again.allCases)
@@ -111,7 +110,6 @@ struct FileUploadTests {
         #expect(try await response.body.collect(upTo: 100) == Array("\(1 << 20)".utf8))
         #expect(await nextCount() == 1 << 20)
         #expect(await nextCount() == 1 << 20)
-        await server.shutdown()
     }
 
     @Test("one body in two calls may be of a file that has changed in between")
@@ -128,7 +126,6 @@ struct FileUploadTests {
             #expect(try await response.body.collect(upTo: 10) == Array("\(length)".utf8))
             try FileChange.grown.apply(to: "f", in: folder)
         }
-        await server.shutdown()
     }
 
     @Test("so many bytes of a file may be sent while it grows")
@@ -144,7 +141,6 @@ struct FileUploadTests {
         try FileChange.grown.apply(to: "log", in: folder)
         task.resume()
         #expect(try await task.response().body.collect(upTo: 10) == Array("50".utf8))
-        await server.shutdown()
     }
 
     @Test("a range that is none is an error before anything is sent")

@@ -35,7 +35,6 @@ struct MetricsTests {
         let end = try #require(metrics.end)
         #expect(before < start && start <= end && end < Date().addingTimeInterval(1))
         #expect(metrics.duration > .zero && metrics.suspended == .zero)
-        await server.shutdown()
     }
 
     @Test("tell for how long the task was suspended, and that a proxy was used")
@@ -57,7 +56,5 @@ struct MetricsTests {
         #expect(metrics.suspended > .zero && metrics.suspended <= metrics.duration)
         #expect(metrics.start == early.start)
         #expect(metrics.last?.isProxied == true)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 }

@@ -36,7 +36,7 @@ struct SuspensionTests {
         let session = try makeSession()
         let task = try task(session, "http://suspended.stalled.test/") { $0.totalTimeout = .milliseconds(300) }
         task.resume()
-        while curlew_stalled_lookups() == 0 { await Task.yield() }
+        try await eventually("the look-up stalls") { curlew_stalled_lookups() > 0 }
         task.suspend()
         #expect(await task.state == .suspended)
         task.resume()
@@ -44,7 +44,7 @@ struct SuspensionTests {
         #expect(await curlewError { _ = try await task.response() }?.code == .totalTimeout)
         await session.shutdown()
         curlew_release_lookups()
-        while curlew_stalled_lookups() > 0 { await Task.yield() }
+        try await eventually("no look-up stalls") { curlew_stalled_lookups() == 0 }
     }
 
     @Test("while it connects: the connect limit and the total run", arguments: [true, false])
@@ -80,7 +80,6 @@ struct SuspensionTests {
             task.resume()
             #expect(try await task.response().body.collect(upTo: 10) == Array("ok".utf8))
         }
-        await server.shutdown()
     }
 
     @Test("while it waits for leave to send its body, which is then not sent before it is resumed")
@@ -140,7 +139,6 @@ struct SuspensionTests {
         task.resume()
         #expect(try await task.response().body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
         #expect(await task.metrics.suspended > .zero)
-        await server.shutdown()
     }
 
     @Test("while it waits for an answer, which the idle limit does not cut off", arguments: [false, true])
@@ -162,7 +160,6 @@ struct SuspensionTests {
         open.yield()
         task.resume()
         #expect(try await task.response().body.collect(upTo: 10) == Array("ok".utf8))
-        await server.shutdown()
     }
 
     @Test(
@@ -191,7 +188,6 @@ struct SuspensionTests {
         task.resume()
         while let chunk = try await body.next() { bytes += chunk }
         #expect(bytes == BytePattern.bytes(count: 8 << 20))
-        await server.shutdown()
     }
 
     @Test("before anybody asks for its response", arguments: [false, true])
@@ -208,7 +204,6 @@ struct SuspensionTests {
         let response = Task { try await task.response() }
         task.resume()
         #expect(try await response.value.body.collect(upTo: .mebibytes(4)) == BytePattern.bytes(count: 4 << 20))
-        await server.shutdown()
     }
 
     @Test("the total time ends what is suspended under way", arguments: [false, true])
@@ -227,7 +222,6 @@ struct SuspensionTests {
         // What had come before, as far as buffers go.
         #expect(count < 2 << 20)
         try await session.expectUsable()
-        await server.shutdown()
     }
 
     @Test("many times in a row, both ways at once, and every byte is right", arguments: [false, true])
@@ -251,7 +245,6 @@ struct SuspensionTests {
         steering.cancel()
         await steering.value
         #expect(await task.state == .completed)
-        await server.shutdown()
     }
 
     @Test("racing with a cancellation, after which it has ended", arguments: [false, true])
@@ -277,6 +270,5 @@ struct SuspensionTests {
         }
         #expect(await session.session?.tasks().isEmpty == true)
         try await session.expectUsable()
-        await server.shutdown()
     }
 }

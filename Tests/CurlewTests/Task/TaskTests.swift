@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A task: states, progress, body", .timeLimit(.minutes(2)))
+@Suite("A task: states, progress, body", .endsServers, .timeLimit(.minutes(2)))
 struct TaskTests {
     @Test("starts suspended, runs, and ends once")
     func states() async throws {
@@ -19,7 +20,6 @@ struct TaskTests {
         #expect(await task.state == .completed)
         #expect(await task.status == .ok)
         #expect(await curlewError { _ = try await task.response() }?.code == .responseAlreadyTaken)
-        await server.shutdown()
     }
 
     @Test("suspending stops the bytes, without an idle timeout; resuming lets them flow")
@@ -41,7 +41,6 @@ struct TaskTests {
         #expect(await task.currentProgress.received.wire == before)
         task.resume()
         #expect(try await response.body.collect(upTo: .mebibytes(8)).count == 8 << 20)
-        await server.shutdown()
     }
 
     @Test("suspending holds an upload too")
@@ -61,7 +60,6 @@ struct TaskTests {
         task.resume()
         let answer = try await task.response().body.collect(upTo: 100)
         #expect(answer == Array("\(32 << 20)".utf8))
-        await server.shutdown()
     }
 
     @Test("progress begins with the present, grows, and ends with one last element")
@@ -91,7 +89,6 @@ struct TaskTests {
         var late: [TaskProgress] = []
         for await progress in task.progress { late.append(progress) }
         #expect(late == [last])
-        await server.shutdown()
     }
 
     @Test("progress of a body of unknown length has no total, and ends when the task fails")
@@ -133,7 +130,6 @@ struct TaskTests {
             let error = await curlewError { _ = try await session.get(server.url(path)).body.collect(upTo: 99) }
             #expect(error?.code == .responseTooLarge)
         }
-        await server.shutdown()
     }
 
     @Test("a body is read by lines and by bytes")
@@ -155,7 +151,6 @@ struct TaskTests {
             for try await _ in try await session.get(server.url()).body.lines(upTo: 2) {}
         }
         #expect(error?.code == .responseTooLarge)
-        await server.shutdown()
     }
 
     @Test("a buffer smaller than one reading of the socket holds up no eager reader", arguments: [1, 16, 64])
@@ -163,7 +158,6 @@ struct TaskTests {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) }
         let session = try makeSession { $0.bodyBufferSize = .kibibytes(kibibytes) }
         #expect(try await session.fetch(server.url()).count == 4 << 20)
-        await server.shutdown()
     }
 
     @Test("a task whose response nobody asks for is let go, and ends when its body stops moving")
@@ -186,9 +180,8 @@ struct TaskTests {
                 #expect(await made.state == (path == "/big" ? .failed : .completed))
             }
             try await run()
-            while task != nil { await Task.yield() }
+            try await eventually("the task is gone") { task == nil }
         }
-        await server.shutdown()
     }
 
     @Test("64 MiB are streamed in bounded pieces, and every byte is right")
@@ -202,6 +195,5 @@ struct TaskTests {
             count += chunk.count
         }
         #expect(count == 64 << 20)
-        await server.shutdown()
     }
 }

@@ -71,7 +71,6 @@ struct UploadTaskTests {
             let recorded = try #require(await server.takeRequest())
             #expect(recorded.fields[.contentLength] == (isKnown ? "\(length)" : nil))
         }
-        await server.shutdown()
     }
 
     @Test("the total is known before the first byte")
@@ -113,7 +112,6 @@ struct UploadTaskTests {
         #expect(recorded.fields[.contentType]?.hasPrefix("multipart/form-data; boundary=") == true)
         #expect(recorded.fields[.contentLength] == "\(try #require(form.length))")
         #expect(kinds == [.upload])
-        await server.shutdown()
     }
 
     /// Redirects, then fails, then takes it.
@@ -161,7 +159,6 @@ struct UploadTaskTests {
             #expect(last?.progress.sent.fraction == 1)
             #expect(text == "\(last?.progress.sent.wire ?? 0)")
         }
-        await server.shutdown()
     }
 
     @Test("a stream that can be read once is not sent a second time, and the error says so")
@@ -178,7 +175,6 @@ struct UploadTaskTests {
         var last: CallProgress.Element?
         for await step in progress { last = step }
         #expect(last?.attempt == 1)
-        await server.shutdown()
     }
 
     @Test("following keeps what the options did with tasks before")
@@ -199,7 +195,6 @@ struct UploadTaskTests {
         var last: CallProgress.Element?
         for await step in progress { last = step }
         #expect(last?.task.id == response.task?.id)
-        await server.shutdown()
     }
 
     @Test("progress of a call that sends nothing ends with the call")
@@ -228,6 +223,5 @@ struct UploadTaskTests {
         }
         let text = try await session.upload(server.url(), file: file.path, response: .string)
         #expect(text == "\(8 << 20)")
-        await server.shutdown()
     }
 }

@@ -47,7 +47,6 @@ struct UploadTests {
             #expect(recorded.fields[.expect] == nil)
             #expect(recorded.fields[.contentType] == nil)
         }
-        await server.shutdown()
     }
 
     @Test("a stream that yields more than it promised fails before the first byte too many")
@@ -81,7 +80,6 @@ struct UploadTests {
         }
         #expect(error?.code == .bodyLengthMismatch)
         try await session.expectUsable()
-        await server.shutdown()
     }
 
     @Test("a stream that throws fails the request, with its error beneath")
@@ -97,7 +95,6 @@ struct UploadTests {
         #expect(error?.code == .bodyFailed)
         #expect(error?.underlying is Broken)
         try await session.expectUsable()
-        await server.shutdown()
     }
 
     @Test("a file that is not there, is a folder, or is too short for its range is an error before anything is sent")
@@ -125,7 +122,6 @@ struct UploadTests {
         _ = try await session.put(server.url(), body: body)
         let error = await curlewError { _ = try await session.put(server.url(), body: body) }
         #expect(error?.code == .bodyNotReplayable)
-        await server.shutdown()
     }
 
     @Test("a handle that has sent trailers does not spoil the next chunked body")
@@ -146,7 +142,6 @@ struct UploadTests {
             #expect(recorded.bodyLength == 250_000 && recorded.body.last == 49)
             #expect(recorded.trailers.count == (round.isMultiple(of: 2) ? 1 : 0))
         }
-        await server.shutdown()
     }
 
     @Test("trailers follow a chunked body over HTTP/1.1")
@@ -159,7 +154,6 @@ struct UploadTests {
         let recorded = try #require(await server.takeRequest())
         #expect(recorded.trailers[HTTPField.Name("X-Sum")!] == "6")
         #expect(recorded.fields[.trailer] == "X-Sum")
-        await server.shutdown()
     }
 
     @Test("both directions flow at once", arguments: [false, true])
@@ -188,7 +182,6 @@ struct UploadTests {
             }
         }
         #expect(next == 50)
-        await server.shutdown()
     }
 
     @Test("a 64 MiB upload from a file arrives whole, and from a stream too")
@@ -200,7 +193,6 @@ struct UploadTests {
         #expect(try await first.body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
         let second = try await session.put(server.url(), body: .once(chunks(64, of: 1 << 20)))
         #expect(try await second.body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
-        await server.shutdown()
     }
 }
 

@@ -1,5 +1,8 @@
-internal import CPSL
 internal import Glibc
+
+#if PublicSuffixList
+internal import CPSL
+#endif
 
 /// The host that a client wants to speak to, in the form that certificates are compared with (RFC 9525 §6.1).
 enum HostName: Sendable, Hashable {
@@ -81,8 +84,13 @@ extension HostName {
     }
 
     /// By the part of the public suffix list that registries keep, as browsers do: `*.github.io` is a certificate in use.
+    /// Without the trait `PublicSuffixList` that the parent has two labels has to do.
     private static func isPublicSuffix(_ name: String) -> Bool {
+        #if PublicSuffixList
         guard let list = psl_builtin() else { return false }
         return psl_is_public_suffix2(list, name, PSL_TYPE_ICANN | PSL_TYPE_NO_STAR_RULE) == 1
+        #else
+        return false
+        #endif
     }
 }

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An address policy at work", .timeLimit(.minutes(2)))
+@Suite("An address policy at work", .endsServers, .timeLimit(.minutes(2)))
 struct AddressEnforcementTests {
     private func server(at address: ServerAddress = .ipv4, tls: ServerTLS? = nil) async throws -> MockServer {
         try await MockServer.start(.init(address: address, tls: tls)) { _ in MockResponse(body: "ok") }
@@ -43,7 +44,6 @@ struct AddressEnforcementTests {
         #expect(error?.code == .addressForbidden)
         #expect(error?.message == "the address policy forbids 127.0.0.1 for rebound.test")
         #expect(server.connectionCounts.accepted == 0)
-        await server.shutdown()
     }
 
     @Test("a redirection of the route is judged by where it leads")
@@ -55,7 +55,6 @@ struct AddressEnforcementTests {
         }
         #expect(await curlewError { _ = try await session.fetch("http://1.1.1.1/") }?.code == .addressForbidden)
         #expect(server.connectionCounts.accepted == 0)
-        await server.shutdown()
     }
 
     @Test(
@@ -71,7 +70,6 @@ struct AddressEnforcementTests {
         let response = try await session.get("http://several.test:\(server.port)/")
         _ = try await response.body.collect(upTo: 10)
         #expect(await response.task?.metrics.last?.remoteAddress == "127.0.0.1")
-        await server.shutdown()
     }
 
     @Test("an allowed address that refuses is told of, not the forbidden one beside it")
@@ -99,7 +97,6 @@ struct AddressEnforcementTests {
         #expect(server.connectionCounts.accepted == 1)
         _ = try await session.fetch(server.url("/again"))
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 
     @Test("where a kept connection is forbidden and the host has another address, that one is used")
@@ -118,7 +115,6 @@ struct AddressEnforcementTests {
         _ = try await second.body.collect(upTo: 10)
         #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 
     @Test("a stream of HTTP/2 on a forbidden connection is refused, and its siblings go on")
@@ -138,7 +134,6 @@ struct AddressEnforcementTests {
         open.yield()
         #expect(try await slow.value == Array("ok".utf8))
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 
     @Test("a request's own policy replaces the session's")
@@ -151,7 +146,6 @@ struct AddressEnforcementTests {
         #expect(try await session.fetch("http://[::ffff:127.0.0.1]:\(server.port)/", options: options).count == 2)
         // The connection that is kept is no way in.
         #expect(await curlewError { _ = try await session.fetch(server.url()) }?.code == .addressForbidden)
-        await server.shutdown()
     }
 
     @Test("a body that can be read once is not touched")
@@ -166,7 +160,6 @@ struct AddressEnforcementTests {
         var left: [[UInt8]] = []
         for await chunk in chunks { left.append(chunk) }
         #expect(left == [[1, 2, 3]])
-        await server.shutdown()
     }
 
     @Test("a Unix socket is refused unless it is allowed, a kept connection too")
@@ -184,6 +177,5 @@ struct AddressEnforcementTests {
         options.addressPolicy = .publicOnly.allowingUnixSockets()
         #expect(try await session.fetch("http://localhost/", options: options) == Array("ok".utf8))
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 }

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("An address policy in front of a proxy", .timeLimit(.minutes(2)))
+@Suite("An address policy in front of a proxy", .endsServers, .timeLimit(.minutes(2)))
 struct ProxiedAddressTests {
     private func session(
         _ proxy: Proxy, _ policy: AddressPolicy = .publicOnly, _ route: Route = Route()
@@ -39,7 +40,6 @@ struct ProxiedAddressTests {
         let session = try session(Proxy(proxy.url), .publicOnly, route)
         #expect(await curlewError { _ = try await session.fetch("http://public.test/") }?.code == .addressForbidden)
         #expect(proxy.connectionCounts.accepted == 0)
-        await proxy.shutdown()
     }
 
     @Test("the proxy's own address is not judged, and names are left to it")
@@ -48,8 +48,6 @@ struct ProxiedAddressTests {
         let proxy = try await MockProxy.start()
         let session = try session(Proxy(proxy.url))
         #expect(try await session.fetch("http://named.test:\(server.port)/") == Array("ok".utf8))
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("a name that would be resolved here, unseen, for a SOCKS proxy is refused", arguments: ["socks4", "socks5"])
@@ -59,6 +57,5 @@ struct ProxiedAddressTests {
         #expect(await curlewError { _ = try await session.fetch("http://named.test/") }?.code == .unsupported)
         #expect(await curlewError { _ = try await session.fetch("http://127.0.0.1/") }?.code == .addressForbidden)
         #expect(proxy.connectionCounts.accepted == 0)
-        await proxy.shutdown()
     }
 }

@@ -1,10 +1,11 @@
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
 @testable import Curlew
 
-@Suite("A proxy with digests", .timeLimit(.minutes(2)))
+@Suite("A proxy with digests", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyDigestTests {
     private let heads = Guarded<[String]>([])
 
@@ -47,7 +48,6 @@ struct ProxyDigestTests {
         }
         let metrics = try await session.get("http://origin.test/").task?.metrics
         #expect(metrics != nil)
-        await proxy.shutdown()
     }
 
     @Test("a body is sent again with the answer, if it can be")
@@ -68,7 +68,6 @@ struct ProxyDigestTests {
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         }
-        await proxy.shutdown()
     }
 
     @Test("a user's challenge is not answered for another user, nor for another proxy")
@@ -92,7 +91,6 @@ struct ProxyDigestTests {
             if let answer { #expect(answer.contains("nc=00000001")) }
         }
         await first.shutdown()
-        await second.shutdown()
     }
 
     @Test("a challenge that comes again is the response, with its body")
@@ -101,6 +99,5 @@ struct ProxyDigestTests {
         let response = try await session(proxy).get("http://origin.test/")
         #expect(response.status == .proxyAuthenticationRequired)
         #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
-        await proxy.shutdown()
     }
 }

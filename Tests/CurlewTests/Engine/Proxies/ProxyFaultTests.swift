@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Proxies that refuse, hang and break", .timeLimit(.minutes(2)))
+@Suite("Proxies that refuse, hang and break", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyFaultTests {
     private func session(_ proxy: Proxy, connect: Duration = .seconds(10)) throws -> HTTPSession {
         try makeSession {
@@ -58,7 +59,6 @@ struct ProxyFaultTests {
             #expect(response.status == .proxyAuthenticationRequired)
             #expect(response.fields[.proxyAuthenticate] == "Basic realm=\"test\"")
         }
-        await proxy.shutdown()
     }
 
     @Test("a SOCKS proxy that wants other credentials is told apart from one that cannot connect")
@@ -80,7 +80,6 @@ struct ProxyFaultTests {
         await rejecting.shutdown()
         let none = try await rawAnswer("HTTP/1.1 400 Bad Request\r\n\r\n")
         #expect(try await error("socks5h://127.0.0.1:\(none.port)", connect: .seconds(2))?.code != nil)
-        await none.shutdown()
     }
 
     @Test("a proxy that refuses a tunnel is told of with its status", arguments: [403, 502, 301])
@@ -89,7 +88,6 @@ struct ProxyFaultTests {
         let refusal = try await error(proxy.url)
         #expect(refusal?.code == .proxyFailed)
         #expect(refusal?.message.hasSuffix("answered CONNECT with \(status)") == true)
-        await proxy.shutdown()
     }
 
     @Test(
@@ -140,7 +138,6 @@ struct ProxyFaultTests {
         }
         let broken = try await error("http://127.0.0.1:\(proxy.port)", connect: .milliseconds(500))
         #expect([ErrorCode.proxyFailed, .connectTimeout].contains(broken?.code))
-        await proxy.shutdown()
     }
 
     @Test("a proxy that answers 407 for ever is given up", arguments: ["", ", stale=true"])
@@ -164,7 +161,6 @@ struct ProxyFaultTests {
         } catch let error as CurlewError {
             #expect(error.code == .proxyFailed)
         }
-        await proxy.shutdown()
     }
 
     @Test("what fails behind a tunnel is the origin's fault")
@@ -180,8 +176,5 @@ struct ProxyFaultTests {
         try plain.inject(Fault(.atResponseStart, .reset), at: .every)
         let socks = try await MockProxy.start(.init(kind: .socks5))
         #expect(try await error(socks.url, "http://localhost:\(plain.port)/")?.code == .connectionLost)
-        await plain.shutdown()
-        await socks.shutdown()
-        await proxy.shutdown()
     }
 }

@@ -1,10 +1,11 @@
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
 @testable import Curlew
 
-@Suite("Requests through a proxy", .timeLimit(.minutes(2)))
+@Suite("Requests through a proxy", .endsServers, .timeLimit(.minutes(2)))
 struct ProxyTests {
     private let credentials = MockProxy.Credentials(user: "user", password: "s3cret-word")
 
@@ -40,8 +41,6 @@ struct ProxyTests {
         #expect(asked.target == url)
         #expect(asked.credentials == credentials)
         #expect(await server.takeRequest()?.fields[.proxyAuthorization] == nil)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test(
@@ -57,8 +56,6 @@ struct ProxyTests {
         let asked = try #require(await proxy.takeRequest())
         #expect(asked.credentials == MockProxy.Credentials(user: "u" + text, password: text))
         #expect(!asked.head.contains("X-Injected"))
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("credentials in the environment's URL are decoded once")
@@ -70,8 +67,6 @@ struct ProxyTests {
         }
         _ = try await session.fetch("http://named.test:\(server.port)/")
         #expect(await proxy.takeRequest()?.credentials == .init(user: "user", password: "p%25w"))
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     // libcurl before 8.8.0 decodes what it is given, and for these it has to be given them.
@@ -103,8 +98,6 @@ struct ProxyTests {
         #expect(!seen.fields.contains { $0.name.canonicalName.hasPrefix("proxy") })
         _ = try await session.fetch("https://localhost:\(server.port)/b")
         #expect(proxy.connectionCounts.accepted == 1)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("a proxy may be reached over TLS, with authorities of its own", arguments: [false, true])
@@ -123,8 +116,6 @@ struct ProxyTests {
         let trusting = try session(proxy, trusting: certificate)
         #expect(try await trusting.get(url).status == .ok)
         #expect(server.requestCount == 1)
-        await mock.shutdown()
-        await server.shutdown()
     }
 
     @Test("SOCKS carries both kinds of URI, and leaves names to the proxy where it is to", arguments: [false, true])
@@ -146,7 +137,6 @@ struct ProxyTests {
             #expect(asked.credentials?.user == "user")
             await proxy.shutdown()
         }
-        await server.shutdown()
     }
 
     @Test("the caller's Proxy-Authorization goes to the proxy and never to the origin")
@@ -165,7 +155,6 @@ struct ProxyTests {
             for _ in 0..<2 { #expect(await server.takeRequest()?.fields[.proxyAuthorization] == nil) }
             await server.shutdown()
         }
-        await proxy.shutdown()
     }
 
     @Test("a request's own proxy replaces the session's; none and a Unix socket go straight")
@@ -185,9 +174,6 @@ struct ProxyTests {
         _ = try await session(Proxy(proxy.url)).fetch("http://localhost/", options: options)
         #expect(proxy.connectionCounts.accepted == 1)
         #expect(local.requestCount == 1)
-        await local.shutdown()
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("the environment's exceptions are ours, not libcurl's")
@@ -202,8 +188,6 @@ struct ProxyTests {
         _ = try await session.fetch("http://direct.test:\(server.port)/")
         #expect(proxy.connectionCounts.accepted == 1)
         #expect(server.requestCount == 2)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("a tunnel that one user was let through is not used for another, nor for one without a proxy")
@@ -222,8 +206,6 @@ struct ProxyTests {
         #expect(await proxy.takeRequest()?.credentials?.user == "b")
         #expect(proxy.connectionCounts.accepted == 2)
         #expect(server.connectionCounts.accepted == 3)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 
     @Test("cleartext HTTP/2 goes through SOCKS, and not through an HTTP proxy")
@@ -235,8 +217,6 @@ struct ProxyTests {
         #expect(try await session(Proxy(socks.url)).get(server.url(), options: options).version == .http2)
         let http = try session(Proxy("http://127.0.0.1:1"))
         #expect(await curlewError { _ = try await http.get(server.url(), options: options) }?.code == .unsupported)
-        await socks.shutdown()
-        await server.shutdown()
     }
 
     @Test("a redirection of the route goes through a tunnel")
@@ -252,7 +232,5 @@ struct ProxyTests {
         let asked = try #require(await proxy.takeRequest())
         #expect(asked.method == "CONNECT")
         #expect(asked.target == "second.test:\(server.port)")
-        await proxy.shutdown()
-        await server.shutdown()
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import SeededNumbers
 import Testing
 
 @testable import Curlew
@@ -49,7 +50,7 @@ struct MediaTypeTests {
 
     @Test("any bytes at all can be given")
     func anyBytes() {
-        var generator = SeededGenerator(state: 1)
+        var generator = SeededNumbers(seed: 1)
         let alphabet = Array("ab/;=\"\\ ,+*\t\u{0}\u{7F}é".utf8)
         for _ in 0..<5000 {
             let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A closure that decides about challenges", .timeLimit(.minutes(1)))
+@Suite("A closure that decides about challenges", .endsServers, .timeLimit(.minutes(1)))
 struct AuthenticationDecisionTests {
     struct Declined: Error, Equatable {}
 
@@ -39,7 +40,6 @@ struct AuthenticationDecisionTests {
             #expect(attempt.request.fields[.authorization] == nil)
         }
         #expect(counts == [0, 1, 2])
-        await server.shutdown()
     }
 
     @Test("refusing makes the 401 the response, failing fails with exactly the error")
@@ -49,7 +49,6 @@ struct AuthenticationDecisionTests {
         await #expect(throws: Declined()) { try await session { _ in .fail(Declined()) }.get(server.url()) }
         await #expect(throws: Declined()) { try await session { _ in throw Declined() }.get(server.url()) }
         #expect(server.requestCount == 3)
-        await server.shutdown()
     }
 
     @Test("the usual way is the link's own credential, once")
@@ -64,7 +63,6 @@ struct AuthenticationDecisionTests {
             #expect(server.requestCount == requests)
         }
         #expect(try await session { _ in .usual }.get(server.url()).status == .unauthorized)
-        await server.shutdown()
     }
 
     @Test("one that never gives up is given up")
@@ -73,7 +71,6 @@ struct AuthenticationDecisionTests {
         let session = try session { _ in .use(.bearer("wrong")) }
         #expect(try await session.get(server.url()).status == .unauthorized)
         #expect(server.requestCount == 1 + Authentication.attemptLimit)
-        await server.shutdown()
     }
 
     @Test("it is asked about a 401 without a challenge, and a password is not sent on a guess")
@@ -86,7 +83,6 @@ struct AuthenticationDecisionTests {
         }
         #expect(try await session.get(server.url()).status == .unauthorized)
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("cancelled while it decides, the request ends")
@@ -102,6 +98,5 @@ struct AuthenticationDecisionTests {
         for await _ in asked { break }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        await server.shutdown()
     }
 }

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("Authentication", .timeLimit(.minutes(2)))
+@Suite("Authentication", .endsServers, .timeLimit(.minutes(2)))
 struct AuthenticationTests {
     private static let basic = "Basic dXNlcjpwYXNz"
     private let password = Credential.password(user: "user", password: "pass")
@@ -48,7 +49,6 @@ struct AuthenticationTests {
         #expect(await seen(server, 7) == [nil, basic, basic, basic, nil, basic, basic])
         #expect(server.requestCount == 7)
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("a preemptive credential goes with the first request")
@@ -59,7 +59,6 @@ struct AuthenticationTests {
             #expect(try await session(Authentication(scoped)).get(server.url()).status == .ok)
         }
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 
     @Test("another origin gets nothing, be it by another port, scheme or host", arguments: ["localhost", "127.0.0.1"])
@@ -75,8 +74,6 @@ struct AuthenticationTests {
         let target = host == "localhost" ? server : other
         if target === server { _ = await seen(server, 1) }
         #expect(await seen(target, 1) == [nil])
-        await other.shutdown()
-        await server.shutdown()
     }
 
     @Test("behind a link that goes on to another server, that server gets nothing")
@@ -97,8 +94,6 @@ struct AuthenticationTests {
         }
         #expect(try await session.get(server.url()).status == .unauthorized)
         #expect(await seen(other, 1) == [nil])
-        await other.shutdown()
-        await server.shutdown()
     }
 
     @Test("a realm that the credential is not for gets nothing")
@@ -107,7 +102,6 @@ struct AuthenticationTests {
         let session = try session(Authentication(try ScopedCredential(server.url(), realm: "fish", password)))
         #expect(try await session.get(server.url()).status == .unauthorized)
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("a 401 without a challenge, or with a broken one, is the response", arguments: [[], ["=\"", "realm=\"x\""]])
@@ -118,7 +112,6 @@ struct AuthenticationTests {
         #expect(response.status == .unauthorized)
         #expect(try await response.body.collect(upTo: 100) == Array("who is there?".utf8))
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("broken quoting in a challenge does not keep it from being answered")
@@ -126,7 +119,6 @@ struct AuthenticationTests {
         let server = try await server(["Negotiate, Basic realm=\"birds, charset=\"UTF-8"])
         let session = try session(Authentication(try ScopedCredential(server.url(), password)))
         #expect(try await session.get(server.url()).status == .ok)
-        await server.shutdown()
     }
 
     @Test("of ten challenges the strongest that is known is answered, and a password is not sent bare")
@@ -143,7 +135,6 @@ struct AuthenticationTests {
         #expect(values[1]?.hasPrefix("Digest ") == true)
         #expect(values[1]?.contains("algorithm=SHA-256") == true)
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 
     @Test("Bearer is answered where it is asked for, and where a server forgets to ask", arguments: [["Bearer"], []])
@@ -151,7 +142,6 @@ struct AuthenticationTests {
         let server = try await server(challenges, accepting: ["Bearer t0ken=="])
         let session = try session(Authentication(try ScopedCredential(server.url(), .bearer("t0ken=="))))
         #expect(try await session.get(server.url()).status == .ok)
-        await server.shutdown()
     }
 
     @Test("the caller's own field is left alone")
@@ -161,7 +151,6 @@ struct AuthenticationTests {
         let response = try await session.get(server.url(), fields: [.authorization: "Other"])
         #expect(response.status == .unauthorized)
         #expect(await seen(server, 1) == ["Other"])
-        await server.shutdown()
     }
 
     @Test("a body that can be read once is a clear error, which has the response")
@@ -177,7 +166,6 @@ struct AuthenticationTests {
         #expect(error?.response?.status == .unauthorized)
         #expect(error?.uri?.description == server.url())
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("credentials that cannot be sent are an error, and secrets are not described")
@@ -195,7 +183,6 @@ struct AuthenticationTests {
             dump(credential, to: &dumped)
             #expect(!"\(credential) \(String(reflecting: credential)) \(dumped)".contains("hid"))
         }
-        await server.shutdown()
     }
 
     @Test("a proxy's 407 in absolute form is answered, and the origin sees none of it")
@@ -213,7 +200,5 @@ struct AuthenticationTests {
         let seen = await server.takeRequest()?.fields
         #expect(seen?[.proxyAuthorization] == nil)
         #expect(seen?[.authorization] == nil)
-        await proxy.shutdown()
-        await server.shutdown()
     }
 }

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("A credential that is renewed", .timeLimit(.minutes(2)))
+@Suite("A credential that is renewed", .endsServers, .timeLimit(.minutes(2)))
 struct AuthenticatorTests {
     struct Refused: Error, Equatable {
         var number = 0
@@ -98,7 +99,6 @@ struct AuthenticatorTests {
         }
         #expect(await issuer.count == 1)
         #expect(server.requestCount == 210)
-        await server.shutdown()
     }
 
     @Test("a renewal that fails fails all that wait once; the next call tries anew")
@@ -124,7 +124,6 @@ struct AuthenticatorTests {
         #expect(await issuer.count == 1)
         #expect(try await session.get(server.url()).status == .ok)
         #expect(await issuer.count == 2)
-        await server.shutdown()
     }
 
     @Test("a 401 to a fresh credential is the response")
@@ -137,7 +136,6 @@ struct AuthenticatorTests {
         #expect(try await response.body.collect(upTo: 100) == Array("answer".utf8))
         #expect(await issuer.count == 1)
         #expect(server.requestCount == 2)
-        await server.shutdown()
     }
 
     @Test("without a credential one is had first; near its end it is renewed before it is used")
@@ -151,7 +149,6 @@ struct AuthenticatorTests {
             _ = try await session.get(server.url())
             #expect(await server.takeRequest()?.fields[.authorization] == "Bearer token-\(expected)")
         }
-        await server.shutdown()
     }
 
     @Test("cancelling one that waits ends it at once, and the others get the credential")
@@ -168,7 +165,6 @@ struct AuthenticatorTests {
         await issuer.open()
         #expect(try await second.value == .ok)
         #expect(await issuer.count == 1)
-        await server.shutdown()
     }
 
     @Test("a renewal that nobody waits for any more is cancelled, and the next call has its own")
@@ -195,7 +191,6 @@ struct AuthenticatorTests {
         #expect(await curlewError { _ = try await task.value }?.code == .cancelled)
         for await _ in ended { break }
         #expect(try await session.get(server.url()).status == .ok)
-        await server.shutdown()
     }
 
     actor OneTime {
@@ -217,8 +212,6 @@ struct AuthenticatorTests {
         let response = try await session.get(server.url(), fields: [.authorization: "Bearer mine"])
         #expect(response.status == .unauthorized)
         #expect(await issuer.count == 0)
-        await other.shutdown()
-        await server.shutdown()
     }
 
     @Test("a body goes along again, or is a clear error after which the next call renews")
@@ -236,6 +229,5 @@ struct AuthenticatorTests {
         #expect(try await session.post(server.url(), body: .string("again")).status == .ok)
         #expect(await issuer.count == 1)
         try await server.waitForRequests(2)
-        await server.shutdown()
     }
 }

@@ -1,10 +1,11 @@
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
 @testable import Curlew
 
-@Suite("Digest over sockets", .timeLimit(.minutes(2)))
+@Suite("Digest over sockets", .endsServers, .timeLimit(.minutes(2)))
 struct DigestExchangeTests {
     private func session(_ server: MockServer, password: String = "pass word") throws -> HTTPSession {
         let credential = try ScopedCredential(server.url(), .password(user: "user", password: password))
@@ -28,7 +29,6 @@ struct DigestExchangeTests {
         #expect(await guardian.challengesSent == 1)
         #expect(await guardian.seenCounts == (1...5).map { "0000000\($0)" })
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("requests at a time share nonce and counter, and no count is used twice")
@@ -41,7 +41,6 @@ struct DigestExchangeTests {
             for try await status in group { #expect(status == .ok) }
         }
         #expect(await Set(guardian.seenCounts).count == 40)
-        await server.shutdown()
     }
 
     @Test(
@@ -52,7 +51,6 @@ struct DigestExchangeTests {
         let session = try session(server)
         for _ in 0..<6 { #expect(try await session.get(server.url()).status == .ok) }
         #expect(await guardian.challengesSent == 3)
-        await server.shutdown()
     }
 
     @Test("the nonce that an answer names is the next one")
@@ -63,7 +61,6 @@ struct DigestExchangeTests {
         for _ in 0..<4 { #expect(try await session.get(server.url()).status == .ok) }
         #expect(await guardian.challengesSent == 1)
         #expect(await guardian.seenCounts == Array(repeating: "00000001", count: 4))
-        await server.shutdown()
     }
 
     @Test("a server that finds every nonce stale is given up")
@@ -74,7 +71,6 @@ struct DigestExchangeTests {
         #expect(response.status == .unauthorized)
         #expect(try await response.body.collect(upTo: 100) == Array("who is there?".utf8))
         #expect(await guardian.challengesSent <= 6)
-        await server.shutdown()
     }
 
     @Test("a wrong password is refused once, and the 401 is the response")
@@ -84,7 +80,6 @@ struct DigestExchangeTests {
         let session = try session(server, password: "guess")
         for _ in 0..<2 { #expect(try await session.get(server.url()).status == .unauthorized) }
         #expect(await guardian.challengesSent == 4)
-        await server.shutdown()
     }
 
     @Test("integrity covers bodies of every kind that can be read twice")
@@ -108,7 +103,6 @@ struct DigestExchangeTests {
             _ = try await session.put(server.url(), body: .once(AsyncStream { $0.finish() }))
         }
         #expect(error?.code == .bodyNotReplayable)
-        await server.shutdown()
     }
 
     @Test("user and password of the URI answer a digest, too")
@@ -120,6 +114,5 @@ struct DigestExchangeTests {
         // For that request alone: neither somebody else nor nobody gets in with it.
         #expect(try await session.get("http://127.0.0.1:\(server.port)/x").status == .unauthorized)
         #expect(try await session.get("http://other:pass@127.0.0.1:\(server.port)/x").status == .unauthorized)
-        await server.shutdown()
     }
 }

@@ -1,11 +1,12 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
 /// What libcurl carries out by itself. NTLM's steps are played by a server that does not check them; Negotiate has no
 /// Kerberos here, and so only its failure can be seen.
-@Suite("NTLM and Negotiate", .timeLimit(.minutes(1)))
+@Suite("NTLM and Negotiate", .endsServers, .timeLimit(.minutes(1)))
 struct EngineAuthenticationTests {
     /// A Type 2 message: signature, type, an empty target name, flags (NTLM and Unicode), a challenge of eight bytes.
     private static let challenge = "TlRMTVNTUAACAAAAAAAAADgAAAABAgAAASNFZ4mrze8AAAAAAAAAAAAAAAA4AAAA"
@@ -50,7 +51,6 @@ struct EngineAuthenticationTests {
         #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         let again = try await session.get(server.url())
         #expect(again.status == .ok)
-        await server.shutdown()
     }
 
     @Test("sent on by a link inside, the request takes no NTLM to another origin")
@@ -77,8 +77,6 @@ struct EngineAuthenticationTests {
         }
         #expect(try await session.get(server.url()).status == .unauthorized)
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
-        await other.shutdown()
-        await server.shutdown()
     }
 
     @Test("a user whom NTLM refuses gets the 401")
@@ -87,7 +85,6 @@ struct EngineAuthenticationTests {
         let response = try await session(server, .password(user: "user", password: "pass")).get(server.url())
         #expect(response.status == .unauthorized)
         #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
-        await server.shutdown()
     }
 
     @Test("without a ticket Negotiate comes to an end")
@@ -100,6 +97,5 @@ struct EngineAuthenticationTests {
         } catch let error as CurlewError {
             #expect([ErrorCode.unacceptableStatus, .unsupported, .engineFailed].contains(error.code), "\(error)")
         }
-        await server.shutdown()
     }
 }

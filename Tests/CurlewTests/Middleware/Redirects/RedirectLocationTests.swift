@@ -98,7 +98,6 @@ struct RedirectLocationTests {
         }
         let session = try makeSession { Redirects() }
         #expect(await curlewError { _ = try await session.get(server.url("/a")) }?.code == .redirectLoop)
-        await server.shutdown()
     }
 
     @Test("a Location of 10,000 bytes is an error, one of 8,192 is not", arguments: [10_000, 8193, 8192])
@@ -113,7 +112,6 @@ struct RedirectLocationTests {
         } else {
             #expect(try await session.get(server.url()).uri.path == location)
         }
-        await server.shutdown()
     }
 
     @Test("several Locations must agree", arguments: ["/b", "/c"])
@@ -130,7 +128,6 @@ struct RedirectLocationTests {
         } else {
             #expect(await curlewError { _ = try await session.get(server.url("/a")) }?.code == .invalidRedirect)
         }
-        await server.shutdown()
     }
 
     @Test("a Location that is not UTF-8 goes back byte by byte")
@@ -150,7 +147,6 @@ struct RedirectLocationTests {
         var targets: [Substring] = []
         for await head in heads { targets.append(head.split(separator: " ")[1]) }
         #expect(targets == ["/", "/gr%FC%DFe"])
-        await server.shutdown()
     }
 
     @Test("a control character in a Location goes nowhere")
@@ -161,6 +157,5 @@ struct RedirectLocationTests {
         }
         let session = try makeSession { Redirects() }
         #expect(await curlewError { _ = try await session.get(server.url("/")) }?.code == .invalidRedirect)
-        await server.shutdown()
     }
 }

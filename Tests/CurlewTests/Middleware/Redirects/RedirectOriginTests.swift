@@ -44,8 +44,6 @@ struct RedirectOriginTests {
         }
         #expect(seen.fields[.host] == "127.0.0.1:\(other.port)")
         #expect(seen.fields[.accept] == "text/plain")
-        await first.shutdown()
-        await other.shutdown()
     }
 
     @Test("they do not come back when the way leads back")
@@ -64,8 +62,6 @@ struct RedirectOriginTests {
         _ = await first.takeRequest()
         let seen = try #require(await first.takeRequest())
         for secret in secrets { #expect(seen.fields[secret.name] == nil) }
-        await first.shutdown()
-        await other.shutdown()
     }
 
     @Test("within an origin they are kept, however it is written")
@@ -83,7 +79,6 @@ struct RedirectOriginTests {
         for secret in secrets where secret.name != .mark && secret.name != .proxyAuthorization {
             #expect(seen.fields[secret.name] == secret.value)
         }
-        await server.shutdown()
     }
 
     @Test("another host is another origin, though the port is the same")
@@ -97,7 +92,6 @@ struct RedirectOriginTests {
         #expect(try await session.get(server.url(), fields: fields).status == .ok)
         _ = await server.takeRequest()
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
-        await server.shutdown()
     }
 
     @Test("user information goes along within the origin, and not beyond", arguments: [true, false])
@@ -114,8 +108,6 @@ struct RedirectOriginTests {
         #expect(await server.takeRequest()?.fields[.authorization] != nil)
         let seen = try #require(await (stays ? server : other).takeRequest())
         #expect((seen.fields[.authorization] != nil) == stays)
-        await server.shutdown()
-        await other.shutdown()
     }
 
     private func secured() async throws -> (MockServer, SecurityPolicy) {
@@ -142,8 +134,6 @@ struct RedirectOriginTests {
             #expect(error?.code == .redirectRefused)
             #expect(plain.requestCount == 0)
         }
-        await plain.shutdown()
-        await server.shutdown()
     }
 
     @Test("from http to https goes, without the secrets")
@@ -154,8 +144,6 @@ struct RedirectOriginTests {
         let response = try await session.get(plain.url(), fields: [.authorization: "Bearer a"])
         #expect(try await response.body.collect(upTo: 10) == Array("secure".utf8))
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
-        await plain.shutdown()
-        await server.shutdown()
     }
 
     @Test("that a server speaks HTTP/2 unasked is not believed of the next")

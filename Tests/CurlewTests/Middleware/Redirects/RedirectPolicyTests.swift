@@ -25,7 +25,6 @@ struct RedirectPolicyTests {
         #expect(error?.response?.headerFields[.location] == "/there")
         #expect(server.requestCount == 1)
         #expect(try await session.fetch(server.url("/there")) == Array("there".utf8))
-        await server.shutdown()
     }
 
     @Test("by hand the redirect is the answer, its body too; a request may ask for it alone", arguments: [true, false])
@@ -37,7 +36,6 @@ struct RedirectPolicyTests {
         #expect(response.status.code == 307)
         #expect(response.history.isEmpty)
         #expect(try await response.body.collect(upTo: 100) == Array("it is elsewhere".utf8))
-        await server.shutdown()
     }
 
     @Test("a decision sees the redirect and the next request, and may change it")
@@ -65,7 +63,6 @@ struct RedirectPolicyTests {
         let request = await server.takeRequest()
         #expect(request?.fields[.mark] == "changed")
         #expect(request?.method == .post && request?.text == "x")
-        await server.shutdown()
     }
 
     @Test("a decision for nothing makes the redirect the answer")
@@ -74,7 +71,6 @@ struct RedirectPolicyTests {
         let response = try await session(.decide { _ in nil }).get(server.url())
         #expect(response.status.code == 307)
         #expect(try await response.body.collect(upTo: 100) == Array("it is elsewhere".utf8))
-        await server.shutdown()
     }
 
     @Test("an error that a decision throws ends the call")
@@ -103,8 +99,6 @@ struct RedirectPolicyTests {
         let seen = try #require(await other.takeRequest())
         #expect(seen.fields[.authorization] == nil)
         #expect(seen.fields[.cookie] == "new=1")
-        await server.shutdown()
-        await other.shutdown()
     }
 
     @Test("decisions go round in circles and beyond the bound no more than redirects do", arguments: [true, false])
@@ -116,6 +110,5 @@ struct RedirectPolicyTests {
         let error = await curlewError { _ = try await session.get(server.url()) }
         #expect(error?.code == (inCircles ? .redirectLoop : .tooManyRedirects))
         #expect(server.requestCount == (inCircles ? 1 : 4))
-        await server.shutdown()
     }
 }

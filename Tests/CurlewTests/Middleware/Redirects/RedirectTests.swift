@@ -26,7 +26,6 @@ struct RedirectTests {
         #expect(response.history.map { $0.fields[.location] } == ["4", "3", "2", "1", "0"])
         #expect(response.history.allSatisfy { $0.attempts == 1 })
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("twenty are followed, and not one more")
@@ -55,7 +54,6 @@ struct RedirectTests {
         let error = await curlewError { _ = try await session.get(server.url(start)) }
         #expect(error?.code == .redirectLoop)
         #expect(server.requestCount == (start == "/self" ? 1 : 3))
-        await server.shutdown()
     }
 
     @Test("the same place with another method is no circle, nor after a cookie was set")
@@ -68,7 +66,6 @@ struct RedirectTests {
         let cookie: HTTPFields = [.setCookie: "a=1"]
         server.enqueue(redirect(302, to: "/login", cookie), redirect(302, to: "/login", cookie), MockResponse())
         #expect(try await session.get(server.url("/login")).history.count == 2)
-        await server.shutdown()
     }
 
     @Test(
@@ -82,7 +79,6 @@ struct RedirectTests {
         #expect(response.history.isEmpty)
         #expect(try await response.body.collect(upTo: 100).isEmpty == (status == 304))
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test(
@@ -105,7 +101,6 @@ struct RedirectTests {
         #expect(try await session.fetch(server.url()) == Array("there".utf8))
         #expect(server.connectionCounts.accepted == 2)
         try await server.waitForConnections(open: 1)
-        await server.shutdown()
     }
 
     @Test("over HTTP/2 as well, on one connection, with bodies of any length", arguments: [10, 1 << 20])
@@ -121,7 +116,6 @@ struct RedirectTests {
         #expect(response.version == .http2)
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("the caller's total timeout is one for all hops")
@@ -183,6 +177,5 @@ struct RedirectTests {
         #expect(error?.code == .connectionRefused)
         #expect(error?.uri?.path == "/gone")
         #expect(error?.history.map(\.uri.path) == ["/start"])
-        await server.shutdown()
     }
 }

@@ -41,7 +41,6 @@ struct HedgingTests {
         #expect(response.attempts == 1)
         #expect(try await response.body.collect(upTo: .mebibytes(2)).count == 1 << 20)
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("so many are started as are allowed, each after its delay")
@@ -127,6 +126,5 @@ struct HedgingTests {
         call.cancel()
         #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
         try await server.waitForConnections(open: 0)
-        await server.shutdown()
     }
 }

@@ -92,7 +92,5 @@ struct RetryBudgetTests {
         _ = await curlewError { _ = try await first.get(refused.url()) }
         let error = await curlewError { _ = try await first.get(refused.url()) }
         #expect(error?.code == .connectionRefused && error?.attempts == 1)
-        await server.shutdown()
-        await other.shutdown()
     }
 }

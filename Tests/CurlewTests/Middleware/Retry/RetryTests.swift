@@ -25,7 +25,6 @@ struct RetryTests {
         #expect(response.attempts == 3)
         #expect(server.requestCount == 3)
         #expect(server.connectionCounts.accepted == 1)
-        await server.shutdown()
     }
 
     @Test("others are the answer", arguments: [200, 204, 304, 400, 401, 403, 404, 409, 410, 412, 418, 501, 505, 511])
@@ -34,7 +33,6 @@ struct RetryTests {
         let response = try await makeSession { quickRetry() }.get(server.url())
         #expect(response.status.code == status && response.attempts == 1)
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("when all attempts fail, the last answer is the caller's, its body too")
@@ -43,7 +41,6 @@ struct RetryTests {
         let response = try await makeSession { quickRetry() }.get(server.url())
         #expect(response.status.code == 500 && response.attempts == 3)
         #expect(try await response.body.collect(upTo: 10) == Array("not now".utf8))
-        await server.shutdown()
     }
 
     @Test("a request says itself how often it may be sent", arguments: [0, 1, 2, 5])
@@ -54,7 +51,6 @@ struct RetryTests {
         let response = try await makeSession { quickRetry() }.get(server.url(), options: options)
         #expect(response.attempts == max(1, maximum))
         #expect(response.status.code == (maximum == 5 ? 200 : 503))
-        await server.shutdown()
     }
 
     @Test(
@@ -92,7 +88,6 @@ struct RetryTests {
         #expect(try await session.put(server.url(), body: body).attempts == 2)
         _ = await server.takeRequest()
         for _ in 0..<2 { #expect(await server.takeRequest()?.text == "anew") }
-        await server.shutdown()
     }
 
     @Test("a reset is tried again, before the head and inside it", arguments: [true, false])
@@ -108,7 +103,6 @@ struct RetryTests {
         let response = try await makeSession { quickRetry() }.get(server.url())
         #expect(try await response.body.collect(upTo: 10) == Array("well".utf8))
         #expect(response.attempts == 2)
-        await server.shutdown()
     }
 
     @Test("a POST that met a reset is not sent again, unless it is marked", arguments: [true, false])
@@ -145,7 +139,6 @@ struct RetryTests {
         let response = try await session.send(HTTPRequest.Method(method)!, server.url(), body: body)
         #expect(response.status == .ok && response.attempts == 3)
         #expect(server.requestCount == 1)
-        await server.shutdown()
     }
 
     @Test("when nobody ever listens, the error tells how often it was tried")
@@ -167,7 +160,6 @@ struct RetryTests {
         #expect(server.accepted == 1)
         let invalid = await curlewError { _ = try await session.get(server.url(), fields: [.contentLength: "x"]) }
         #expect(invalid?.code == .invalidRequest && invalid?.attempts == 1)
-        await server.shutdown()
     }
 
     @Test("an error of another kind is none of it")
@@ -198,7 +190,6 @@ struct RetryTests {
         #expect(try await session.fetch(server.url()) == Array("well".utf8))
         #expect(server.connectionCounts.accepted == 2)
         try await server.waitForConnections(open: 1)
-        await server.shutdown()
     }
 
     @Test("inside of redirects each hop is tried again by itself, by its own method")
@@ -215,6 +206,5 @@ struct RetryTests {
         #expect(response.attempts == 2)
         #expect(response.history.map(\.attempts) == [1])
         #expect(server.requestCount == 3)
-        await server.shutdown()
     }
 }

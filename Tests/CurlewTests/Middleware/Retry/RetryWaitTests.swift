@@ -172,6 +172,5 @@ struct RetryWaitTests {
         #expect(error?.uri?.path == "/here")
         #expect(server.requestCount == 1)
         #expect(clock.sleeperCount == 0)
-        await server.shutdown()
     }
 }

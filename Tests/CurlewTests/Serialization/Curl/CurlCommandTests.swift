@@ -1,10 +1,11 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
 import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A request as a command for curl", .timeLimit(.minutes(1)))
+@Suite("A request as a command for curl", .endsServers, .timeLimit(.minutes(1)))
 struct CurlCommandTests {
     private static var hasCurl: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/curl") }
 
@@ -102,7 +103,6 @@ struct CurlCommandTests {
                 #expect(Set(own.fields) == Set(other.fields))
             }
         }
-        await server.shutdown()
     }
 
     @Test("a stream, or more bytes than fit, is piped into the command", .enabled(if: hasCurl))
@@ -117,6 +117,5 @@ struct CurlCommandTests {
             try run(Request(.post, server.url(), body: body).curlCommand(), input: bytes)
             #expect(await server.takeRequest()?.body == bytes)
         }
-        await server.shutdown()
     }
 }

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("JSON responses", .timeLimit(.minutes(1)))
+@Suite("JSON responses", .endsServers, .timeLimit(.minutes(1)))
 struct JSONResponseTests {
     struct Reading: Codable, Sendable, Equatable {
         var stationName: String
@@ -139,8 +139,6 @@ struct JSONResponseTests {
         #expect(await curlewError { _ = try await session.get(url, as: [Int].self) }?.code == .responseTooLarge)
         serializer.acceptance.bodyLimit = 100
         #expect(try await session.get(url, serializer: serializer).count == 6)
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("a serializer asks for its type in Accept unless the call says something else", .noLeaks)
@@ -158,8 +156,6 @@ struct JSONResponseTests {
         #expect(try await session.put("", body: .string("x"), serializer: .data) == Array(text.utf8))
         #expect(try await session.patch("", body: .string("x"), serializer: .json(JSONValue.self)) != nil)
         #expect(try await session.delete("", serializer: .json(NoContent?.self)) == NoContent())
-        await session.shutdown()
-        await server.shutdown()
     }
 
     /// Says on decoding whether it happened on a loop.
@@ -190,8 +186,6 @@ struct JSONResponseTests {
             }
         }
         #expect(places == [true, false])
-        await session.shutdown()
-        await server.shutdown()
     }
 
     private struct Everything: Codable, Sendable, Equatable {
@@ -242,8 +236,6 @@ struct JSONResponseTests {
         #expect(error?.code == .encodingFailed)
         #expect(error?.uri?.path == "/x")
         #expect(server.requestCount == 5)
-        await session.shutdown()
-        await server.shutdown()
     }
 
     @Test("the verbs keep the body of an error and what it says")
@@ -258,7 +250,5 @@ struct JSONResponseTests {
         #expect(error?.code == .unacceptableStatus)
         #expect(error?.method == .post)
         #expect(error?.failure(as: [String: String].self) == ["title": "no"])
-        await session.shutdown()
-        await server.shutdown()
     }
 }

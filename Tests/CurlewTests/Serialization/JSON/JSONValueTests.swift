@@ -1,4 +1,5 @@
 import Foundation
+import SeededNumbers
 import Testing
 
 @testable import Curlew
@@ -184,14 +185,14 @@ struct JSONValueTests {
         let value = try parse(text)
         #expect(value.description == text)
         #expect(String(decoding: value.jsonBytes(sortsKeys: true), as: UTF8.self).hasPrefix(#"{"a":{},"big""#))
-        var generator = SeededGenerator(state: 7)
+        var generator = SeededNumbers(seed: 7)
         for _ in 0..<200 {
             let value = Self.random(depth: 4, &generator)
             #expect(try parse(value.description) == value)
         }
     }
 
-    private static func random(depth: Int, _ generator: inout SeededGenerator) -> JSONValue {
+    private static func random(depth: Int, _ generator: inout SeededNumbers) -> JSONValue {
         switch Int.random(in: 0...(depth > 0 ? 6 : 4), using: &generator) {
         case 0: return .null
         case 1: return .bool(Bool.random(using: &generator))
@@ -276,7 +277,7 @@ struct JSONValueTests {
 
     @Test("any bytes at all can be given")
     func anyBytes() {
-        var generator = SeededGenerator(state: 3)
+        var generator = SeededNumbers(seed: 3)
         let alphabet = Array(#"{}[]",:\u0019dD8.eE+-truefalsn é"#.utf8) + [0, 0xFF, 0xFE]
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...30, using: &generator)).map { _ in

@@ -59,7 +59,6 @@ struct LargeFormTests {
         }
         #expect(last?.sent.decoded == length && last?.sent.total == length)
         #expect(last?.isFinished == true)
-        await server.shutdown()
     }
 
     @Test("10,000 parts go out gathered into large chunks, and are read again")
@@ -93,7 +92,6 @@ struct LargeFormTests {
             index += 1
         }
         #expect(index == 10_000)
-        await server.shutdown()
     }
 
     @Test("bytes in memory are handed on without a copy of the whole")
@@ -127,6 +125,5 @@ struct LargeFormTests {
         }
         let response = try await api.post("x", multipart: form)
         #expect(try await response.body.collect(upTo: 100) == Array("\(try #require(form.length))".utf8))
-        await server.shutdown()
     }
 }

@@ -51,7 +51,6 @@ struct MultipartRequestTests {
         #expect(request.fields[.transferEncoding] == nil)
         #expect(request.fields[.userAgent] == HTTPRequestSerializer.standardFields[.userAgent])
         #expect(request.target == "/v1/x")
-        await server.shutdown()
     }
 
     @Test("any method but GET and HEAD may have a form")
@@ -73,7 +72,6 @@ struct MultipartRequestTests {
             #expect(error?.uri != nil)
         }
         #expect(server.requestCount == 6)
-        await server.shutdown()
     }
 
     @Test("without any part the request is a plain, empty form")
@@ -87,7 +85,6 @@ struct MultipartRequestTests {
             #expect(request.fields[.contentLength] == "0")
             #expect(request.bodyLength == 0)
         }
-        await server.shutdown()
     }
 
     @Test(
@@ -140,7 +137,6 @@ struct MultipartRequestTests {
         let request = try #require(await server.takeRequest())
         #expect(request.target == "/x?a=1&tags%5B0%5D=x")
         #expect(request.text == part("p", "1") + "--B--\r\n")
-        await server.shutdown()
     }
 
     @Test("the serializer works without a session, and refuses a request that has a body")
@@ -179,7 +175,6 @@ struct MultipartRequestTests {
         try form.append(.once(chunks([[1]])), name: "once")
         let error = await curlewError { _ = try await api.post("x", multipart: form) }
         #expect(error?.code == .bodyNotReplayable)
-        await server.shutdown()
     }
 
     @Test("a part of unknown length makes the form go out chunked")
@@ -193,7 +188,6 @@ struct MultipartRequestTests {
         #expect(request.fields[.contentLength] == nil)
         #expect(request.fields[.transferEncoding] == "chunked")
         #expect(request.text.hasSuffix("Content-Type: text/plain\r\n\r\nAB\r\n--B--\r\n"))
-        await server.shutdown()
     }
 
     @Test("a part that breaks its promise breaks the request off, and the session stays usable")
@@ -208,7 +202,6 @@ struct MultipartRequestTests {
             #expect(error?.message.contains("part 2 (s)") == true)
         }
         try await api.expectUsable()
-        await server.shutdown()
     }
 
     @Test("a part that fails half-way never makes a whole request", arguments: [nil, 1 << 20] as [Int64?])
@@ -234,7 +227,6 @@ struct MultipartRequestTests {
         let request = try #require(await server.takeRequest())
         #expect(!request.isComplete && request.bodyLength > 0)
         try await api.expectUsable()
-        await server.shutdown()
     }
 
     @Test("every character below U+0100 goes out in names, file names and values as it should")
@@ -256,7 +248,6 @@ struct MultipartRequestTests {
             "\(disposition)\r\n\r\n\(text)\r\n\(disposition); filename=\"\(escaped)\"\r\nContent-Type: x/y\r\n\r\n"
         let expected = Array(start.utf8) + Array(UInt8.min...UInt8.max) + Array("\r\n--B--\r\n".utf8)
         #expect(await server.takeRequest()?.body == expected)
-        await server.shutdown()
     }
 
     @Test("the answer becomes a value, from each way to send a form")
@@ -273,7 +264,6 @@ struct MultipartRequestTests {
         #expect(try await api.post("x", parameters: ["a": 1], response: number) { $0.append("1", name: "b") } == 1)
         #expect(try await api.post("x", parameters: [1: 2], response: .string) { $0.append("1", name: "b") } == "1")
         #expect(await server.takeRequest()?.fields[.accept] == "application/json")
-        await server.shutdown()
     }
 
     @Test("a file that changed since it was appended fails the call before anything is sent")
@@ -288,7 +278,6 @@ struct MultipartRequestTests {
         #expect(error?.code == .bodyLengthMismatch)
         #expect(error?.stage == .preparing)
         #expect(server.requestCount == 0 && server.connectionCounts.accepted == 0)
-        await server.shutdown()
     }
 
     @Test("what a builder throws is thrown, and nothing is sent")

@@ -51,7 +51,6 @@ struct SpoolTests {
         var status = stat()
         #expect(stat(folder.file("body"), &status) == 0)
         #expect(status.st_mode & 0o777 == 0o600)
-        await server.shutdown()
     }
 
     @Test("a body of any kind can be written, and a file onto itself")

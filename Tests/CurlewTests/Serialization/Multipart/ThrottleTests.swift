@@ -61,7 +61,6 @@ struct ThrottleTests {
             #expect(request.fields[.contentLength] == "\(length)")
             #expect(request.body == plain)
         }
-        await server.shutdown()
     }
 
     @Test("a cancelled sending does not wait for the clock")
@@ -78,7 +77,6 @@ struct ThrottleTests {
         sending.cancel()
         let error = await curlewError { _ = try await sending.value }
         #expect(error?.code == .cancelled)
-        await server.shutdown()
     }
 
     @Test("a pause of any length is waited for until the task is cancelled")

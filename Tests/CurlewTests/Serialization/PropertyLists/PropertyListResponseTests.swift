@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import SeededNumbers
 import Testing
 
 @testable import Curlew
@@ -182,7 +183,7 @@ struct PropertyListResponseTests {
         encoder.outputFormat = .binary
         let bytes = Array(try encoder.encode(settings))
         for count in 0..<bytes.count { #expect(throws: (any Error).self) { try decode(Array(bytes[..<count])) } }
-        var generator = SeededGenerator(state: 5)
+        var generator = SeededNumbers(seed: 5)
         for _ in 0..<5000 {
             var changed = bytes
             for _ in 0..<3 {

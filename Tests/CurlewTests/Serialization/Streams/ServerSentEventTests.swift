@@ -1,3 +1,4 @@
+import SeededNumbers
 import Testing
 
 @testable import Curlew
@@ -131,7 +132,7 @@ struct ServerSentEventTests {
 
     @Test("cutting never changes what comes out, whatever the bytes")
     func anyBytes() throws {
-        var generator = SeededGenerator(state: 11)
+        var generator = SeededNumbers(seed: 11)
         let alphabet = Array("data:ivnt ery1\n\r\u{0}\u{FEFF}".utf8) + [0xFF]
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in

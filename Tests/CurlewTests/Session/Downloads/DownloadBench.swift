@@ -1,5 +1,6 @@
 import CurlewTesting
 import HTTPTypes
+import SeededNumbers
 import Testing
 
 @testable import Curlew

@@ -15,7 +15,6 @@ struct DownloadTests {
         #expect(file.response.status == .ok && file.response.headerFields[.eTag] == "\"one\"")
         #expect(file.uri.path == "/file.bin" && file.history.isEmpty && file.digest == nil)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("a body whose length nobody says arrives whole")
@@ -27,7 +26,6 @@ struct DownloadTests {
         }
         #expect(try await bench.download().size == 300_000)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("the bytes are asked for as they are, by tasks of kind download")
@@ -44,7 +42,6 @@ struct DownloadTests {
         #expect(kind.withLock { $0 } == .download)
         let request = await bench.server.takeRequest()
         #expect(request?.fields[.acceptEncoding] == "identity" && request?.fields[.range] == nil)
-        await bench.end()
     }
 
     @Test("what decides about responses is not asked, on the way or when it goes on")
@@ -55,7 +52,6 @@ struct DownloadTests {
         options.onResponse = { _, _ in .cancel }
         _ = try await bench.download(.quick(resumes: 1), requestOptions: options)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("the session tells where the file went")
@@ -66,7 +62,6 @@ struct DownloadTests {
         var last: SessionEvent?
         while last?.kind != .moved { last = await events.next() }
         #expect(last?.file == bench.path && last?.task?.kind == .download)
-        await bench.end()
     }
 
     @Test("a status that is no success leaves nothing on the disk, and the error has what the server says to it")
@@ -93,7 +88,6 @@ struct DownloadTests {
         let error = await curlewError { _ = try await bench.download() }
         #expect(error?.code == (status == 206 ? .invalidResponse : .emptyBody))
         #expect(bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("Range and If-Range are not the caller's to set", arguments: [HTTPField.Name.range, .ifRange])
@@ -124,8 +118,6 @@ struct DownloadTests {
         let wrongLength = DownloadOptions.quick(resumes: 3) { $0.integrity.length = 300_001 }
         #expect(await curlewError { _ = try await other.download(wrongLength) }?.code == .lengthMismatch)
         #expect(other.folder.names.isEmpty && other.server.requestCount == 2)
-        await bench.end()
-        await other.end()
     }
 
     @Test("a content coding that was not asked for is undone, and such a download cannot be continued")
@@ -144,8 +136,6 @@ struct DownloadTests {
         try broken.server.inject(Fault(.inResponseBody(after: 1000), .close))
         let error = await curlewError { _ = try await broken.download() }
         #expect(error != nil && error?.resumeToken == nil && broken.folder.names.isEmpty)
-        await bench.end()
-        await broken.end()
     }
 
     @Test("progress goes from nothing to the whole, and ends once")
@@ -163,7 +153,6 @@ struct DownloadTests {
         var late: [TaskProgress] = []
         for await value in task.progress { late.append(value) }
         #expect(late == [task.currentProgress] && task.state == .completed)
-        await bench.end()
     }
 
     @Test("a file that is there stays, unless it is to be replaced")
@@ -177,6 +166,5 @@ struct DownloadTests {
         destination.existing = .replace
         _ = try await bench.session.download(bench.server.url("/file.bin"), to: destination)
         try bench.expectWhole()
-        await bench.end()
     }
 }

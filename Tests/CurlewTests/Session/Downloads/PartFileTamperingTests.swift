@@ -25,7 +25,6 @@ struct PartFileTamperingTests {
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", ""])
-        await bench.end()
     }
 
     @Test("what somebody has added behind is cut off")
@@ -37,7 +36,6 @@ struct PartFileTamperingTests {
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=100000-"])
-        await bench.end()
     }
 
     @Test(
@@ -59,7 +57,6 @@ struct PartFileTamperingTests {
         _ = try await bench.session.download(resuming: token)
         #expect(try bench.folder.bytes("file.bin") == bench.expected)
         if kind < 2 { #expect(try bench.folder.bytes(kind == 0 ? name : "foreign") == foreign) }
-        await bench.end()
     }
 
     @Test("a part that has a second name is left alone, though it be the very file")
@@ -78,7 +75,6 @@ struct PartFileTamperingTests {
         try bench.expectWhole([name, "second"])
         await token.discard()
         #expect(bench.folder.names.contains(name))
-        await bench.end()
     }
 
     @Test("the very bytes in a copy of the file are gone on with: they are known by their hash")
@@ -92,7 +88,6 @@ struct PartFileTamperingTests {
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=100000-"])
-        await bench.end()
     }
 
     @Test("without a hash only the very file, untouched, is gone on with", arguments: [true, false])
@@ -110,7 +105,6 @@ struct PartFileTamperingTests {
         _ = try await bench.session.download(resuming: bare)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", isTouched ? "" : "bytes=100000-"])
-        await bench.end()
     }
 
     @Test("a token whose hash or length was changed begins anew, and the file is right", arguments: [0, 1])
@@ -126,7 +120,6 @@ struct PartFileTamperingTests {
             ])
         _ = try await bench.session.download(resuming: changed)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("two downloads are not at one part, and the second can have it later")
@@ -143,7 +136,6 @@ struct PartFileTamperingTests {
         #expect(again.receivedCount == 101_000)
         _ = try await bench.session.download(resuming: again)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("a token that is discarded takes its part along, and no other file")
@@ -156,6 +148,5 @@ struct PartFileTamperingTests {
         #expect(bench.folder.names == ["other"])
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole(["other"])
-        await bench.end()
     }
 }

@@ -25,7 +25,6 @@ struct ResumingPlaceTests {
         try bench.folder.remove("file.bin")
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("a folder that is missing is found out when the first answer comes, or made if wanted")
@@ -37,7 +36,6 @@ struct ResumingPlaceTests {
         destination.createsFolders = true
         _ = try await bench.session.download(resuming: token, to: destination)
         #expect(try bench.folder.bytes("new/file.bin") == bench.expected && bench.folder.names == ["new"])
-        await bench.end()
     }
 
     @Test("another disk is no place for a part to move to", .enabled(if: TemporaryDisk.isPermitted))
@@ -47,6 +45,5 @@ struct ResumingPlaceTests {
         let token = try await bench.brokenOff(after: 100_000)
         let error = await failure(bench, token, to: .file(disk.folder.file("file.bin")))
         #expect(error?.code == .invalidDestination && disk.folder.names.isEmpty)
-        await bench.end()
     }
 }

@@ -22,7 +22,6 @@ struct ResumingTests {
         let request = await bench.server.takeRequest()
         #expect(request?.fields[.range] == "bytes=\(count)-" && request?.fields[.ifRange] == "\"one\"")
         #expect(request?.fields[.acceptEncoding] == "identity")
-        await bench.end()
     }
 
     @Test("a token that was stored goes on in another session, with a date for a validator")
@@ -40,7 +39,6 @@ struct ResumingTests {
         _ = await bench.server.takeRequest()
         #expect(await bench.server.takeRequest()?.fields[.ifRange] == "Sun, 06 Nov 1994 08:49:36 GMT")
         await other.shutdown()
-        await bench.end()
     }
 
     @Test("the file may go elsewhere than it was to go")
@@ -52,7 +50,6 @@ struct ResumingTests {
         try bench.expectWhole()
         let next = try bench.session.downloadTask(resuming: token, to: .file(bench.folder.file("b"))).request
         #expect(next.uri == token.uri)
-        await bench.end()
     }
 
     @Test("a server that has another file by now is asked for the whole of it", arguments: [0, 1, 2])
@@ -67,7 +64,6 @@ struct ResumingTests {
         #expect(file.response.status == .ok)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=100000-"])
-        await bench.end()
     }
 
     @Test(
@@ -108,7 +104,6 @@ struct ResumingTests {
         let token = try await bench.brokenOff(after: 100_000)
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("a body longer than its Content-Range is not written, and begins anew without ranges")
@@ -126,7 +121,6 @@ struct ResumingTests {
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=100000-", ""])
-        await bench.end()
     }
 
     @Test("a server that takes no ranges any more sends the whole, into the same part file")
@@ -137,7 +131,6 @@ struct ResumingTests {
         #expect(try await bench.session.download(resuming: token).response.status == .ok)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=100000-"])
-        await bench.end()
     }
 
     @Test("416 for another file begins anew, and a refusal of the whole is the end")
@@ -150,7 +143,6 @@ struct ResumingTests {
         let error = await curlewError { _ = try await bench.session.download(resuming: token) }
         #expect(error?.code == .unacceptableStatus && error?.response?.status == .rangeNotSatisfiable)
         #expect(bench.server.requestCount == 3 && bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("answers that never fit end the download after it began anew three times")
@@ -166,7 +158,6 @@ struct ResumingTests {
         #expect(error?.code == .rangesFailed && bench.server.requestCount == 8)
         await error?.resumeToken?.discard()
         #expect(bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test(
@@ -194,7 +185,6 @@ struct ResumingTests {
         #expect(try disk.folder.bytes("file.bin") == bench.expected)
         #expect(disk.folder.names == ["file.bin"])
         #expect(await bench.ranges() == ["", "bytes=\(token.receivedCount)-"])
-        await bench.end()
     }
 
     @Test("a length that is known to be wrong is found out when the first answer comes")
@@ -205,7 +195,6 @@ struct ResumingTests {
         let options = DownloadOptions.quick { $0.integrity.length = 299_999 }
         let error = await curlewError { _ = try await bench.session.download(resuming: token, download: options) }
         #expect(error?.code == .lengthMismatch && bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("what a 416 says of its own content is not held against the file")
@@ -227,7 +216,6 @@ struct ResumingTests {
         let error = await curlewError { _ = try await bench.download() }
         _ = try await bench.session.download(resuming: try #require(error?.resumeToken))
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("416 says that all is there, where the length was not known")
@@ -246,7 +234,6 @@ struct ResumingTests {
         #expect(token.total == nil && token.receivedCount == 300_000)
         #expect(try await bench.session.download(resuming: token).response.status == .rangeNotSatisfiable)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("where all is there already, the last byte is asked for once more", arguments: [true, false])
@@ -270,7 +257,6 @@ struct ResumingTests {
         #expect(try await bench.session.download(resuming: whole).size == 300_000)
         try bench.expectWhole()
         #expect(await bench.ranges() == ["", "bytes=299999-"])
-        await bench.end()
     }
 
     @Test("a digest over the whole is right though the file came in two parts, and a wrong one is found out")
@@ -287,8 +273,6 @@ struct ResumingTests {
         let otherToken = try await other.brokenOff(after: 100_000)
         let error = await curlewError { _ = try await other.session.download(resuming: otherToken, download: options) }
         #expect(error?.code == .digestMismatch && error?.resumeToken == nil && other.folder.names.isEmpty)
-        await bench.end()
-        await other.end()
     }
 
     @Test("Repr-Digest of a part is that of the whole; its Content-Digest is its own")
@@ -310,7 +294,5 @@ struct ResumingTests {
         second.content.withLock { $0.fields = [field: "sha-256=:\(zeros):"] }
         let error = await curlewError { _ = try await second.session.download(resuming: wrong) }
         #expect(error?.code == .digestMismatch && second.folder.names.isEmpty)
-        await bench.end()
-        await second.end()
     }
 }

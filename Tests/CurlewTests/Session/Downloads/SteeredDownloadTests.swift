@@ -21,7 +21,6 @@ struct SteeredDownloadTests {
         #expect(task.currentProgress.isFinished && bench.server.requestCount == 1)
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("before the head: there is nothing to keep")
@@ -34,7 +33,6 @@ struct SteeredDownloadTests {
         #expect(task.state == .running)
         #expect(await task.cancel() == nil)
         #expect(task.state == .cancelled && bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("under way, by the task or by who waits for it: the token goes on", arguments: [true, false])
@@ -53,7 +51,6 @@ struct SteeredDownloadTests {
         #expect(await task.cancel() == token)
         _ = try await bench.session.download(resuming: token)
         try bench.expectWhole()
-        await bench.end()
     }
 
     private struct Hasty: Transport {
@@ -88,7 +85,6 @@ struct SteeredDownloadTests {
         for await progress in attempt.progress where progress.received.wire >= 3 { break }
         #expect(await task.cancel() == nil)
         #expect(task.state == .cancelled && bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("while it waits to go on, and after its end")
@@ -110,7 +106,6 @@ struct SteeredDownloadTests {
         _ = try await second.file()
         #expect(await second.cancel() == nil && second.state == .completed)
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("an attempt that is cancelled among the session's tasks ends the download")
@@ -127,7 +122,6 @@ struct SteeredDownloadTests {
         #expect(error?.code == .cancelled && error?.resumeToken?.receivedCount == 100_000)
         await error?.resumeToken?.discard()
         #expect(bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("a session that is shut down leaves a token")
@@ -157,7 +151,7 @@ struct SteeredDownloadTests {
         task.suspend()
         #expect(task.state == .suspended)
         let attempt = try #require(await bench.session.session?.tasks(.download).first)
-        while await attempt.state != .suspended { await Task.yield() }
+        try await eventually("the attempt is suspended") { await attempt.state == .suspended }
         // Another request, begun later, runs into its idle timeout: this one's would have been over by then.
         let silent = try await DownloadBench()
         try silent.server.inject(Fault(.atResponseStart, .stall))
@@ -170,7 +164,6 @@ struct SteeredDownloadTests {
         #expect(task.state == .running)
         _ = try await task.file()
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("suspended while it waits to go on, the next attempt does not begin to run")
@@ -187,12 +180,13 @@ struct SteeredDownloadTests {
         try await clock.waitForSleepers(1)
         task.suspend()
         clock.advance(by: .seconds(5))
-        while await bench.session.session?.tasks(.download).isEmpty == true { await Task.yield() }
+        try await eventually("an attempt begins") {
+            await bench.session.session?.tasks(.download).isEmpty == false
+        }
         #expect(task.state == .suspended && bench.server.requestCount == 1)
         task.resume()
         _ = try await task.file()
         try bench.expectWhole()
-        await bench.end()
     }
 
     @Test("suspended before the head, and cancelled while suspended")
@@ -207,7 +201,6 @@ struct SteeredDownloadTests {
         #expect(early.state == .suspended)
         #expect(await early.cancel() == nil)
         #expect(early.state == .cancelled && bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("a task that nobody holds goes on")
@@ -221,6 +214,5 @@ struct SteeredDownloadTests {
         }
         for await _ in progress {}
         try bench.expectWhole()
-        await bench.end()
     }
 }

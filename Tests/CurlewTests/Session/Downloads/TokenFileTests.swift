@@ -25,7 +25,7 @@ struct TokenFileTests {
         let first = try bench.task(options)
         first.resume()
         let path = bench.folder.file("token")
-        while !bench.folder.names.contains("token") { await Task.yield() }
+        try await eventually("there is a token's file") { bench.folder.names.contains("token") }
         #expect(try await ResumeToken(contentsOf: path).receivedCount == 0)
         #expect(await first.cancel() == nil)
         #expect(bench.folder.names.isEmpty)
@@ -38,16 +38,16 @@ struct TokenFileTests {
         #expect(try await ResumeToken(contentsOf: path) == last && last.receivedCount == 500_000)
         _ = try await bench.session.download(resuming: last, download: options)
         try bench.expectWhole()
-        await bench.end()
     }
 
     /// The token that a file has as soon as it tells of so many bytes: the last checkpoint may still be under way.
     private func token(at path: String, of count: Int64) async throws -> ResumeToken {
-        while true {
-            let token = try await ResumeToken(contentsOf: path)
-            if token.receivedCount >= count { return token }
-            await Task.yield()
+        var token = try await ResumeToken(contentsOf: path)
+        try await eventually("the token knows of \(count) bytes") {
+            token = try await ResumeToken(contentsOf: path)
+            return token.receivedCount >= count
         }
+        return token
     }
 
     /// What a killed process leaves: its token's file, and a part file that has got further.
@@ -75,7 +75,6 @@ struct TokenFileTests {
         _ = try await bench.session.download(resuming: token, download: options(bench, segments: segments))
         try bench.expectWhole()
         #expect(!(await bench.ranges()).dropFirst(segments).contains(""))
-        await bench.end()
     }
 
     @Test(
@@ -99,7 +98,6 @@ struct TokenFileTests {
         #expect(!(await token.isFinished))
         #expect(truncate(bench.folder.file("file.bin"), 600_000) == 0)
         #expect(await token.isFinished)
-        await bench.end()
     }
 
     @Test("a token's file that cannot be written ends the download, before many bytes have come")
@@ -111,7 +109,6 @@ struct TokenFileTests {
         #expect(error?.code == .resumeTokenFileFailed && !bench.folder.names.contains("file.bin"))
         await error?.resumeToken?.discard()
         #expect(bench.folder.names.isEmpty)
-        await bench.end()
     }
 
     @Test("the file does not go where its token is kept, and is not removed in its stead", arguments: [true, false])
@@ -133,7 +130,6 @@ struct TokenFileTests {
             _ = try await bench.session.download(url, to: destination, download: options)
             try bench.expectWhole()
         }
-        await bench.end()
     }
 
     @Test("a file that cannot be continued leaves no token behind, not even an old one")
@@ -143,6 +139,5 @@ struct TokenFileTests {
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
         _ = await curlewError { _ = try await bench.download(options(bench)) }
         #expect(bench.folder.names.isEmpty)
-        await bench.end()
     }
 }

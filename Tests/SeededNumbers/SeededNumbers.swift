@@ -1,10 +1,10 @@
 /// Numbers that are the same for the same seed (SplitMix64).
-struct SeededNumbers: RandomNumberGenerator {
+package struct SeededNumbers: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -13,5 +13,5 @@ struct SeededNumbers: RandomNumberGenerator {
     }
 
     /// From 0 up to a bound that it never is.
-    mutating func next(upTo bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+    package mutating func next(upTo bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 }

@@ -1,11 +1,6 @@
-#ifndef CURLEW_CCODING_SHIM_H
-#define CURLEW_CCODING_SHIM_H
+#pragma once
 
-#include <brotli/decode.h>
-#include <brotli/encode.h>
 #include <zlib.h>
-#include <zstd.h>
-#include <zstd_errors.h>
 
 // deflateInit2 and inflateInit2 are macros, which Swift cannot import.
 
@@ -16,5 +11,3 @@ static inline int curlew_deflate_init(z_stream *_Nonnull stream, int level, int 
 static inline int curlew_inflate_init(z_stream *_Nonnull stream, int window_bits) {
     return inflateInit2(stream, window_bits);
 }
-
-#endif

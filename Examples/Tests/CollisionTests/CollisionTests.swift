@@ -1,0 +1,60 @@
+import FoundationEssentials
+import Testing
+
+/// Curlew is imported in the very files that have a server's routes, so its names must not be those of a server framework.
+@Suite("Names beside those of a server framework")
+struct CollisionTests {
+    /// Names that Hummingbird, NIO, NIOSSL or swift-certificates have, too. None may be added.
+    private static let ambiguous: Set = [
+        "Certificate", "Cookie", "Cookies", "EventLoop", "HTTPVersion", "MediaType", "Parameters", "Request",
+        "RequestBody", "Response", "ResponseBody", "TLSVersion", "URI",
+    ]
+    /// Names that Vapor has, too. None may be added.
+    private static let ambiguousInVapor: Set = [
+        "Authenticator", "ByteCount", "EventLoop", "HTTPVersion", "Middleware", "MultipartPart", "Parameters",
+        "Request",
+        "Response", "Route", "URI",
+    ]
+
+    @Test("every public name of Curlew is used unqualified in a file that compiles")
+    func everyName() throws {
+        let used = try lines(of: "Examples/Tests/CollisionTests/EveryName.swift").compactMap { line -> String? in
+            let words = line.split(separator: " ")
+            if words.first == "extension" { return String(words[1]) }
+            return line.hasPrefix("private typealias ") ? words.last?.split(separator: "<").first.map(String.init) : nil
+        }
+        #expect(Set(used).count == used.count)
+        #expect(Set(used).isDisjoint(with: Self.ambiguous))
+        #expect(try Set(used).union(Self.ambiguous) == publicNames())
+    }
+
+    @Test("no public name of Curlew is one of Vapor's")
+    func vapor() throws {
+        let names = try lines(of: "Examples/Tests/CollisionTests/VaporNames.txt").filter { !$0.hasPrefix("#") }
+        #expect(names.count > 200)
+        #expect(try publicNames().intersection(names) == Self.ambiguousInVapor)
+    }
+
+    /// What stands at the beginning of a line in Curlew's sources: types that are nested are indented.
+    private func publicNames() throws -> Set<String> {
+        let kinds: Set<Substring> = ["struct", "class", "actor", "enum", "protocol", "typealias"]
+        let folder = Self.root + "/Sources/Curlew"
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+        var names: Set<String> = []
+        for file in files {
+            for line in try lines(of: "Sources/Curlew/\(file)") where line.hasPrefix("public ") {
+                let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+                guard let index = words.firstIndex(where: kinds.contains), index + 1 < words.count else { continue }
+                names.insert(String(words[index + 1]))
+            }
+        }
+        #expect(names.count > 50)
+        return names
+    }
+
+    private static let root = String(#filePath.dropLast("/Examples/Tests/CollisionTests/CollisionTests.swift".count))
+
+    private func lines(of path: String) throws -> [String] {
+        try String(contentsOfFile: "\(Self.root)/\(path)", encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+}

@@ -1,0 +1,64 @@
+import Curlew
+import HTTPTypes
+import Testing
+
+@Suite("Curlew without its traits", .timeLimit(.minutes(1)))
+struct WithoutTraitsTests {
+    @Test("a host that is not ASCII is an invalid URL, and the message names the trait")
+    func internationalHost() throws {
+        let error = #expect(throws: CurlewError.self) { try URI("https://bücher.example/") }
+        #expect(error?.code == .invalidURL)
+        #expect(error?.message.contains("bücher.example") == true)
+        #expect(error?.message.contains("InternationalNames") == true)
+        #expect(try URI("https://xn--bcher-kva.example/").host == "xn--bcher-kva.example")
+        #expect(throws: CurlewError.self) { try URI("https://example.com/").resolving("//bücher.example/") }
+    }
+
+    @Test("a cookie is kept for its host alone, and one for more hosts is refused")
+    func cookies() throws {
+        let jar = CookieJar()
+        let uri = try URI("https://www.example.com/")
+        #expect(!jar.store("wide=1; Domain=example.com", from: uri))
+        #expect(jar.store("own=1; Domain=www.example.com", from: uri))
+        #expect(jar.store("plain=1", from: uri))
+        #expect(jar.cookies.map(\.isHostOnly) == [true, true])
+        #expect(try jar.cookies(for: URI("https://example.com/")).isEmpty)
+        #expect(try jar.cookies(for: URI("https://deep.www.example.com/")).isEmpty)
+        #expect(!jar.store("named=1", from: try URI("https://example.com/")) || jar.cookies.count == 3)
+    }
+
+    @Test("br and zstd are not announced, and a body in such a coding passes with its fields")
+    func codings() async throws {
+        for coding in ["br", "zstd"] {
+            let transport = CodedTransport(coding: coding)
+            let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport) {
+                ContentDecoding()
+            }
+            let response = try await session.get("thing")
+            #expect(response.fields[.contentEncoding] == coding)
+            #expect(response.contentCodings.isEmpty)
+            #expect(try await response.body.collect(upTo: 100) == Array("coded".utf8))
+        }
+    }
+
+    @Test("gzip is decoded as ever")
+    func gzip() async throws {
+        let text = Array("curlews whistle".utf8)
+        let transport = CodedTransport(coding: "gzip", body: try RequestCompression.Format.gzip.compress(text))
+        let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport) { ContentDecoding() }
+        let response = try await session.get("thing")
+        #expect(response.contentCodings == ["gzip"])
+        #expect(try await response.body.collect(upTo: 100) == text)
+    }
+}
+
+/// Answers with a body that is in some coding, and expects what can be decoded to have been announced.
+private struct CodedTransport: Transport {
+    let coding: String
+    var body = Array("coded".utf8)
+
+    func send(_ request: Request) async throws -> Response {
+        #expect(request.fields[.acceptEncoding] == "gzip, deflate")
+        return Response(.ok, fields: [.contentEncoding: coding], body: .bytes(body), uri: request.uri)
+    }
+}
