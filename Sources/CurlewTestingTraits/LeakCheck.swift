@@ -11,12 +11,12 @@ struct LeakCheck: Sendable {
     func leaks(of function: @Sendable @concurrent () async throws -> Void) async throws -> [String] {
         SharedThreads.start()
         let resources = ProcessResources.now()
-        let tasks = await LivingSessions.tasks()
+        let tasks = await SessionRegistry.tasks()
         let presence = try await TaskPresence.watch(function)
         let end = ContinuousClock.now + self.patience
         while true {
             var left = ProcessResources.now().beyond(resources)
-            left += await LivingSessions.tasks().filter { tasks[$0.key] == nil }.map { "\($0.key) (\($0.value))" }
+            left += await SessionRegistry.tasks().filter { tasks[$0.key] == nil }.map { "\($0.key) (\($0.value))" }
             if presence.isKept { left.append("a task that the test started") }
             if left.isEmpty || ContinuousClock.now >= end { return left }
             // There is no event for a thread's or a descriptor's end: look again, for a bounded while.

@@ -17,15 +17,14 @@ struct FuzzHeads: FuzzTarget {
         limits.headSize = choices.one(of: [.kibibytes(256), 60])
         limits.fieldCount = choices.one(of: [limits.fieldCount, 60_000])
         let foldCount = choices.one(of: [1, 60_000])
-        let memory = HeadMemory()
-        let names = FieldNameCache()
+        let cache = ResponseHeadCache()
         // Twice, so that every answer also meets what the last ones have left.
         let answers = choices.rest.split(separator: 0x1E, omittingEmptySubsequences: false)
         for answer in answers + answers {
             let remembering = outcome(
-                of: answer, foldCount, HeadParser(limits: limits, names: names, memory: memory))
+                of: answer, foldCount, HeadParser(limits: limits, cache: cache))
             let fresh = outcome(
-                of: answer, foldCount, HeadParser(limits: limits, names: FieldNameCache(), memory: HeadMemory()))
+                of: answer, foldCount, HeadParser(limits: limits, cache: ResponseHeadCache()))
             requireEqual(remembering, fresh, "a head is read otherwise than by itself")
         }
     }

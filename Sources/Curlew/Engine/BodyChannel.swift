@@ -37,6 +37,12 @@ final class BodyChannel: @unchecked Sendable {
     /// A chunk that waits for its reader is joined to one before it, if both are smaller than this.
     private static let smallestKept = 16 << 10
 
+    /// So much more room than twice its bytes a chunk that waits may have.
+    private static let slack = 64
+
+    /// So many slots that were read stay before the others move up.
+    private static let compactionLimit = 64
+
     /// - Parameter capacity: The most bytes that wait for their reader. They take up twice as much memory at most.
     init(capacity: Int) { self.capacity = capacity }
 
@@ -88,7 +94,7 @@ final class BodyChannel: @unchecked Sendable {
         let last = chunks.count - 1
         if first <= last, chunk.count < Self.smallestKept, chunks[last].count < Self.smallestKept {
             chunks[last].append(contentsOf: chunk)
-        } else if chunk.capacity > 2 * chunk.count + 64 {
+        } else if chunk.capacity > 2 * chunk.count + Self.slack {
             // A copy has no more room than it needs.
             chunks.append(chunk.withUnsafeBytes { Array($0) })
         } else {
@@ -112,7 +118,7 @@ final class BodyChannel: @unchecked Sendable {
 
     /// A point that the loop passes before it resumes somebody, and the other side after it was resumed. What the one
     /// wrote the other may then read, and ThreadSanitizer, which cannot see into the runtime, knows it too.
-    func rendezvous() { lock.withLock {} }
+    func establishOrdering() { lock.withLock {} }
 
     // MARK: The user's side
 
@@ -139,7 +145,7 @@ final class BodyChannel: @unchecked Sendable {
             let chunk = chunks[first]
             chunks[first] = []
             first += 1
-            if first == chunks.count || first > max(64, chunks.count / 2) {
+            if first == chunks.count || first > max(Self.compactionLimit, chunks.count / 2) {
                 chunks.removeFirst(first)
                 first = 0
             }

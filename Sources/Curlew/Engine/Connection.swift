@@ -4,6 +4,10 @@ internal import Glibc
 
 /// A socket of the engine's as the loop sees it. Not `Sendable`: it never leaves its loop's thread.
 final class Connection: LoopTimer, SocketHandler {
+    /// After so many vain calls writability is left alone, for so long.
+    private static let fruitlessLimit = 4
+    private static let outputRest: Int64 = 10_000_000
+
     let descriptor: Int32
     /// Whether the engine opened it through us and will close it through us; its resolver's pipes it does not.
     let isTracked: Bool
@@ -75,13 +79,16 @@ final class Connection: LoopTimer, SocketHandler {
             return
         }
         fruitlessOutputs += 1
-        guard fruitlessOutputs >= 4, interest & Readiness.output != 0 else { return }
+        guard fruitlessOutputs >= Self.fruitlessLimit, interest & Readiness.output != 0 else { return }
         setWatch(Readiness.input)
-        multi.core.timers.set(self, to: multi.core.now.advanced(by: 10_000_000))
+        multi.core.timers.set(self, to: multi.core.now.advanced(by: Self.outputRest))
     }
 
     override func fire() {
-        if owesReset { endForReset() } else { watch(interest) }
+        guard owesReset else { return watch(interest) }
+        owesReset = false
+        // The peer learns of the end at once. libcurl finds the connection dead when it looks for one to reuse.
+        if multi.mayEnd(self) { giveUp() }
     }
 
     /// Sets what the engine wants to know: a mask of ``Readiness``.

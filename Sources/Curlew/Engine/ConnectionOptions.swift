@@ -19,8 +19,12 @@ final class ConnectionOptions: @unchecked Sendable {
             connectTimeout == 0 ? Int(Int32.max) : min(connectTimeout, Int(Int32.max))
         }
 
+        /// The bounds that libcurl has for its read buffer.
+        private static let smallestReadBuffer = 1024
+        private static let largestReadBuffer = 10 << 20
+
         /// Within what libcurl takes.
-        var clampedReadBufferSize: Int { min(max(readBufferSize, 1024), 10 << 20) }
+        var clampedReadBufferSize: Int { min(max(readBufferSize, Self.smallestReadBuffer), Self.largestReadBuffer) }
     }
 
     let values: Values
@@ -38,26 +42,15 @@ final class ConnectionOptions: @unchecked Sendable {
     private let resolve: FieldList?
     private let proxies: ProxyResolver
 
-    init(_ configuration: SessionConfiguration) throws {
-        proxies = ProxyResolver(configuration.proxy)
-        values = Values(
-            connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
-            readBufferSize: configuration.readBufferSize.bytes,
-            idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
-            route: configuration.route,
-            security: configuration.security,
-            addressPolicy: configuration.addressPolicy,
-            proxy: configuration.route.unixSocket == nil ? proxies.usual : nil
-        )
-        trust = try CompiledPolicy.of(values.security)
-        hasProxy = values.proxy != nil
-        judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
-        judgesTargets = hasProxy && !values.addressPolicy.isUnrestricted
-        proxyFields = try Self.proxyFields(of: values.proxy)
-        (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
+    /// The options of a session.
+    /// - Parameter values: Those without a proxy.
+    convenience init(_ values: Values, proxies: ProxyResolver) throws {
+        var values = values
+        values.proxy = values.route.unixSocket == nil ? proxies.usual : nil
+        try self.init(complete: values, proxies: proxies)
     }
 
-    private init(_ values: Values, proxies: ProxyResolver) throws {
+    private init(complete values: Values, proxies: ProxyResolver) throws {
         self.values = values
         self.proxies = proxies
         trust = try CompiledPolicy.of(values.security)
@@ -94,14 +87,14 @@ final class ConnectionOptions: @unchecked Sendable {
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
         if let security = options.security { changed.security = security }
-        return changed == values ? self : try ConnectionOptions(changed, proxies: proxies)
+        return changed == values ? self : try ConnectionOptions(complete: changed, proxies: proxies)
     }
 
     /// Host overrides are written as a redirection to a name that stands for exactly these addresses: libcurl keeps what
     /// `CURLOPT_RESOLVE` says for every later transfer, and an override must not leak into other requests. Redirections
     /// stand first, as the override is of the host that is then connected to; libcurl follows one line and no second, so
-    /// one that leads to an overridden host leads to the name that stands for it. A proxy would not know that name, and is
-    /// told of no overrides.
+    /// one that leads to an overridden host leads to the name that stands for it. A proxy would not know that name, and
+    /// gets no overrides.
     private static func lists(
         _ route: Route, throughProxy: Bool
     ) throws -> (connectTo: FieldList?, resolve: FieldList?) {
@@ -148,6 +141,12 @@ final class ConnectionOptions: @unchecked Sendable {
 
     private static func hex(_ value: UInt64) -> String { "a" + String(value, radix: 16) }
 
+    /// Whether the connection is through the same proxy, with the same credentials, or both know none. libcurl tells proxies
+    /// apart, but for an HTTP proxy not the users that it let through.
+    func fits(_ connection: Connection) -> Bool {
+        connection.proxy == nil ? !hasProxy : hasProxy && connection.proxy == values.proxy
+    }
+
     /// Sets every option on a handle that carried other ones.
     func apply(to easy: EasyHandle) throws {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
@@ -177,5 +176,80 @@ extension RequestOptions {
     /// Whether one of them is about where and how to connect. Almost always it is enough to see that there are none.
     fileprivate var concernConnecting: Bool {
         rare != nil && (security != nil || route != nil || addressPolicy != nil || proxy != nil)
+    }
+}
+
+extension CompiledPolicy {
+    /// Sets what libcurl has to know. The handshake itself is set up for each connection (``EasyHandle/beginHandshake(_:)``),
+    /// and peers are verified there; libcurl verifies none without asking us, and loads no authorities.
+    fileprivate func apply(to easy: EasyHandle) throws {
+        try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+        try easy.set(CURLOPT_SSL_VERIFYHOST, validatesEveryName ? 2 : 0)
+        try easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        try easy.set(CURLOPT_CAINFO, nil as String?)
+        // A mark by which a server's context is told from a proxy's. The weakness that it allows went away with TLS 1.1.
+        try easy.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_ALLOW_BEAST))
+        // Connections and session tickets are only used again where this is the same.
+        try easy.set(CURLOPT_CAPATH, identifier)
+    }
+}
+
+// MARK: Targets behind a proxy
+
+extension ConnectionOptions {
+    /// Judges what can be told of a target before a proxy is asked for it, which then connects unseen.
+    ///
+    /// A host that is written as an address, in whatever spelling, and `localhost` are judged. Other names are the proxy's to
+    /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` or ``ErrorCode/unsupported``.
+    func checkTarget(_ uri: URI) throws {
+        guard judgesTargets, let proxy = values.proxy else { return }
+        for host in targets(of: uri) {
+            if let address = Self.address(of: host) {
+                guard values.addressPolicy.permits(address) else {
+                    throw CurlewError(
+                        .addressForbidden, "the address policy forbids \(address) for \(host), through a proxy as well")
+                }
+            } else if proxy.resolvesHere {
+                throw CurlewError(
+                    .unsupported,
+                    "with an address policy a \(proxy.scheme.rawValue) proxy is asked for addresses alone, as nobody would "
+                        + "see what \(host) resolves to")
+            }
+        }
+    }
+
+    /// The host, and where redirections of the route may lead from it.
+    private func targets(of uri: URI) -> [String] {
+        let redirected = values.route.redirections.filter { redirection in
+            let isHost = redirection.host.map { $0.isEmpty || $0.lowercased() == uri.host.lowercased() } ?? true
+            return isHost && (redirection.port == nil || redirection.port == uri.port)
+        }
+        return [uri.host] + redirected.map(\.toHost)
+    }
+
+    private static func address(of host: String) -> IPAddress? {
+        let name = folded(host)
+        if let address = IPAddress(host: name) { return address }
+        let isLocal = name == "localhost" || name.hasSuffix(".localhost")
+        return isLocal ? IPAddress(ipv4: 0x7F00_0001) : nil
+    }
+
+    /// In lower case, without a dot at the end, and with the wide digits, letters and dots in place of which
+    /// internationalised names have the usual ones (UTS #46).
+    private static func folded(_ host: String) -> String {
+        var name = String(
+            String.UnicodeScalarView(
+                host.unicodeScalars.compactMap { scalar in
+                    switch scalar.value {
+                    case 0x3002, 0xFF0E, 0xFF61: "."
+                    case 0xFF01...0xFF5E: Unicode.Scalar(scalar.value - 0xFEE0)
+                    case 0x00AD, 0x200B, 0x2060, 0xFEFF: nil
+                    default: scalar
+                    }
+                })
+        ).lowercased()
+        if name.hasSuffix(".") { name.removeLast() }
+        return name
     }
 }

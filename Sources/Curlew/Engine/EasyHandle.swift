@@ -1,10 +1,12 @@
 internal import CLibcurl
+internal import COpenSSL
 internal import HTTPTypes
 
 /// An easy handle that serves one transfer after the other.
 ///
 /// Options are set when they differ from what the handle carries already: resetting a handle and setting everything
-/// anew would be a third of a small request's cost. Not `Sendable`: it never leaves its loop's thread.
+/// anew would be a third of a small request's cost. So whatever is set after ``setConstants(multi:)`` has its `carried…`,
+/// and nothing else sets it. Not `Sendable`: it never leaves its loop's thread.
 final class EasyHandle {
     private(set) var raw: UnsafeMutableRawPointer
     /// It owns the handle, or the transfer that has it.
@@ -40,8 +42,12 @@ final class EasyHandle {
     private var carriesFields = false
     private var carriesProxyFields = false
     private var carriesCredential = false
-    /// libcurl's default at first.
-    private var carriedUploadBufferSize = 64 << 10
+    private var carriedUploadBufferSize = EasyHandle.uploadBuffer
+
+    /// libcurl's own size of the buffer that uploads leave through, and the one for large bodies, from so many bytes on.
+    private static let uploadBuffer = 64 << 10
+    private static let largeUploadBuffer = 256 << 10
+    private static let largeUpload: Int64 = 1 << 20
 
     private enum Kind { case none, download, head, upload }
 
@@ -109,7 +115,7 @@ final class EasyHandle {
     }
 
     /// Makes the handle ready for one attempt of a transfer.
-    func prepare(_ request: PreparedRequest, _ attempt: Transfer.Attempt) throws {
+    func prepare(_ request: PreparedRequest, _ plan: Attempt.Plan) throws {
         errorBuffer.pointee = 0
         handshake = nil
         let proxy = request.options.values.proxy
@@ -121,20 +127,20 @@ final class EasyHandle {
             carriedOptions = request.options
         }
         try set(CURLOPT_URL, request.url)
-        let fields = attempt.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
+        let fields = plan.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
         try setFields(fields?.head)
         try setProxyFields(request.proxyFields?.head)
         try setKind(request)
-        try setVersion(request, attempt)
+        try setVersion(request, plan)
         try forbidReuse(request.isHandshakeOnly)
         if request.engineCredential != nil || carriesCredential {
             carriesCredential = true
             try apply(request.engineCredential)
             carriesCredential = request.engineCredential != nil
         }
-        if attempt.isFresh != carriesFreshConnect {
-            try set(CURLOPT_FRESH_CONNECT, attempt.isFresh ? 1 : 0)
-            carriesFreshConnect = attempt.isFresh
+        if plan.isFresh != carriesFreshConnect {
+            try set(CURLOPT_FRESH_CONNECT, plan.isFresh ? 1 : 0)
+            carriesFreshConnect = plan.isFresh
         }
         if Engine.joinsFreedLines { try showHead(true) }
         if let wait = request.expectContinue { try set(CURLOPT_EXPECT_100_TIMEOUT_MS, wait.millisecondsRoundedUp) }
@@ -188,20 +194,21 @@ final class EasyHandle {
     /// Large bodies leave in larger pieces: fewer calls of the system's. libcurl makes the buffer with the first upload, and
     /// anew when its size is another.
     private func setUploadBufferSize(for request: PreparedRequest) throws {
-        let size = request.contentLength ?? .max >= 1 << 20 ? 256 << 10 : 64 << 10
+        let isLarge = request.contentLength ?? .max >= Self.largeUpload
+        let size = isLarge ? Self.largeUploadBuffer : Self.uploadBuffer
         guard size != carriedUploadBufferSize else { return }
         try set(CURLOPT_UPLOAD_BUFFERSIZE, size)
         carriedUploadBufferSize = size
     }
 
-    private func setVersion(_ request: PreparedRequest, _ attempt: Transfer.Attempt) throws {
+    private func setVersion(_ request: PreparedRequest, _ plan: Attempt.Plan) throws {
         let version: Int
         switch request.version {
         // Without TLS nothing is negotiated, and waiting to learn whether a connection multiplexes would be for nothing.
         case .negotiated: version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         case .http11: version = CURL_HTTP_VERSION_1_1
         case .http2PriorKnowledge:
-            version = attempt.joinsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+            version = plan.joinsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
         }
         if version != carriedVersion {
             try set(CURLOPT_HTTP_VERSION, version)
@@ -284,5 +291,103 @@ final class EasyHandle {
         try? setFields(nil)
         try? setProxyFields(nil)
         try? showRawBody(false)
+    }
+}
+
+// MARK: Options and figures
+
+extension EasyHandle {
+    func set(_ option: CURLoption, _ value: Int) throws {
+        try check(curlew_easy_set_long(raw, option, value), option)
+    }
+
+    func set(offset value: Int64, _ option: CURLoption) throws {
+        try check(curlew_easy_set_offset(raw, option, curl_off_t(value)), option)
+    }
+
+    /// libcurl copies the string.
+    func set(_ option: CURLoption, _ value: String?) throws {
+        if let value {
+            try check(value.withCString { curlew_easy_set_string(raw, option, $0) }, option)
+        } else {
+            try check(curlew_easy_set_string(raw, option, nil), option)
+        }
+    }
+
+    /// libcurl keeps the pointer: what it points to must live until another is set.
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws {
+        try check(curlew_easy_set_pointer(raw, option, value), option)
+    }
+
+    /// libcurl keeps the list: it must live until another is set.
+    func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) throws {
+        try check(curlew_easy_set_list(raw, option, value), option)
+    }
+
+    /// libcurl copies the bytes.
+    func set(_ option: CURLoption, blob bytes: [UInt8]) throws {
+        var copy = bytes
+        let code = copy.withUnsafeMutableBytes { curlew_easy_set_blob(raw, option, $0.baseAddress, $0.count) }
+        try check(code, option)
+    }
+
+    func check(_ code: CURLcode, _ option: CURLoption) throws {
+        guard code != CURLE_OK else { return }
+        let known = ErrorCode(code)
+        let reason = String(cString: curl_easy_strerror(code))
+        let name = curl_easy_option_by_id(option).map { String(cString: $0.pointee.name) } ?? "\(option.rawValue)"
+        throw CurlewError(
+            known == .engineFailed ? .unsupported : known, "libcurl refuses the option \(name): \(reason)")
+    }
+
+    // MARK: What it says of an attempt
+
+    /// What it says of an attempt that it has ended with an error.
+    func failure(_ code: CURLcode) -> EngineFailure {
+        var failure = EngineFailure(code)
+        failure.text = errorText
+        let noted = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
+        failure.systemError = noted == 0 ? multi.socketError : noted
+        failure.tunnelStatus = long(CURLINFO_HTTP_CONNECTCODE)
+        failure.proxyReply = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: long(CURLINFO_PROXY_ERROR)))
+        failure.handshake = handshake
+        return failure
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return curlew_easy_get_long(raw, info, &value) == CURLE_OK ? value : 0
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        return curlew_easy_get_offset(raw, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+
+    func string(_ info: CURLINFO) -> String? {
+        var value: UnsafePointer<CChar>?
+        guard curlew_easy_get_string(raw, info, &value) == CURLE_OK, let value else { return nil }
+        return String(cString: value)
+    }
+
+    /// OpenSSL's object for the connection in use.
+    var tlsSession: OpaquePointer? {
+        var info: UnsafeMutablePointer<curl_tlssessioninfo>?
+        guard curlew_easy_get_tls(raw, &info) == CURLE_OK, let info, info.pointee.backend == CURLSSLBACKEND_OPENSSL,
+            let session = info.pointee.internals
+        else { return nil }
+        return OpaquePointer(session)
+    }
+
+    /// Whether OpenSSL has bytes decrypted that nobody asked for: libcurl's own look at an idle connection may have
+    /// moved them there.
+    var hasBufferedTLSInput: Bool { tlsSession.map { SSL_pending($0) > 0 } ?? false }
+
+    /// Stops and restarts the bytes each way. What libcurl has kept back is delivered at once.
+    func pause(_ reasons: PauseReasons) -> CURLcode {
+        var mask: Int32 = 0
+        if !reasons.isDisjoint(with: .receiving) { mask |= CURLPAUSE_RECV }
+        if !reasons.isDisjoint(with: .sending) { mask |= CURLPAUSE_SEND }
+        return curl_easy_pause(raw, mask)
     }
 }

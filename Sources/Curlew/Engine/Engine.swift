@@ -6,13 +6,10 @@ enum Engine {
     /// libcurl before, its own memory functions stay in use.
     private static let startResult =
         allocatesReadBuffers
-        ? curlew_global_init(EngineMemory.allocate, EngineMemory.release) : curlew_global_init_plain()
+        ? curlew_global_init(CurlAllocator.allocate, CurlAllocator.release) : curlew_global_init_plain()
 
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()
-
-    /// Whether an HTTP/2 stream goes on whose HEADERS could not be sent at once.
-    static let resumesStreams = versionNumber >= 0x080000
 
     /// Whether it was built with GSS-API, and so with Negotiate, and whether with NTLM.
     static let hasNegotiate = curlew_version_features() & CURL_VERSION_SPNEGO != 0
@@ -28,4 +25,53 @@ enum Engine {
             throw CurlewError(.engineFailed, "libcurl could not be started (\(startResult.rawValue))")
         }
     }
+}
+
+/// What the libcurl that is loaded does wrong, or differently, by its version; who works around it asks here. The article Architecture has the table.
+extension Engine {
+    /// From 8.0 on an HTTP/2 stream goes on whose HEADERS could not be sent at once.
+    static let resumesStreams = versionNumber >= 0x080000
+
+    /// Before 8.0 it does not look whether something waits on an idle connection that it is about to use again.
+    static let overlooksStrayInput = versionNumber < 0x080000
+
+    /// Before 8.1 a handle keeps a pointer to the newest field line of an exchange that has ended, and frees the line with the
+    /// next one; a folded first line is then joined to freed memory, before the callback for heads sees it
+    /// (<https://github.com/curl/curl/issues/11101>). So the lines up to the first field are also shown as if they were of the
+    /// body (`CURLOPT_HEADER`), which comes before.
+    static let joinsFreedLines = versionNumber < 0x080100
+
+    /// Before 8.5 it asks for a writable socket also while HTTP/2's flow control lets nothing out.
+    static let asksInVain = versionNumber < 0x080500
+
+    /// Before 8.7 each transfer allocates a read buffer and frees it at the end, unless it ended early; a handle that has one
+    /// takes no other size.
+    static let allocatesReadBuffers = versionNumber < 0x080700
+
+    /// Before 8.7 what it shows of the bytes that arrive is what the socket brought. From then on it is the body after chunked
+    /// coding, and the marks of chunks are shown to nobody.
+    static let showsRawBody = versionNumber < 0x080700
+
+    /// Before 8.8 it never clears the system's error that it noted for a handle, and would tell it as the reason of a later
+    /// failure, or take that for a timeout.
+    static let remembersErrors = versionNumber < 0x080800
+
+    /// From 8.10 on it closes idle connections until there are fewer than the limit, and else waits; before, it closed one.
+    static let recountsConnections = versionNumber >= 0x080A00
+
+    /// From 8.10 on it keeps TLS sessions as bytes; before, it kept OpenSSL's objects.
+    static let keepsSessionsAsBytes = versionNumber >= 0x080A00
+
+    /// Before 8.0 it starts HTTP/2 anew on a cleartext connection that speaks it already, and fails, if it is told that the
+    /// server has prior knowledge. So the first request is sent so, and later ones ask for HTTP/2 in general.
+    static let restartsHTTP2 = versionNumber < 0x080000
+
+    /// From 8.12 to 8.15 it takes it that a connection speaks HTTP/2 only when its first answer has begun, and lets other
+    /// requests wait for that: as long as the answer takes, and for ever if none comes, as when the stream was reset. See
+    /// <https://github.com/curl/curl/issues/18177>.
+    static let joinsAfterFirstAnswer = versionNumber >= 0x080C00 && versionNumber < 0x081000
+
+    /// From 7.88.0 to 8.14 it writes the RST_STREAM of a stream that ends early into a buffer, and does not send it before
+    /// something else is sent on its connection: <https://github.com/curl/curl/issues/17611>.
+    static let keepsResetsBack = versionNumber >= 0x075800 && versionNumber < 0x080F00
 }

@@ -19,6 +19,9 @@ struct HeadParser {
 
     private enum Part { case statusLine, fields, trailers }
 
+    /// More would not fit into `HTTPFields`.
+    private static let fieldLimit = 60_000
+
     private let limits: ResponseLimits
     private var part = Part.statusLine
     /// The status of the newest head.
@@ -30,14 +33,13 @@ struct HeadParser {
     private var foldedValue: [UInt8]?
     private var foldCount = 0
     private var bytes = 0
-    private let names: FieldNameCache
 
     // What the head has in common with one that was read before.
-    private let memory: HeadMemory
-    private var known: RememberedHead?
-    /// How many of its lines, from the first, are the known head's. They are not in `fields` while all of them are.
-    private var agreed = 0
-    private var isInAgreement = false
+    private let cache: ResponseHeadCache
+    private var cached: CachedHead?
+    /// How many of its lines, from the first, are the cached head's. They are not in `fields` while all of them are.
+    private var matchedLineCount = 0
+    private var isMatchingCache = false
     private var lines = FieldLines()
 
     /// The version on the status line.
@@ -52,14 +54,13 @@ struct HeadParser {
         return !hasField
     }
     /// Whether the head has a field so far.
-    var hasField: Bool { agreed > 0 || !fields.isEmpty }
+    var hasField: Bool { matchedLineCount > 0 || !fields.isEmpty }
     /// Whether any line has come.
     private(set) var hasBegun = false
 
-    init(limits: ResponseLimits, names: FieldNameCache, memory: HeadMemory) {
+    init(limits: ResponseLimits, cache: ResponseHeadCache) {
         self.limits = limits
-        self.names = names
-        self.memory = memory
+        self.cache = cache
     }
 
     /// Takes one line, its end of line included.
@@ -105,23 +106,22 @@ struct HeadParser {
 
     private mutating func takeField(_ line: UnsafeRawBufferPointer) -> Event {
         if part == .fields {
-            if follows(line) { return .more }
-            if isInAgreement, let problem = endAgreement() { return .invalid(.invalidResponse, problem) }
+            if matchesCache(line) { return .more }
+            if isMatchingCache, let problem = endMatching() { return .invalid(.invalidResponse, problem) }
             lines.append(line)
         }
         let isFold = line[0] == .space || line[0] == .tab
-        // More would not fit into `HTTPFields`.
-        guard fields.count + foldCount < min(limits.fieldCount, 60_000) else {
+        guard fields.count + foldCount < min(limits.fieldCount, Self.fieldLimit) else {
             return .invalid(.responseHeadTooLarge, "there are more than \(limits.fieldCount) fields")
         }
         if isFold { return takeFold(line) }
         endFold()
         if fields.isEmpty { fields.reserveCapacity(16) }
-        if part == .fields, let field = known?.field(fields.count, of: line) { return take(field) }
+        if part == .fields, let field = cached?.field(fields.count, of: line) { return take(field) }
         guard let colon = line.firstIndex(of: .colon), colon > 0 else {
             return .invalid(.invalidResponse, "a field line has no name")
         }
-        guard let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon])) else {
+        guard let name = cache.names.name(UnsafeRawBufferPointer(rebasing: line[..<colon])) else {
             return .invalid(.invalidResponse, "a field name holds a byte that may not stand there")
         }
         let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
@@ -137,25 +137,26 @@ struct HeadParser {
 
     // MARK: Heads that were read before
 
-    /// Whether this line, and all before it, are the known head's.
-    private mutating func follows(_ line: UnsafeRawBufferPointer) -> Bool {
-        if agreed == 0, fields.isEmpty, lines.count == 0 {
-            known = memory.head(status: status, firstLine: line)
-            isInAgreement = known != nil
+    /// Whether this line, and all before it, are the cached head's.
+    private mutating func matchesCache(_ line: UnsafeRawBufferPointer) -> Bool {
+        if matchedLineCount == 0, fields.isEmpty, lines.count == 0 {
+            cached = cache.head(status: status, firstLine: line)
+            isMatchingCache = cached != nil
         }
-        guard isInAgreement, agreed < limits.fieldCount, known?.holds(line, at: agreed) == true else { return false }
-        agreed += 1
+        guard isMatchingCache, matchedLineCount < limits.fieldCount, cached?.holds(line, at: matchedLineCount) == true
+        else { return false }
+        matchedLineCount += 1
         return true
     }
 
     /// From here on the head is one of its own: takes over the fields that it shares.
-    private mutating func endAgreement() -> String? {
-        isInAgreement = false
-        guard let known else { return nil }
-        lines = known.lines(first: agreed)
-        fields.reserveCapacity(max(16, known.count))
-        for index in 0..<agreed {
-            if case .invalid(_, let problem) = take(known.response.headerFields[index]) { return problem }
+    private mutating func endMatching() -> String? {
+        isMatchingCache = false
+        guard let cached else { return nil }
+        lines = cached.lines(first: matchedLineCount)
+        fields.reserveCapacity(max(16, cached.count))
+        for index in 0..<matchedLineCount {
+            if case .invalid(_, let problem) = take(cached.response.headerFields[index]) { return problem }
         }
         return nil
     }
@@ -171,35 +172,35 @@ struct HeadParser {
         return .more
     }
 
-    /// The response that the head makes, from what is known if it says the same.
+    /// The response that the head makes, from what is cached if it says the same.
     private mutating func makeResponse() -> HTTPResponse {
         defer {
-            known = nil
-            agreed = 0
-            isInAgreement = false
+            cached = nil
+            matchedLineCount = 0
+            isMatchingCache = false
             lines = FieldLines()
         }
-        if isInAgreement, let known, known.count == agreed, known.reason == reason {
-            framing = known.framing
-            return known.response
+        if isMatchingCache, let cached, cached.count == matchedLineCount, cached.reason == reason {
+            framing = cached.framing
+            return cached.response
         }
-        if isInAgreement { _ = endAgreement() }
+        if isMatchingCache { _ = endMatching() }
         endFold()
         foldCount = 0
         let made = HTTPResponse(
-            status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: takeFields(like: known))
-        if let head = RememberedHead(status: status, reason: reason, response: made, framing: framing, lines: lines) {
-            memory.remember(head)
+            status: HTTPResponse.Status(code: status, reasonPhrase: reason), headerFields: takeFields(like: cached))
+        if let head = CachedHead(status: status, reason: reason, response: made, framing: framing, lines: lines) {
+            cache.insert(head)
         }
         return made
     }
 
     /// The fields so far. Changing those of a head that differs in few is quicker than making new ones.
-    private mutating func takeFields(like known: RememberedHead?) -> HTTPFields {
-        guard let known, known.count == fields.count, lines.count == fields.count else { return takeFields() }
-        var changed = known.response.headerFields
-        for index in fields.indices where !known.isSame(lines, at: index) {
-            // Names are equal whatever their case, and then would keep the case of the known head.
+    private mutating func takeFields(like cached: CachedHead?) -> HTTPFields {
+        guard let cached, cached.count == fields.count, lines.count == fields.count else { return takeFields() }
+        var changed = cached.response.headerFields
+        for index in fields.indices where !cached.isSame(lines, at: index) {
+            // Names are equal whatever their case, and then would keep the case of the cached head.
             guard changed[index].name.rawName == fields[index].name.rawName else { return takeFields() }
             changed[index] = fields[index]
         }
@@ -273,5 +274,40 @@ extension HTTPFields {
     init(all fields: [HTTPField]) {
         self.init()
         replaceSubrange(0..<0, with: fields)
+    }
+}
+
+/// The first line of a response (RFC 9112 §4).
+enum StatusLine {
+    /// Reads a line without its end. HTTP/2's stands for the `:status` field and has no reason.
+    static func read(_ line: UnsafeRawBufferPointer) -> (HTTPVersion, status: Int, reason: String)? {
+        guard line.count >= 8, line[0] == UInt8(ascii: "H"), line[1] == UInt8(ascii: "T"), line[2] == UInt8(ascii: "T"),
+            line[3] == UInt8(ascii: "P"), line[4] == .slash
+        else { return nil }
+        let version: HTTPVersion
+        var position = 6
+        switch (line[5], line[6]) {
+        case (UInt8(ascii: "1"), UInt8(ascii: ".")):
+            guard line[7] == UInt8(ascii: "0") || line[7] == UInt8(ascii: "1") else { return nil }
+            version = line[7] == UInt8(ascii: "0") ? .http10 : .http11
+            position = 8
+        case (UInt8(ascii: "2"), .space): version = .http2
+        default: return nil
+        }
+        guard line.count >= position + 4, line[position] == .space else { return nil }
+        let digits = line[(position + 1)..<(position + 4)]
+        guard digits.allSatisfy(\.isDigit) else { return nil }
+        let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        position += 4
+        guard position == line.count || line[position] == .space else { return nil }
+        let reason = line[min(position + 1, line.count)...]
+        guard reason.allSatisfy(\.isReceivedValueByte) else { return nil }
+        return (version, status, text(of: reason))
+    }
+
+    /// A reason is ISO 8859-1, if it is not ASCII.
+    private static func text(of reason: UnsafeRawBufferPointer.SubSequence) -> String {
+        guard reason.contains(where: { $0 >= 0x80 }) else { return String(decoding: reason, as: UTF8.self) }
+        return String(String.UnicodeScalarView(reason.map { Unicode.Scalar($0) }))
     }
 }

@@ -10,6 +10,10 @@ internal import Glibc
 final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// At most so much work runs before sockets are looked at again, and so many sockets before work is.
     static let batchLimit = 256
+    /// So often at most sockets are looked at again before observers are notified.
+    private static let drainLimit = 4
+    /// A queue that has grown larger gives its memory back when it is empty.
+    private static let keptCapacity = 4096
 
     private let lock = Lock()
     // Under `lock`.
@@ -30,9 +34,9 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     @exclusivity(unchecked) var timers = TimerHeap()
     /// The time as it was when the loop last looked: near enough for limits, and free.
     private(set) var now = Instant.now
-    /// Multi handles with news for their observers, told at the end of a turn: so the threads that wait for them are woken
-    /// once for many.
-    @exclusivity(unchecked) private var withNews: [MultiHandle] = []
+    /// Multi handles with something new for their observers, who are notified at the end of a turn: so the threads that
+    /// wait for them are woken once for many.
+    @exclusivity(unchecked) private var pendingNotifications: [MultiHandle] = []
     /// Those whose engines have been started, and not closed since.
     @exclusivity(unchecked) var engines: [MultiHandle] = []
     let poller: Poller
@@ -104,6 +108,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     // MARK: The thread
 
+    /// A turn: what was handed over, timers, sockets that are ready at once, then the observers, and last the wait for more.
+    /// Observers come last, when nothing of libcurl's is on the stack: they may begin, cancel and end transfers.
     private func run() {
         lock.withLock {}  // until `thread` is set
         var isDone = false
@@ -111,8 +117,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
             let start = TurnWatch.turnBegins()
             runWork()
             runTimers()
-            gatherMoreNews()
-            tellNews()
+            drainReadySockets()
+            notifyObservers()
             isDone = wait()
             if let start { TurnWatch.turnEnds(after: start) }
         }
@@ -125,7 +131,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     private func runWork() {
         var budget = Self.batchLimit
         if backlogHead == backlog.count {
-            backlog.removeAll(keepingCapacity: backlog.capacity <= 4096)
+            backlog.removeAll(keepingCapacity: backlog.capacity <= Self.keptCapacity)
             backlogHead = 0
             lock.withLock { swap(&inbox, &backlog) }
         }
@@ -156,21 +162,23 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Lets a multi handle tell its news at the end of the turn.
-    func schedule(_ multi: MultiHandle) { withNews.append(multi) }
+    /// Lets a multi handle notify its observers at the end of the turn.
+    func scheduleNotification(by multi: MultiHandle) { pendingNotifications.append(multi) }
 
-    /// Serves what has become ready meanwhile before anybody is woken: the more news are told at once, the fewer threads
-    /// are woken for them. A few rounds at most, so that nobody waits long.
-    private func gatherMoreNews() {
+    /// Serves what has become ready meanwhile before anybody is woken: the more observers are notified at once, the fewer
+    /// threads are woken for them. A few rounds at most, so that nobody waits long.
+    private func drainReadySockets() {
         var rounds = 0
-        while !withNews.isEmpty, rounds < 4, poller.poll(timeout: 0, afterWaiting: { now = .now }) > 0 { rounds += 1 }
+        while !pendingNotifications.isEmpty, rounds < Self.drainLimit,
+            poller.poll(timeout: 0, afterWaiting: { now = .now }) > 0
+        { rounds += 1 }
     }
 
-    private func tellNews() {
-        while !withNews.isEmpty {
-            let batch = withNews
-            withNews.removeAll(keepingCapacity: true)
-            for multi in batch { multi.tellNews() }
+    private func notifyObservers() {
+        while !pendingNotifications.isEmpty {
+            let batch = pendingNotifications
+            pendingNotifications.removeAll(keepingCapacity: true)
+            for multi in batch { multi.notifyObservers() }
         }
     }
 
@@ -213,4 +221,10 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         let left = Instant.now.duration(to: deadline).millisecondsRoundedUp
         return Int32(clamping: left)
     }
+}
+
+/// A piece of work for the loop: a job of Swift's, or a closure of ours.
+private enum LoopWork {
+    case job(UnownedJob)
+    case block(@Sendable () -> Void)
 }

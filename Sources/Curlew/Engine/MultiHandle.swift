@@ -1,31 +1,30 @@
 internal import CLibcurl
 internal import Glibc
 
-/// A multi handle on a loop: the pool of connections, the pool of easy handles, and the transfers under way.
+/// A multi handle on a loop: the transfers under way, and the turns in which their observers are notified. Its connections
+/// are a ``ConnectionTable``, its easy handles an ``EasyHandlePool``.
 ///
 /// `@unchecked Sendable`: it is made anywhere, and from then on touched on its loop's thread alone.
 final class MultiHandle: LoopTimer, @unchecked Sendable {
     let core: LoopCore
-    let names = FieldNameCache()
-    let heads = HeadMemory()
+    let heads = ResponseHeadCache()
     private let limits: ConnectionLimits
     private var raw: UnsafeMutableRawPointer?
-    @exclusivity(unchecked) private var spareHandles: [EasyHandle] = []
+    @exclusivity(unchecked) private var pool = EasyHandlePool()
     @exclusivity(unchecked) private(set) var active: [Transfer] = []
-    @exclusivity(unchecked) private var touched: [Transfer] = []
-    @exclusivity(unchecked) private var telling: [Transfer] = []
-    private var hasNews = false
+    /// Transfers with something new for their observers, and those whose observers are being notified.
+    @exclusivity(unchecked) private var changed: [Transfer] = []
+    @exclusivity(unchecked) private var notifying: [Transfer] = []
+    @exclusivity(unchecked) private var isNotificationScheduled = false
     private(set) var isClosed = false
     /// Whether it only waits for its transfers to end.
     private var isRetired = false
 
-    @exclusivity(unchecked) private var connections: [Int32: Connection] = [:]
-    /// Opened, but not yet known by their local port.
-    @exclusivity(unchecked) private var unnamed: [Int32: Connection] = [:]
-    @exclusivity(unchecked) private var named: [Int32: [Connection]] = [:]
+    @exclusivity(unchecked) private var connections = ConnectionTable()
 
-    /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Transfer/mustJoinHTTP2``). Bounded.
+    /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Engine/restartsHTTP2``). Bounded.
     var joinable: Set<String> = []
+    private static let joinableLimit = 1000
 
     /// Authorities with a new HTTP/2 connection whose first answer takes long (``Engine/joinsAfterFirstAnswer``).
     var slowOrigins = CountedAuthorities()
@@ -45,7 +44,14 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     private let idleTimer = IdleTimer()
     private var idleSince = Instant(nanoseconds: 0)
 
-    private static let spareLimit = 256
+    /// In milliseconds: longer than anything waits, and short enough to count in nanoseconds.
+    private static let longestWait = 1 << 40
+
+    /// The most slots that a list keeps while it is empty.
+    private static let keptCapacity = 4096
+
+    /// For so long a connection waits for another request, whose HEADERS would take along the reset that it owes.
+    private static let resetPatience: Int64 = 1_000_000_000
 
     /// - Throws: ``CurlewError`` if the engine cannot be used.
     init(core: LoopCore, limits: ConnectionLimits) throws {
@@ -66,15 +72,13 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// How many transfers are under way.
     var activeCount: Int { active.count }
 
-    func hasTransfer(where isMeant: (Transfer) -> Bool) -> Bool { active.contains(where: isMeant) }
-
     /// How many connections are open, idle ones included.
-    var connectionCount: Int { connections.values.count { $0.isTracked } }
+    var connectionCount: Int { connections.trackedCount }
 
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
     func begin(_ transfer: Transfer) throws {
         let multi = try engine()
-        let easy = try spareHandle(for: transfer) ?? EasyHandle(multi: self)
+        let easy = try pool.take(for: transfer.request) ?? EasyHandle(multi: self)
         easy.transfer = transfer
         do {
             try transfer.configure(easy)
@@ -88,13 +92,6 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         }
         transfer.position = active.count
         active.append(transfer)
-    }
-
-    /// A handle that has served before, if it reads into a buffer of the right size.
-    private func spareHandle(for transfer: Transfer) -> EasyHandle? {
-        guard let last = spareHandles.popLast() else { return nil }
-        let size = transfer.request.options.values.clampedReadBufferSize
-        return !Engine.allocatesReadBuffers || last.readBufferSize ?? size == size ? last : nil
     }
 
     /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.
@@ -113,7 +110,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// Lets a transfer that waits for a connection look for one again, and open one rather than wait.
     /// - Returns: Why it cannot go on.
-    func reconsider(_ transfer: Transfer) -> CurlewError? {
+    private func reconsider(_ transfer: Transfer) -> CurlewError? {
         guard let raw, let easy = transfer.easy else { return nil }
         curl_multi_remove_handle(raw, easy.raw)
         do { try easy.waitToJoin(false) } catch { return error as? CurlewError }
@@ -123,36 +120,45 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     private func recycle(_ easy: EasyHandle) {
         easy.clear()
-        guard spareHandles.count < Self.spareLimit, !isClosed, !easy.isSpent else { return }
-        spareHandles.append(easy)
+        if !isClosed { pool.put(easy) }
     }
 
-    /// Notes that a transfer has news for its observer.
-    func touch(_ transfer: Transfer) {
-        guard !transfer.isTouched else { return }
-        transfer.isTouched = true
-        touched.append(transfer)
-        haveNews()
+    /// Makes the transfers that wait for a connection to `authority` look for one again.
+    func reconsiderWaiting(for authority: String) {
+        for transfer in active where transfer.waitsForConnection && transfer.request.uri.authority == authority {
+            if let error = reconsider(transfer) { transfer.fail(error) }
+        }
+    }
+
+    // MARK: Notifying
+
+    /// Notes that a transfer has something new for its observer, who is notified at the end of the turn: this may be inside one
+    /// of libcurl's callbacks, and more may come in this turn.
+    func markChanged(_ transfer: Transfer) {
+        guard !transfer.isChanged else { return }
+        transfer.isChanged = true
+        changed.append(transfer)
+        scheduleNotification()
     }
 
     /// Notes that the engine has worked, and may have finished something.
-    func haveNews() {
-        guard !hasNews else { return }
-        hasNews = true
-        core.schedule(self)
+    func scheduleNotification() {
+        guard !isNotificationScheduled else { return }
+        isNotificationScheduled = true
+        core.scheduleNotification(by: self)
     }
 
-    /// Collects what the engine has finished and tells the observers what is new.
-    func tellNews() {
-        hasNews = false
+    /// Collects what the engine has finished and notifies the observers of what is new.
+    func notifyObservers() {
+        isNotificationScheduled = false
         collect()
         if isMakingRoom, socketError == 0 || active.isEmpty { endMakingRoom() }
-        swap(&touched, &telling)
-        for transfer in telling {
-            transfer.isTouched = false
-            transfer.deliver()
+        swap(&changed, &notifying)
+        for transfer in notifying {
+            transfer.isChanged = false
+            transfer.notifyObserver()
         }
-        telling.removeAll(keepingCapacity: telling.capacity <= 4096)
+        notifying.removeAll(keepingCapacity: notifying.capacity <= Self.keptCapacity)
     }
 
     private func collect() {
@@ -205,14 +211,14 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         guard let raw else { return }
         var running: Int32 = 0
         curl_multi_socket_action(raw, descriptor, action, &running)
-        haveNews()
+        scheduleNotification()
     }
 
     /// The engine's own timer.
     override func fire() { act(on: CURL_SOCKET_TIMEOUT, 0) }
 
     func timerChanged(milliseconds: Int) {
-        let wait = Int64(min(milliseconds, 1 << 40)) * 1_000_000
+        let wait = Int64(min(milliseconds, Self.longestWait)) * 1_000_000
         core.timers.set(self, to: milliseconds < 0 ? .distantFuture : core.now.advanced(by: wait))
     }
 
@@ -226,32 +232,17 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     func opened(_ descriptor: Int32) {
         closing(descriptor)
         socketError = 0
-        let connection = Connection(descriptor: descriptor, isTracked: true, multi: self)
-        connections[descriptor] = connection
-        unnamed[descriptor] = connection
+        connections.insert(Connection(descriptor: descriptor, isTracked: true, multi: self))
     }
 
     func closing(_ descriptor: Int32) {
         core.poller.forget(descriptor)
-        guard let connection = connections.removeValue(forKey: descriptor) else { return }
-        core.timers.remove(connection)
-        unnamed[descriptor] = nil
-        guard let port = connection.port else { return }
-        named[port]?.removeAll { $0 === connection }
-        if named[port]?.isEmpty == true { named[port] = nil }
-    }
-
-    /// Files the connection under its local port, if it has one by now. Unix sockets have none, which counts as 0.
-    private func name(_ connection: Connection) {
-        let port = connection.localPort
-        guard port != 0 || connection.isUnixSocket else { return }
-        unnamed[connection.descriptor] = nil
-        connection.port = port
-        named[port, default: []].append(connection)
+        if let connection = connections.remove(descriptor) { core.timers.remove(connection) }
     }
 
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
-        let connection = connections[descriptor] ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
+        let known = connections[descriptor]
+        let connection = known ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil
             if connection.isTracked, !connection.isUsed, !connection.isOpen {
@@ -261,14 +252,14 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
             } else {
                 connection.watch(0)
                 core.poller.forget(descriptor)
-                connections[descriptor] = nil
+                connections.remove(descriptor)
             }
             return
         }
-        connections[descriptor] = connection
+        if known == nil { connections.insert(connection) }
         connection.user = Self.easyHandle(easy)
         connection.user?.lastConnection = connection
-        if connection.isTracked, connection.port == nil { name(connection) }
+        if connection.isTracked, connection.port == nil { connections.name(connection) }
         var events: UInt32 = 0
         if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
         if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
@@ -278,20 +269,43 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// The connections that a request about to be sent from `localPort` may be on: one, unless a port number is used
     /// towards two peers at once, or there is none, as with Unix sockets.
     func candidates(localPort: Int32, for easy: EasyHandle) -> [Connection] {
-        let port = max(0, localPort)
-        // Opened in this very step of the engine's, or never connected.
-        if !unnamed.isEmpty {
-            for connection in Array(unnamed.values) where connection.isOpen { name(connection) }
-        }
-        guard let known = named[port], known.count > 1 else { return named[port] ?? [] }
-        // A new one that the engine has last spoken of for this handle is the handle's own.
-        if let newest = easy.lastConnection, newest.port == port, !newest.isUsed, newest.isOpen { return [newest] }
-        return known.filter { $0.isUsed || $0.isOpen }
+        connections.candidates(localPort: localPort, newest: easy.lastConnection)
+    }
+
+    /// A server speaks HTTP/2 over cleartext connections that are open to it.
+    func noteHTTP2(at authority: String) {
+        if joinable.count < Self.joinableLimit { joinable.insert(authority) }
+    }
+
+    // MARK: Connections that end
+
+    /// Notes that a transfer ended early, so that its peer learns soon that nobody listens any more.
+    func noteDropped(on connection: Connection?) {
+        guard let connection, connection.isMultiplexed, mayEnd(connection) else { return }
+        guard !connection.isSilent else { return connection.giveUp() }
+        guard Engine.keepsResetsBack else { return }
+        connection.owesReset = true
+        core.timers.set(connection, to: core.now.advanced(by: Self.resetPatience))
+    }
+
+    /// Ends the transfers on a connection that cannot be watched.
+    func failUsers(of descriptor: Int32, _ error: CurlewError) {
+        guard let connection = connection(descriptor), connection.isGivenUp else { return }
+        connection.user?.transfer?.fail(error)
+        for transfer in active where transfer.connection === connection { transfer.fail(error) }
+        if mayEnd(connection) { connection.giveUp() }
+    }
+
+    /// Whether nobody uses the connection, as far as that is known: one that a port number did not name uniquely may be
+    /// that of any transfer.
+    func mayEnd(_ connection: Connection) -> Bool {
+        guard knows(connection), connection.user == nil else { return false }
+        return !active.contains { $0.connection === connection || $0.isOnUnknownConnection }
     }
 
     // MARK: Ends
 
-    /// After a time without any transfer the engine is let go, and with it every idle connection.
+    /// After a time without any transfer the engine is freed, and with it every idle connection.
     private func scheduleIdleEnd() {
         idleSince = core.now
         if idleTimer.owner == nil { idleTimer.owner = self }
@@ -317,10 +331,10 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         core.engines.removeAll { $0 === self }
         isMakingRoom = false
         joinable.removeAll()
-        spareHandles.removeAll()
+        pool.removeAll()
         curl_multi_cleanup(raw)
         core.timers.remove(self)
-        EngineMemory.releaseKept()
+        CurlAllocator.releaseKept()
     }
 
     /// Gives up idle connections for a new one, as the process has no descriptor left: those of the loop's sessions that are
@@ -333,7 +347,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
             hasRoom = true
         }
         guard !hasRoom else { return true }
-        let hasIdle = connections.values.contains { $0.isTracked && $0.isUsed && $0.user == nil }
+        let hasIdle = connections.all.contains { $0.isTracked && $0.isUsed && $0.user == nil }
         // Where it counts anew after closing one, a limit of one would let the request wait for those in use.
         let limit = Engine.recountsConnections ? max(1, connectionCount) : 1
         guard hasIdle, let raw, curlew_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit) == CURLM_OK else {
@@ -354,34 +368,34 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         isRetired = true
         guard !active.isEmpty else { return close() }
         endLost()
-        for connection in connections.values where connection.isUsed && mayEnd(connection) { connection.giveUp() }
+        for connection in connections.all where connection.isUsed && mayEnd(connection) { connection.giveUp() }
     }
 
     /// Ends the connections whose local address the machine does not have any more, as nothing can arrive there, and what
     /// is under way on them.
     func endLost() {
-        let lost = connections.values.filter { $0.isTracked && !$0.hasLocalAddress }
+        let lost = connections.all.filter { $0.isTracked && !$0.hasLocalAddress }
         guard !lost.isEmpty else { return }
         // What has ended is not lost.
-        tellNews()
+        notifyObservers()
         for connection in lost where knows(connection) {
             for transfer in active where transfer.connection === connection {
                 transfer.fail(CurlewError(.connectionLost, "the machine has lost the address of the connection"))
             }
             // The end of a connection is that of a body without a length, which would look whole.
-            guard knows(connection), !hasTransfer(where: \.isSomewhere) else { continue }
+            guard knows(connection), !active.contains(where: \.isOnUnknownConnection) else { continue }
             connection.giveUp()
         }
     }
 
-    /// Ends every transfer with an error, closes every connection and lets the loop go. Nothing begins afterwards.
+    /// Ends every transfer with an error, closes every connection and detaches from the loop. Nothing begins afterwards.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         for transfer in active { transfer.fail(CurlewError(.sessionInvalidated, "the session has ended")) }
-        tellNews()
+        notifyObservers()
         closeIdleConnections()
-        spareHandles.removeAll()
+        pool.removeAll()
         core.timers.remove(idleTimer)
         core.detach()
     }

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What is told when a socket is ready.
+/// The one that is called when a socket is ready.
 protocol SocketHandler: AnyObject {
     /// Called on the loop. `events` is a mask of ``Readiness``.
     func socketReady(_ descriptor: Int32, events: UInt32)
@@ -35,6 +35,8 @@ final class Poller: @unchecked Sendable {
     @exclusivity(unchecked) private var watches: [Watch] = []
     private let ready: UnsafeMutablePointer<epoll_event>
     private static let wakeToken = UInt64.max
+    /// So many slots at least are added when there are too few.
+    private static let growth = 64
 
     init() throws {
         epoll = epoll_create1(Int32(O_CLOEXEC))
@@ -106,7 +108,7 @@ final class Poller: @unchecked Sendable {
     func watch(_ descriptor: Int32, for events: UInt32, handler: any SocketHandler) -> CurlewError? {
         let index = Int(descriptor)
         if index >= watches.count {
-            watches.append(contentsOf: repeatElement(Watch(), count: max(64, index + 1 - watches.count)))
+            watches.append(contentsOf: repeatElement(Watch(), count: max(Self.growth, index + 1 - watches.count)))
         }
         watches[index].handler = handler
         watches[index].wanted = events

@@ -3,6 +3,9 @@ internal import HTTPTypes
 
 /// A request checked and put into the form that libcurl takes, on the caller's side, so that the loop has little to do.
 final class PreparedRequest: Sendable {
+    /// For so long the body waits for leave, where only a field asks for it.
+    private static let usualExpectation = Duration.seconds(1)
+
     let method: HTTPRequest.Method
     /// Whether the engine may send it twice.
     let isIdempotent: Bool
@@ -59,7 +62,7 @@ final class PreparedRequest: Sendable {
         var check = RequestCheck()
         try check.take(request, length: body.length)
         contentLength = check.contentLength
-        expectContinue = check.expectsContinue ? (options.expectContinue ?? .seconds(1)) : nil
+        expectContinue = check.expectsContinue ? (options.expectContinue ?? Self.usualExpectation) : nil
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation
         proxyFields = check.proxyFields ?? self.options.proxyFields
@@ -75,7 +78,7 @@ final class PreparedRequest: Sendable {
     var hasBody: Bool { !body.isNone }
 }
 
-/// What a session's configuration says of each request: in an object, as handing a configuration on copies it.
+/// What holds for each request that does not say otherwise: in an object, as handing a configuration on copies it.
 final class RequestDefaults: Sendable {
     let timeouts: Timeouts
     let limits: ResponseLimits
@@ -83,13 +86,15 @@ final class RequestDefaults: Sendable {
     let protocolChoice: ProtocolChoice
     let connection: ConnectionOptions
 
-    /// - Throws: ``CurlewError`` for what cannot be used.
-    init(_ configuration: SessionConfiguration) throws {
-        timeouts = configuration.timeouts
-        limits = configuration.limits
-        bodyBufferSize = configuration.bodyBufferSize
-        protocolChoice = configuration.protocolChoice
-        connection = try ConnectionOptions(configuration)
+    init(
+        timeouts: Timeouts, limits: ResponseLimits, bodyBufferSize: ByteCount, protocolChoice: ProtocolChoice,
+        connection: ConnectionOptions
+    ) {
+        self.timeouts = timeouts
+        self.limits = limits
+        self.bodyBufferSize = bodyBufferSize
+        self.protocolChoice = protocolChoice
+        self.connection = connection
     }
 }
 

@@ -3,6 +3,10 @@ internal import HTTPTypes
 
 /// Checks a request before it leaves: what libcurl would pass on as it is must not reach it.
 struct RequestCheck {
+    /// The most bytes of a method, and the most fields.
+    private static let methodLimit = 64
+    private static let fieldLimit = 10_000
+
     private(set) var fields: FieldList?
     /// The same without the expectation, for a server that will not have it.
     private(set) var fieldsWithoutExpectation: FieldList?
@@ -15,7 +19,7 @@ struct RequestCheck {
     /// - Parameter length: The bytes that the body has, if that is known.
     mutating func take(_ request: Request, length: Int64?) throws {
         let method = request.method.rawValue
-        guard !method.isEmpty, method.utf8.count <= 64, method.utf8.allSatisfy(\.isTokenByte) else {
+        guard !method.isEmpty, method.utf8.count <= Self.methodLimit, method.utf8.allSatisfy(\.isTokenByte) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
         }
         guard request.method != .connect else {
@@ -65,7 +69,7 @@ struct RequestCheck {
     }
 
     private mutating func takeFields(_ request: Request) throws {
-        guard request.fields.count <= 10_000 else {
+        guard request.fields.count <= Self.fieldLimit else {
             throw CurlewError(.invalidRequest, "there are more than 10,000 fields")
         }
         var hasAuthorization = false

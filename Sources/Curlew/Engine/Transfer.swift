@@ -1,156 +1,96 @@
 internal import CLibcurl
+internal import COpenSSL
 internal import HTTPTypes
 
-/// Who is told of a transfer's news, on the loop.
+/// Who learns of what a transfer has done, on the loop.
 protocol TransferObserver: AnyObject, Sendable {
     /// Something is new: interim responses, the head, the counts, or the end.
     func transferAdvanced(_ transfer: Transfer)
-    /// A fresh source for the body of the next attempt; nil if the body cannot be read again.
-    func bodySource(for transfer: Transfer) -> UploadSource?
 }
 
-/// What the engine reads a request's body from.
-enum UploadSource {
-    case none
-    case bytes([UInt8])
-    case channel(UploadChannel)
-}
-
-/// One exchange as it runs on the engine: it answers libcurl's callbacks, keeps the timers, and checks what libcurl
-/// takes for granted. Its files: `Transfer+Sending`, `Transfer+Receiving`, `Transfer+Ending`.
+/// One exchange as it runs on the engine: it answers libcurl's callbacks and keeps the timers. What belongs to one try of
+/// it is its ``Attempt``, which decides; this performs.
 ///
-/// `@unchecked Sendable`: it is made on the caller's side and from `begin` on touched on its loop's thread alone.
+/// `@unchecked Sendable`: it is made on its loop's thread and touched there alone; what goes elsewhere are references in
+/// closures that are run on the loop again.
 /// For the same reason the properties that every request touches go without dynamic checks of exclusive access, here and
 /// in the other types of the loop; those checks were a twentieth of a small request.
 final class Transfer: LoopTimer, @unchecked Sendable {
+    /// The most interim responses of an exchange; how many of them are kept, the configuration says.
+    private static let interimLimit = 100
+
     let request: PreparedRequest
-    let channel: BodyChannel
     let multi: MultiHandle
+    private let channel: BodyChannel
     /// Kept until the end, so that what runs is not dropped under way.
-    var observer: (any TransferObserver)?
+    @exclusivity(unchecked) private var observer: (any TransferObserver)?
 
     // Where the transfer stands in its multi handle's lists.
-    var position = -1
-    var isTouched = false
+    @exclusivity(unchecked) var position = -1
+    @exclusivity(unchecked) var isChanged = false
 
-    var easy: EasyHandle?
-    var stage = CurlewError.Stage.preparing
-    var totalDeadline = Instant.distantFuture
-    var lastActivity = Instant(nanoseconds: 0)
+    @exclusivity(unchecked) private(set) var easy: EasyHandle?
+    @exclusivity(unchecked) private var attempt: Attempt
+    @exclusivity(unchecked) private var assembly: BodyAssembly
+    @exclusivity(unchecked) private var limiter: RateLimiter?
+    private var feed = UploadFeed()
+    private let totalDeadline: Instant
+    private let queued: Duration
+    @exclusivity(unchecked) private var clock: TransferClock
 
-    // What the peer has sent.
-    @exclusivity(unchecked) var parser: HeadParser
-    @exclusivity(unchecked) var chunkFraming: ChunkFraming?
-    @exclusivity(unchecked) var head: HTTPResponse?
-    var interim: [HTTPResponse] = []
-    var interimCount = 0
-    var trailers = HTTPFields()
-    @exclusivity(unchecked) var filling: [UInt8] = []
-    /// The room that the next chunk of the body is given beyond what comes first.
-    @exclusivity(unchecked) var fillingSize = 0
-    var bodyPrefix: [UInt8] = []
-    var receivedBody: Int64 = 0
-    var connection: Connection?
-    var isReused = false
-    var isHTTP2Agreed = false
-    /// Whether it is to be asked, when the first byte of an answer comes, if the peer can have had the request.
-    var mayBeUnasked = false
-    /// When the first answer of a new HTTP/2 connection counts as slow; see `Transfer+FirstAnswer`.
-    @exclusivity(unchecked) var firstAnswerDeadline: Instant?
-    var isFirstAnswerSlow = false
-
-    // What was sent.
-    @exclusivity(unchecked) var source = UploadSource.none
-    var hasSource = false
-    var sentBody: Int64 = 0
-    var isBodySent = false
-
-    /// What is held back: by the reader, by the lack of a body to send, by the user, or by a limit of rate.
-    struct Holds: OptionSet {
-        let rawValue: UInt8
-        static let reader = Holds(rawValue: 1)
-        static let body = Holds(rawValue: 2)
-        static let suspended = Holds(rawValue: 4)
-        static let sendingRate = Holds(rawValue: 8)
-        static let receivingRate = Holds(rawValue: 16)
-    }
-    var holds: Holds = []
-    /// What keeps it to its limits of rate; nil if it has none.
-    @exclusivity(unchecked) var pace: Pace?
+    /// The figures of the attempts that have ended.
+    @exclusivity(unchecked) private(set) var attempts: [AttemptMetrics] = []
+    private(set) var interim: [HTTPResponse] = []
+    private var interimCount = 0
+    /// How the exchange has ended: with its trailers, or an error.
+    @exclusivity(unchecked) private(set) var outcome: Result<HTTPFields, CurlewError>?
     /// Whether somebody has the response.
     var isClaimed = false {
         didSet { rearm() }
     }
 
-    // How attempts ended.
-    /// Set in a callback that must fail the attempt; it wins over what libcurl makes of it.
-    var failure: CurlewError?
-    var refusal: Refusal?
-    /// What the address policy refused in this attempt, and whether any other address was tried.
-    var forbidden: String?
-    var hasTriedAddress = false
-    /// A head with a challenge that libcurl may answer by itself; see `Transfer+Challenges`.
-    @exclusivity(unchecked) var heldHead: HTTPResponse?
-    var challengeCount = 0
-    var readyCount = 0
-    var attempt = Attempt()
-    @exclusivity(unchecked) var attempts: [AttemptMetrics] = []
-    var queued = Duration.zero
-    /// How the connection in use came to be; nil without TLS.
-    var handshake: Handshake?
-    /// What TLS agreed on; nil without it, and as long as there is no connection.
-    @exclusivity(unchecked) var security: ConnectionSecurity?
-    @exclusivity(unchecked) var outcome: Result<HTTPFields, CurlewError>?
-
-    /// How one attempt differs from the others of its exchange.
-    struct Attempt {
-        var number = 1
-        /// On a new connection.
-        var isFresh = false
-        /// Without the expectation that the server refused.
-        var isUnexpecting = false
-        /// On an open cleartext HTTP/2 connection, and no other.
-        var joinsHTTP2 = false
-    }
-
-    /// libcurl before 8.0 starts HTTP/2 anew on a cleartext connection that speaks it already, and fails, if it is told
-    /// that the server has prior knowledge. So the first request is sent so, and later ones ask for HTTP/2 in general.
-    static let mustJoinHTTP2 = Engine.versionNumber < 0x080000
-
-    /// Why an attempt was given up before anything was sent on its connection.
-    enum Refusal {
-        /// The kept connection had bytes or an end waiting.
-        case strayInput
-        /// libcurl wants to send the request a second time.
-        case resend
-        /// The server refused the expectation; the body has not left.
-        case expectation
-        /// The server says that the connection does not lead to whoever answers for the URI (421, RFC 9110 §15.5.20).
-        case misdirected
-        /// The connection is a new one where an open one was to be joined, or the reverse.
-        case connectionKind
-        /// The kept connection goes to an address that this request's policy forbids.
-        case forbiddenAddress
-        /// The kept connection was let through a proxy with other credentials.
-        case otherProxy
-        /// An answer came over the kept connection before its server had a byte of the request.
-        case unaskedAnswer
-        /// libcurl has broken the request's stream, and nothing of an answer had come.
-        case brokenStream
-        /// There was no descriptor for a socket; idle connections have made room since.
-        case noDescriptor
-    }
-
-    init(request: PreparedRequest, channel: BodyChannel, multi: MultiHandle, observer: any TransferObserver) {
+    /// - Parameters:
+    ///   - queued: For how long it has waited for its turn.
+    ///   - totalDeadline: When it fails, wherever it is then.
+    init(
+        request: PreparedRequest, channel: BodyChannel, multi: MultiHandle, observer: any TransferObserver,
+        queued: Duration, totalDeadline: Instant
+    ) {
         self.request = request
         self.channel = channel
         self.multi = multi
         self.observer = observer
-        parser = HeadParser(limits: request.limits, names: multi.names, memory: multi.heads)
-        attempt.isFresh = request.isHandshakeOnly
+        self.queued = queued
+        self.totalDeadline = totalDeadline
+        clock = TransferClock(idleLimit: request.idleLimit, totalDeadline: totalDeadline)
+        assembly = BodyAssembly(into: channel, bufferSize: request.bodyBufferSize)
+        attempt = Attempt(request, plan: Attempt.Plan(isFresh: request.isHandshakeOnly), cache: multi.heads)
     }
 
-    /// Begins the exchange. What fails here is told to the observer as any other end.
+    // MARK: What can be seen of it
+
+    /// The head of the response, once it is the caller's.
+    var head: HTTPResponse? { attempt.incoming.head }
+    /// The version of the response, once there is a head.
+    var version: HTTPVersion { attempt.incoming.version }
+    /// The bytes that the response's body will have, if that is known.
+    var expectedBodyBytes: Int64? { attempt.incoming.expectedBodyBytes(method: request.method) }
+    var security: ConnectionSecurity? { attempt.security }
+    /// Bytes of the bodies, as they went over the wire.
+    var sentBodyBytes: Int64 { attempt.outgoing.sentBytes }
+    var receivedBodyBytes: Int64 { attempt.incoming.bodyBytes }
+    /// The connection that it uses, if it is known which.
+    var connection: Connection? { attempt.connection }
+    /// Whether it has a connection, and it is not known which.
+    var isOnUnknownConnection: Bool { attempt.connection == nil && attempt.stage != .connecting }
+    /// Whether libcurl has not begun anything for the attempt, as it waits for a connection.
+    var waitsForConnection: Bool {
+        attempt.stage == .connecting && easy?.lastConnection == nil && request.version != .http11
+    }
+
+    // MARK: Attempts
+
+    /// Begins the exchange. What fails here is an end like any other.
     func begin() {
         guard outcome == nil else { return }
         beginAttempt()
@@ -159,15 +99,15 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// Not yet begun, as the user holds it; its total limit runs.
     func waitForRelease() { multi.core.timers.set(self, to: totalDeadline) }
 
-    func beginAttempt() {
-        stage = .connecting
-        // libcurl does not ask for a body without bytes.
-        isBodySent = request.hasBody && request.contentLength == 0
+    private func beginAttempt() {
+        attempt.begin(
+            joiningHTTP2: request.version == .http2PriorKnowledge && Engine.restartsHTTP2
+                && multi.joinable.contains(request.uri.authority))
         do {
             try multi.begin(self)
             multi.core.timers.set(self, to: totalDeadline)
         } catch {
-            settle(.failure(error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")))
+            settle(.failure(CurlewError(ofEngine: error)))
         }
     }
 
@@ -175,10 +115,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func configure(_ easy: EasyHandle) throws {
         self.easy = easy
         do {
-            if request.version == .http2PriorKnowledge, Self.mustJoinHTTP2 {
-                attempt.joinsHTTP2 = attempt.joinsHTTP2 || multi.joinable.contains(request.uri.authority)
-            }
-            try easy.prepare(request, attempt)
+            try easy.prepare(request, attempt.plan)
             try easy.waitToJoin(!multi.slowOrigins.contains(request.uri.authority))
         } catch {
             self.easy = nil
@@ -186,82 +123,419 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
     }
 
+    /// The engine is done with the attempt.
+    func engineFinished(_ result: CURLcode) {
+        guard outcome == nil, let easy else { return }
+        let failure = result == CURLE_OK ? nil : easy.failure(result)
+        if attempt.isToBeRepeated(after: failure, makeRoom: { multi.makeRoom() }) { return repeatAttempt() }
+        if failure == nil { publishChallenge() }
+        settle(attempt.outcome(after: failure))
+    }
+
+    private func repeatAttempt() {
+        if attempt.rejection == .connectionKind, !attempt.isReused { multi.joinable.remove(request.uri.authority) }
+        attempt.closeBody()
+        leaveEngine()
+        attempt = attempt.successor
+        beginAttempt()
+    }
+
+    /// Ends the exchange from our side: by a timer, a cancellation, or the end of the session. Not from a callback.
+    func fail(_ error: CurlewError) {
+        guard outcome == nil else { return }
+        settle(.failure(error))
+    }
+
+    /// Ends the exchange once: takes it from the engine and notes how it went.
+    private func settle(_ result: Result<HTTPFields, CurlewError>) {
+        guard outcome == nil else { return }
+        leaveEngine()
+        if case .failure(let error) = result {
+            noteSilence(error.code)
+            multi.noteDropped(on: attempt.connection)
+        }
+        multi.core.timers.remove(self)
+        limiter?.release()
+        limiter = nil
+        attempt.closeBody()
+        feed.end()
+        outcome = result.mapError { $0.adding(context) }
+        multi.markChanged(self)
+    }
+
+    private func leaveEngine() {
+        guard let easy else { return }
+        if attempt.rejection != .connectionKind {
+            attempts.append(AttemptMetrics(of: attempt, request, easy, queued: queued))
+        }
+        if Engine.remembersErrors,
+            attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)
+        {
+            easy.isSpent = true
+        }
+        endFirstAnswer()
+        self.easy = nil
+        multi.end(self, easy)
+    }
+
+    /// What an error should say of the exchange.
+    private var context: CurlewError.Context {
+        CurlewError.Context(
+            method: request.method, uri: request.uri, stage: attempt.stage, response: head, bodyPrefix: assembly.prefix)
+    }
+
+    /// Notifies the observer; called by the multi handle when the engine has done a step.
+    func notifyObserver() {
+        wakeIfNeeded(assembly.endTurn(keepsPrefix: keepsPrefix))
+        // The body first, so that a reader woken by the head finds all of it.
+        if let outcome { channel.finish(outcome) }
+        observer?.transferAdvanced(self)
+        if outcome != nil { observer = nil }
+    }
+
+    /// Notes that the connection has brought nothing while the exchange waited: it may have died without a word, which HTTP/2
+    /// has no other sign of, and shall not take the requests along that follow.
+    private func noteSilence(_ code: ErrorCode) {
+        guard let connection = attempt.connection, connection.isMultiplexed, attempt.pauses.isEmpty,
+            attempt.stage == .exchanging || attempt.stage == .receiving
+        else { return }
+        let waited = clock.lastActivity.duration(to: multi.core.now)
+        switch code {
+        case .idleTimeout, .totalTimeout: break
+        // Callers have time limits of their own, and also cancel for other reasons.
+        case .cancelled where waited >= .seconds(1): break
+        default: return
+        }
+        if connection.lastInput.duration(to: multi.core.now) * 2 >= waited { connection.isSilent = true }
+    }
+
+    // MARK: Connecting
+
+    /// Whether a socket may be made towards the address.
+    func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
+        attempt.mayConnect(to: AddressGate.Address(address))
+    }
+
+    /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
+    func connectionReady(peer: UnsafePointer<CChar>?, localPort: Int32) -> Bool {
+        let leave = attempt.connectionIsReady()
+        if leave.isRepetition {
+            let duration = clock.lastActivity.duration(to: multi.core.now)
+            attempts.append(AttemptMetrics(ofRepeated: attempt, queued: queued, total: duration))
+        }
+        guard leave.isGranted, let easy else { return false }
+        let connections = multi.candidates(localPort: localPort, for: easy)
+        let isPermitted = attempt.permits(peer: peer.map { String(cString: $0) })
+        let candidate = ConnectionCandidate(connections, isPermitted: isPermitted, for: request, easy)
+        guard attempt.mayUse(candidate) else {
+            // Else libcurl 8 would keep the connection and find it first each time.
+            if !candidate.fitsProxy { try? easy.forbidReuse(true) }
+            return false
+        }
+        for connection in connections {
+            if !connection.isUsed { connection.proxy = request.options.values.proxy }
+            connection.isUsed = true
+            connection.isMultiplexed = candidate.speaksHTTP2
+        }
+        attempt.watchForUnaskedAnswer(
+            attempt.isOpenToUnaskedAnswers && attempt.connection?.unconfirmedBytes == 0)
+        noteActivity()
+        if candidate.speaksHTTP2, !candidate.isReused { awaitFirstAnswer(easy) }
+        rearm()
+        return true
+    }
+
+    // MARK: The first answer of a new HTTP/2 connection
+
+    /// The request is about to go over a new HTTP/2 connection, which no other can join yet. Without an answer it is not
+    /// kept.
+    private func awaitFirstAnswer(_ easy: EasyHandle) {
+        guard Engine.joinsAfterFirstAnswer else { return }
+        endFirstAnswer()
+        try? easy.forbidReuse(true)
+        attempt.awaitFirstAnswer(at: multi.core.now)
+    }
+
+    private func endFirstAnswer() {
+        if attempt.firstAnswer.isOn, attempt.endFirstAnswer() { multi.slowOrigins.remove(request.uri.authority) }
+    }
+
+    /// The answer takes long. Who waits for it goes over another connection, and whoever comes later does, too.
+    private func firstAnswerIsSlow() {
+        attempt.firstAnswerIsSlow()
+        multi.slowOrigins.insert(request.uri.authority)
+        multi.reconsiderWaiting(for: request.uri.authority)
+    }
+
+    // MARK: Receiving
+
+    enum Received { case taken, paused, failed }
+
+    /// One line of a head or of trailers.
+    func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard attempt.isOnCourse else { return false }
+        noteActivity()
+        if attempt.takeUnaskedCheck(), isUnasked {
+            attempt.reject(.unaskedAnswer)
+            return false
+        }
+        if attempt.firstAnswer.isOn {
+            // The answer begins, so that others can join.
+            endFirstAnswer()
+            if request.engineCredential == nil { try? easy?.forbidReuse(false) }
+        }
+        switch attempt.take(line) {
+        case .nothing:
+            // From the first field on, what libcurl joins a line to is of this exchange.
+            if let easy, easy.showsHead, attempt.incoming.hasField { try? easy.showHead(false) }
+            return true
+        case .interim(let response): return receiveInterim(response)
+        case .head(let head, let effects): return publish(head, effects)
+        case .challenge(_, let effects): return perform(effects)
+        case .stop: return false
+        }
+    }
+
+    /// Whether the answer has begun before its server had a byte of the request. The system learns with the first packet of
+    /// an answer what of the request has arrived; then as much of it is open as has left.
+    private var isUnasked: Bool {
+        guard let easy, let open = attempt.connection?.unconfirmedBytes, open > 0 else { return false }
+        let left = easy.long(CURLINFO_REQUEST_SIZE)
+        return left > 0 && open >= left
+    }
+
+    private func receiveInterim(_ response: HTTPResponse) -> Bool {
+        interimCount += 1
+        guard interimCount <= Self.interimLimit else {
+            attempt.fail(CurlewError(.invalidResponse, "more than \(Self.interimLimit) interim responses"))
+            return false
+        }
+        if interim.count < request.limits.interimResponses { interim.append(response) }
+        multi.markChanged(self)
+        return true
+    }
+
+    /// A challenge that libcurl has not answered is the response.
+    private func publishChallenge() {
+        // What fails in it is noted, and found where the caller looks for failures.
+        if let (head, effects) = attempt.takeChallenge() { _ = publish(head, effects) }
+    }
+
+    private func publish(_ head: HTTPResponse, _ effects: Attempt.HeadEffects) -> Bool {
+        guard perform(effects) else { return false }
+        if request.version == .http2PriorKnowledge { multi.noteHTTP2(at: request.uri.authority) }
+        attempt.publish(head, effects)
+        multi.markChanged(self)
+        return true
+    }
+
+    private func perform(_ effects: Attempt.HeadEffects) -> Bool {
+        guard !effects.isEmpty, let easy else { return true }
+        do {
+            if effects.contains(.closesConnection) { try easy.forbidReuse(true) }
+            if effects.contains(.showsRawBody) { try easy.showRawBody(true) }
+            return true
+        } catch {
+            attempt.fail(CurlewError(ofEngine: error))
+            return false
+        }
+    }
+
+    /// The raw bytes of a chunked body, before libcurl takes the chunks apart.
+    func observeRawBody(_ bytes: UnsafeRawBufferPointer) { attempt.follow(raw: bytes) }
+
+    /// Bytes of the body, after chunked coding.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
+        if let easy, easy.showsHead, !attempt.incoming.isHeadComplete { return lookAtHead(bytes) }
+        if attempt.incoming.provisionalChallenge != nil { publishChallenge() }
+        guard attempt.failure == nil, attempt.incoming.head != nil else {
+            attempt.fail(CurlewError(.invalidResponse, "a body came before the end of the head"))
+            return .failed
+        }
+        guard !attempt.pauses.contains(.suspended) else {
+            attempt.pause(.reader)
+            return .paused
+        }
+        guard assembly.admits(bytes.count) else {
+            attempt.pause(.reader)
+            multi.markChanged(self)
+            rearm()
+            return .paused
+        }
+        if let limiter, !limiter.admits(bytes.count, .receiving) {
+            attempt.pause(.receivingRate)
+            multi.markChanged(self)
+            return .paused
+        }
+        noteActivity()
+        let left = attempt.incoming.framing.contentLength.map { $0 - receivedBodyBytes }
+        wakeIfNeeded(assembly.append(bytes, left: left, keepsPrefix: keepsPrefix))
+        attempt.countReceived(bytes.count)
+        multi.markChanged(self)
+        return .taken
+    }
+
+    /// A line of the head, before libcurl does anything with it (``Engine/joinsFreedLines``).
+    private func lookAtHead(_ line: UnsafeRawBufferPointer) -> Received {
+        guard attempt.incoming.isFoldedFirst(line) else { return .taken }
+        attempt.fail(CurlewError(.invalidResponse, "the first field line is folded"))
+        return .failed
+    }
+
+    /// Whether the body's beginning may be part of an error.
+    private var keepsPrefix: Bool { attempt.incoming.head != nil && attempt.incoming.status >= 300 }
+
+    /// A reader that took a chunk at once has made room.
+    private func wakeIfNeeded(_ isNeeded: Bool) {
+        // Not at once: this may be inside one of libcurl's callbacks.
+        if isNeeded { multi.core.execute { self.readerMadeRoom() } }
+    }
+
+    // MARK: Sending
+
+    /// What the engine is given of the body.
+    enum Provided {
+        case bytes(Int)
+        case wait
+        case failed
+    }
+
+    /// libcurl wants to read the body again.
+    func rewindBody() { attempt.rewind() }
+
+    /// Copies the next bytes of the body into `space`.
+    func provideBody(_ space: UnsafeMutableRawBufferPointer) -> Provided {
+        guard attempt.failure == nil else { return .failed }
+        if attempt.pauses.contains(.suspended) {
+            attempt.pause(.body)
+            return .wait
+        }
+        if !attempt.outgoing.hasSource {
+            // Weak twice: what a producer hands to a loop that has ended meanwhile stays there, and must hold nothing.
+            let source = feed.next(for: request) { [weak self, core = multi.core] in
+                core.execute { [weak self] in self?.bodyArrived() }
+            }
+            guard let source else {
+                attempt.fail(CurlewError(.bodyNotReplayable, "the body would have to be read a second time"))
+                return .failed
+            }
+            attempt.beginBody(from: source)
+        }
+        noteActivity()
+        multi.markChanged(self)
+        guard let limiter, attempt.outgoing.hasMore else { return provided(attempt.provide(into: space)) }
+        let allowed = limiter.allowance(for: space.count, .sending)
+        guard allowed > 0 else {
+            attempt.pause(.sendingRate)
+            return .wait
+        }
+        let provided = attempt.provide(into: UnsafeMutableRawBufferPointer(rebasing: space[..<allowed]))
+        var used = 0
+        if case .bytes(let count) = provided { used = count }
+        if used < allowed { limiter.keep(allowed - used, .sending) }
+        return self.provided(provided)
+    }
+
+    private func provided(_ provided: OutgoingBody.Provided) -> Provided {
+        switch provided {
+        case .bytes(let count): multi.uploadedBytes &+= count
+        case .end: break
+        case .wait: return .wait
+        case .failed: return .failed
+        }
+        if attempt.isInOrderAgain { try? easy?.forbidReuse(false) }
+        if case .bytes(let count) = provided { return .bytes(count) }
+        return .bytes(0)
+    }
+
     // MARK: Time
 
     /// Called with every byte either way.
-    func noteActivity() { lastActivity = multi.core.now }
+    func noteActivity() { clock.noteActivity(at: multi.core.now) }
 
-    /// A moment to look at the clocks: the nearest of the total and the idle deadline.
+    /// A moment to look at the clocks.
     override func fire() {
         let now = multi.core.now
-        if totalDeadline <= now {
-            return fail(CurlewError(.totalTimeout, "not finished within \(request.timeouts.total)"))
+        switch clock.expiry(at: now, clockPosition) {
+        case .total: return fail(CurlewError(.totalTimeout, "not finished within \(request.timeouts.total)"))
+        case .idle: return fail(CurlewError(.idleTimeout, "no byte either way for \(request.timeouts.idle)"))
+        case nil: break
         }
-        let idleDeadline = currentIdleDeadline
-        if idleDeadline <= now {
-            return fail(CurlewError(.idleTimeout, "no byte either way for \(request.timeouts.idle)"))
-        }
-        if let slow = firstAnswerDeadline, slow <= now { firstAnswerIsSlow() }
+        if let slow = attempt.firstAnswer.deadline, slow <= now { firstAnswerIsSlow() }
         multi.core.timers.set(self, to: nearestDeadline)
     }
 
-    /// The idle clock stands still until a connection is there, and while the reader, the user or a limit of rate holds the
-    /// bytes back.
-    private var currentIdleDeadline: Instant {
-        let isExchanging = stage == .exchanging || stage == .receiving
-        // A body that nobody has asked for has no reader to wait for.
-        var exempting: Holds = [.suspended, .sendingRate, .receivingRate]
-        if isClaimed { exempting.insert(.reader) }
-        guard isExchanging, holds.isDisjoint(with: exempting) else { return .distantFuture }
-        return lastActivity.advanced(by: request.idleLimit)
+    private var clockPosition: TransferClock.Position {
+        TransferClock.Position(stage: attempt.stage, pauses: attempt.pauses, isClaimed: isClaimed)
     }
 
     private var nearestDeadline: Instant {
-        min(totalDeadline, currentIdleDeadline, firstAnswerDeadline ?? .distantFuture)
+        min(clock.nearestDeadline(clockPosition), attempt.firstAnswer.deadline ?? .distantFuture)
     }
 
     /// Sees to it that the timer fires at the nearest deadline. One that is set for an earlier moment is left alone: it
     /// looks at the clocks anew when it fires, and moving it with every step would be for nothing.
-    func rearm() {
+    private func rearm() {
         guard position >= 0 else { return }
         let nearest = nearestDeadline
         if nearest < deadline { multi.core.timers.set(self, to: nearest) }
     }
 
-    // MARK: Holding back
+    // MARK: Pausing
 
     /// Stops or restarts the bytes in both directions for the user.
     func setSuspended(_ isSuspended: Bool) {
         // On resuming, what else held back is asked again: the callbacks find out whether it still does.
-        if isSuspended { holds.insert(.suspended) } else { holds = [] }
-        applyHolds()
+        if isSuspended { attempt.pause(.suspended) } else { attempt.unpause(attempt.pauses) }
+        applyPauses()
     }
 
     /// The reader has made room.
-    func readerMadeRoom() { release(.reader) }
+    func readerMadeRoom() { unpause(.reader) }
 
     /// There is something to send again.
-    func bodyArrived() { release(.body) }
+    private func bodyArrived() { unpause(.body) }
 
-    /// Something holds back no more.
-    func release(_ hold: Holds) {
-        guard !holds.isDisjoint(with: hold) else { return }
-        holds.subtract(hold)
-        applyHolds()
+    private func unpause(_ reasons: PauseReasons) {
+        guard !attempt.pauses.isDisjoint(with: reasons) else { return }
+        attempt.unpause(reasons)
+        applyPauses()
     }
 
-    private func applyHolds() {
+    private func applyPauses() {
         guard position >= 0, let easy else { return }
-        lastActivity = multi.core.now
-        var mask: Int32 = 0
-        if !holds.isDisjoint(with: [.reader, .suspended, .receivingRate]) { mask |= CURLPAUSE_RECV }
-        if !holds.isDisjoint(with: [.body, .suspended, .sendingRate]) { mask |= CURLPAUSE_SEND }
+        noteActivity()
         rearm()
-        multi.haveNews()
-        // Letting go delivers what libcurl had kept, and so may end in one of our refusals.
-        let result = curl_easy_pause(easy.raw, mask)
+        multi.scheduleNotification()
+        // Resuming delivers what libcurl had kept, and so may end in one of our rejections.
+        let result = easy.pause(attempt.pauses)
         if result != CURLE_OK, result != CURLE_BAD_FUNCTION_ARGUMENT {
-            fail(failure ?? CurlewError(ErrorCode(result), String(cString: curl_easy_strerror(result))))
+            fail(attempt.failure ?? CurlewError(ErrorCode(result), String(cString: curl_easy_strerror(result))))
         }
+    }
+
+    /// Limits the transfer's rate, from its start on or from now on.
+    /// - Parameter limit: Its own; that of the session is the multi handle's.
+    func setRateLimit(_ limit: RateLimit) {
+        guard outcome == nil else { return }
+        if limit == .none, multi.rate == nil {
+            limiter?.release()
+            limiter = nil
+        } else if let limiter {
+            limiter.change(limit: limit, shared: multi.rate)
+        } else {
+            limiter = RateLimiter(core: multi.core, limit: limit, shared: multi.rate) { [weak self] direction in
+                self?.unpause(direction == .sending ? .sendingRate : .receivingRate)
+            }
+        }
+        // What waited for the old limits asks again.
+        unpause([.sendingRate, .receivingRate])
+    }
+}
+
+extension CurlewError {
+    /// The error that something of the engine's has thrown.
+    fileprivate init(ofEngine error: any Error) {
+        self = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")
     }
 }

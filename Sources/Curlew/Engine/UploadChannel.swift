@@ -9,6 +9,9 @@ final class UploadChannel: @unchecked Sendable {
         case failure(CurlewError)
     }
 
+    /// So many slots that were read stay before the others move up.
+    private static let compactionLimit = 64
+
     private let lock = Lock()
     private let capacity: Int
     private var chunks: [[UInt8]] = []
@@ -98,7 +101,7 @@ final class UploadChannel: @unchecked Sendable {
         chunks[first] = []
         first += 1
         offset = 0
-        if first == chunks.count || first > 64 {
+        if first == chunks.count || first > Self.compactionLimit {
             chunks.removeFirst(first)
             first = 0
         }
@@ -108,6 +111,7 @@ final class UploadChannel: @unchecked Sendable {
     func close() {
         let waiting = lock.withLock {
             isClosed = true
+            isReaderWaiting = false
             chunks = []
             first = 0
             buffered = 0

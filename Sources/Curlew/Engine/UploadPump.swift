@@ -53,3 +53,81 @@ enum UploadPump {
         if let held { _ = await channel.write(held) }
     }
 }
+
+/// Where an ``UploadPump`` puts the chunks of a body.
+protocol UploadSink: Sendable {
+    /// Takes a chunk when there is room; false when nobody wants more.
+    func write(_ chunk: [UInt8]) async -> Bool
+    /// There is nothing to come.
+    func finish(_ result: Result<Void, CurlewError>)
+}
+
+extension UploadChannel: UploadSink {}
+
+/// Keeps a body in memory, up to a limit.
+final class CollectingSink: UploadSink {
+    private struct State {
+        var bytes: [UInt8] = []
+        var result: Result<Void, CurlewError> = .success(())
+    }
+
+    private let limit: Int
+    private let state = Guarded(State())
+
+    init(limit: Int) { self.limit = limit }
+
+    func write(_ chunk: [UInt8]) async -> Bool {
+        state.withLock { state in
+            guard chunk.count <= limit - state.bytes.count else {
+                state.result = .failure(CurlewError(.bodyFailed, "the request's body has more than \(limit) bytes"))
+                return false
+            }
+            state.bytes += chunk
+            return true
+        }
+    }
+
+    func finish(_ result: Result<Void, CurlewError>) {
+        state.withLock { state in
+            if case .success = state.result { state.result = result }
+        }
+    }
+
+    /// What was collected.
+    func collected() throws -> [UInt8] {
+        try state.withLock { state in
+            try state.result.get()
+            return state.bytes
+        }
+    }
+}
+
+/// The sources of a request's body, one for each attempt that sends of it.
+struct UploadFeed {
+    private var pump: Task<Void, Never>?
+    private var count = 0
+
+    /// A source from the body's first byte on; nil if the body cannot be read again. Not asked for before the engine wants the
+    /// first byte: a connection that fails costs a stream nothing.
+    /// - Parameter wake: Called, on any thread, when there is something to send again.
+    mutating func next(for request: PreparedRequest, wake: @escaping @Sendable () -> Void) -> UploadSource? {
+        count += 1
+        guard count == 1 || request.body.isReplayable else { return nil }
+        switch request.body.source {
+        case .none: return UploadSource.none
+        case .bytes(let bytes): return .bytes(bytes)
+        case let source:
+            let channel = UploadChannel(capacity: request.bodyBufferSize, wakeReader: wake)
+            pump?.cancel()
+            let length = request.contentLength
+            pump = Task.detached { await UploadPump.run(source, length: length, into: channel) }
+            return .channel(channel)
+        }
+    }
+
+    /// Nothing more of the body is wanted.
+    mutating func end() {
+        pump?.cancel()
+        pump = nil
+    }
+}

@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 /// A session: the connections, the tasks under way, the limits and the events that its users share.
 ///
 /// It ends by itself when nobody holds it and its last task has ended; ``shutdown(deadline:)`` waits for that.
@@ -7,7 +9,7 @@ public actor SessionActor {
     public nonisolated let configuration: SessionConfiguration
     nonisolated let shards: [SessionShard]
     private nonisolated let defaults: RequestDefaults
-    nonisolated let broadcaster: EventBroadcaster
+    nonisolated let broadcaster: Broadcaster<SessionEvent>
     nonisolated let rate: SharedRate
     nonisolated let connectivity = SessionConnectivity()
     private static let lastIdentifier = Guarded<UInt64>(0)
@@ -20,7 +22,7 @@ public actor SessionActor {
     public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [EventLoop] = []) throws {
         self.configuration = configuration
         defaults = try RequestDefaults(configuration)
-        broadcaster = EventBroadcaster(bufferSize: configuration.eventBufferSize)
+        broadcaster = Broadcaster(bufferSize: configuration.eventBufferSize)
         let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
         rate = SharedRate(configuration.rateLimit)
         let invalidation = Invalidation(loops: loops.count, broadcaster: broadcaster)
@@ -29,11 +31,11 @@ public actor SessionActor {
                 loop: loop, configuration: configuration, rate: rate, broadcaster: broadcaster,
                 invalidation: invalidation)
         }
-        LivingSessions.add(self)
+        SessionRegistry.add(self)
     }
 
     deinit {
-        LivingSessions.remove(ObjectIdentifier(self))
+        SessionRegistry.remove(ObjectIdentifier(self))
         broadcaster.finish()
         connectivity.end()
         for shard in shards {
@@ -59,13 +61,28 @@ public actor SessionActor {
             }
             let task = TaskActor(
                 id: TaskIdentifier(number: number), kind: request.options.kind, request: request, prepared: prepared,
-                shard: shard(for: request.uri), session: self)
+                host: shard(for: request.uri), session: self)
             request.options.hold?.add(task)
             request.options.onTask?(task)
             return task
         } catch let error as CurlewError {
             throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
         }
+    }
+
+    /// Makes a task that sends a body and gives its response to the caller. It starts suspended.
+    ///
+    /// Content-Length is sent wherever the length is known; a body of unknown length goes out chunked over HTTP/1.1.
+    /// ``TaskActor/progress`` counts what was sent.
+    /// - Parameters:
+    ///   - request: The request. Its method should be one that takes a body.
+    ///   - body: What is sent, in the place of the request's own.
+    /// - Throws: ``CurlewError`` if the request cannot be sent as it stands, and if a file is not there or too short.
+    public nonisolated func uploadTask(_ request: Request, from body: RequestBody) throws -> TaskActor {
+        var request = request
+        request.body = body
+        request.options.kind = .upload
+        return try dataTask(request)
     }
 
     private nonisolated func shard(for uri: URI) -> SessionShard {
@@ -89,6 +106,45 @@ public actor SessionActor {
         for shard in shards { count += await shard.connectionCount }
         return count
     }
+
+    /// Connects to the host of an `https` URL, shakes hands, and closes, without sending a request.
+    /// - Parameters:
+    ///   - url: The URL; host and port of it count.
+    ///   - options: Route, timeouts and policy; what is nil is the session's.
+    /// - Returns: What was agreed on with a server that the policy accepts.
+    /// - Throws: ``CurlewError``; ``CurlewError/serverTrust`` tells of a server that it does not.
+    public nonisolated func connectionSecurity(
+        of url: String, options: RequestOptions = RequestOptions()
+    ) async throws -> ConnectionSecurity {
+        var request = try Request(.head, url, options: options)
+        guard request.uri.scheme == "https" else {
+            throw CurlewError(.unsupportedScheme, "only https has a handshake to look at")
+        }
+        request.options.isHandshakeOnly = true
+        do {
+            _ = try await dataTask(request).run()
+        } catch let error as CurlewError {
+            if let agreed = error.handshake { return agreed }
+            throw error
+        }
+        throw CurlewError(.engineFailed, "a request was sent where only a connection was wanted")
+    }
+
+    /// How fast the bodies of all the session's tasks together may flow.
+    public nonisolated var rateLimit: RateLimit { rate.limit }
+
+    /// Limits how fast the bodies of all the session's tasks together may flow, those under way included.
+    ///
+    /// The tasks take turns, a piece of at most 16 KiB each, on whichever of the session's loops they are; one that has a
+    /// smaller limit of its own leaves the rest to the others. ``RateLimit/none`` lifts the limit, at once.
+    public nonisolated func setRateLimit(_ limit: RateLimit) {
+        rate.change(to: limit)
+        for shard in shards {
+            shard.loop.core.execute { shard.enter(()) { shard, _ in shard.rateLimitChanged() } }
+        }
+    }
+
+    // MARK: Connections
 
     /// Closes the connections that are kept without a request, on each loop where none is under way.
     public nonisolated func closeIdleConnections() async {
@@ -157,5 +213,23 @@ public actor SessionActor {
         connectivity.end()
         for shard in shards { await shard.close() }
         broadcaster.finish()
+    }
+}
+
+extension RequestDefaults {
+    /// What a session's configuration says of each request.
+    /// - Throws: ``CurlewError`` for what cannot be used.
+    convenience init(_ configuration: SessionConfiguration) throws {
+        let values = ConnectionOptions.Values(
+            connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
+            readBufferSize: configuration.readBufferSize.bytes,
+            idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
+            route: configuration.route,
+            security: configuration.security,
+            addressPolicy: configuration.addressPolicy)
+        self.init(
+            timeouts: configuration.timeouts, limits: configuration.limits,
+            bodyBufferSize: configuration.bodyBufferSize, protocolChoice: configuration.protocolChoice,
+            connection: try ConnectionOptions(values, proxies: ProxyResolver(configuration.proxy)))
     }
 }

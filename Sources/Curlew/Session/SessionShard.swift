@@ -1,31 +1,25 @@
 /// The part of a session that lives on one loop: its connections, the tasks under way, and those that wait their turn.
-actor SessionShard: LoopActor {
+actor SessionShard: LoopActor, TaskHost {
     nonisolated let loop: EventLoop
     nonisolated let progressInterval: Duration
-    @exclusivity(unchecked) private(set) var multi: MultiHandle
+    @exclusivity(unchecked) private var multi: MultiHandle
     private nonisolated let connections: ConnectionLimits
-    /// Those whose connections take no new request, until their last has ended.
+    /// The engines whose connections take no new request, until their last has ended.
     private var retired: [MultiHandle] = []
-    /// What the session tells; it outlives the session in its tasks.
-    nonisolated let broadcaster: EventBroadcaster
+    /// The events of the session; they outlive it in its tasks.
+    nonisolated let broadcaster: Broadcaster<SessionEvent>
     nonisolated let eventBodyLimit: Int
     private let rate: SharedRate
     private let invalidation: Invalidation
-    private var hasToldEmptiness = true
-    private let limit: Int
+    private var hasPublishedEmptiness = true
     @exclusivity(unchecked) private var live: [TaskIdentifier: TaskActor] = [:]
-    private var inFlight = 0
-    @exclusivity(unchecked) private var waiting: [TaskActor?] = []
-    private var firstWaiting = 0
-    /// The place that the first slot of `waiting` stands for: slots that are done with are dropped.
-    private var firstPlace = 0
-    @exclusivity(unchecked) private var places: [TaskIdentifier: Int] = [:]
+    @exclusivity(unchecked) private var queue: AdmissionQueue<TaskIdentifier, TaskActor>
     private var isInvalidated = false
     private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
     private let queueTimer = QueueTimer()
 
     init(
-        loop: EventLoop, configuration: SessionConfiguration, rate: SharedRate, broadcaster: EventBroadcaster,
+        loop: EventLoop, configuration: SessionConfiguration, rate: SharedRate, broadcaster: Broadcaster<SessionEvent>,
         invalidation: Invalidation
     ) throws {
         self.loop = loop
@@ -34,7 +28,7 @@ actor SessionShard: LoopActor {
         self.invalidation = invalidation
         eventBodyLimit = max(0, configuration.eventBodyLimit.bytes)
         progressInterval = configuration.progressInterval
-        limit = max(1, configuration.tasksInFlight)
+        queue = AdmissionQueue(limit: configuration.tasksInFlight)
         connections = configuration.connections
         multi = try MultiHandle(core: loop.core, limits: configuration.connections)
         multi.rate = rate.isUnlimited ? nil : rate
@@ -48,36 +42,36 @@ actor SessionShard: LoopActor {
     /// How many connections are open, idle ones included.
     var connectionCount: Int { retired.reduce(multi.connectionCount) { $0 + $1.connectionCount } }
 
-    /// What becomes of a task that wants to start.
-    enum Admission { case begins(on: MultiHandle), waits, isRefused }
+    // MARK: Tasks, on the loop
 
-    /// Takes a task in. One that waits is told when its turn comes.
-    func admit(_ task: TaskActor) -> Admission {
+    nonisolated var engine: MultiHandle { enter(()) { shard, _ in shard.multi } }
+
+    nonisolated func admit(_ task: TaskActor) -> TaskAdmission { enter(task) { $0.takeIn($1) } }
+
+    private func takeIn(_ task: TaskActor) -> TaskAdmission {
         live[task.id] = task
         if isInvalidated { return .isRefused }
-        guard inFlight < limit else {
-            places[task.id] = firstPlace + waiting.count
-            waiting.append(task)
-            queueTimer.shard = self
-            let deadline = task.enter(()) { task, _ in task.queueDeadline }
-            if deadline < queueTimer.deadline { loop.core.timers.set(queueTimer, to: deadline) }
-            return .waits
-        }
-        inFlight += 1
-        return .begins(on: multi)
+        if queue.takePlace() { return .begins }
+        let deadline = task.enter(()) { task, _ in task.totalDeadline }
+        queue.append(task, task.id, until: deadline)
+        queueTimer.shard = self
+        if deadline < queueTimer.deadline { loop.core.timers.set(queueTimer, to: deadline) }
+        return .waits
     }
 
-    /// A task has ended, wherever it was.
-    func ended(_ task: TaskActor, hadBegun: Bool) {
+    nonisolated func ended(_ task: TaskActor, heldPlace: Bool) {
+        enter((task, heldPlace)) { $0.release($1.0, heldPlace: $1.1) }
+    }
+
+    private func release(_ task: TaskActor, heldPlace: Bool) {
         guard live.removeValue(forKey: task.id) != nil else { return }
-        if hadBegun { inFlight -= 1 }
-        if !places.isEmpty, let place = places.removeValue(forKey: task.id) { waiting[place - firstPlace] = nil }
-        if !waiting.isEmpty { beginWaiting() }
-        if live.isEmpty {
-            tellEmptiness()
-            emptyWaiters.forEach { $0.resume() }
-            emptyWaiters = []
-        }
+        queue.leave(task.id, heldPlace: heldPlace)
+        while let next = queue.next() { next.enter(()) { task, _ in task.begin() } }
+        if queue.isEmpty, queueTimer.deadline < .distantFuture { loop.core.timers.remove(queueTimer) }
+        guard live.isEmpty else { return }
+        publishEmptiness()
+        emptyWaiters.forEach { $0.resume() }
+        emptyWaiters = []
     }
 
     /// Another limit holds for the session.
@@ -86,50 +80,22 @@ actor SessionShard: LoopActor {
         for task in live.values { task.enter(()) { task, _ in task.rateLimitsChanged() } }
     }
 
-    private func beginWaiting() {
-        while inFlight < limit, firstWaiting < waiting.count {
-            let task = waiting[firstWaiting]
-            waiting[firstWaiting] = nil
-            firstWaiting += 1
-            guard let task else { continue }
-            places[task.id] = nil
-            inFlight += 1
-            task.enter(multi) { $0.begin(on: $1) }
-        }
-        if firstWaiting > 1000, firstWaiting > waiting.count / 2 {
-            waiting.removeFirst(firstWaiting)
-            firstPlace += firstWaiting
-            firstWaiting = 0
-        }
-        if places.isEmpty {
-            waiting = []
-            firstWaiting = 0
-            firstPlace = 0
-            loop.core.timers.remove(queueTimer)
-        }
-    }
-
     /// Ends the tasks that have waited for longer than they may take in all.
     fileprivate func endOverdue() {
-        let now = loop.core.now
-        var next = Instant.distantFuture
-        for task in waiting[firstWaiting...].compactMap({ $0 }) {
-            let deadline = task.enter(()) { task, _ in task.queueDeadline }
-            if deadline <= now {
-                let error = CurlewError(.totalTimeout, "still waiting for its turn when its time was over")
-                task.enter(error) { $0.abort($1) }
-            } else {
-                next = min(next, deadline)
-            }
+        for task in queue.overdue(at: loop.core.now) {
+            let error = CurlewError(.totalTimeout, "still waiting for its turn when its time was over")
+            task.enter(error) { $0.abort($1) }
         }
-        loop.core.timers.set(queueTimer, to: next)
+        loop.core.timers.set(queueTimer, to: queue.nearestDeadline)
     }
+
+    // MARK: Ends
 
     /// Takes no more tasks; by choice ends those there are.
     func invalidate(cancelling: Bool) {
-        if !isInvalidated { hasToldEmptiness = false }
+        if !isInvalidated { hasPublishedEmptiness = false }
         isInvalidated = true
-        defer { if live.isEmpty { tellEmptiness() } }
+        defer { if live.isEmpty { publishEmptiness() } }
         guard cancelling, !live.isEmpty else { return }
         invalidation.cancels()
         for task in live.values.sorted(by: { $0.id < $1.id }) {
@@ -137,9 +103,9 @@ actor SessionShard: LoopActor {
         }
     }
 
-    private func tellEmptiness() {
-        guard !hasToldEmptiness else { return }
-        hasToldEmptiness = true
+    private func publishEmptiness() {
+        guard !hasPublishedEmptiness else { return }
+        hasPublishedEmptiness = true
         invalidation.loopIsEmpty()
     }
 
@@ -170,7 +136,7 @@ actor SessionShard: LoopActor {
             return false
         }
         made.rate = multi.rate
-        // Before the old one tells its news, as others may begin for what has ended.
+        // Before the old one notifies its observers, as others may begin for what has ended.
         let old = multi
         multi = made
         old.retire()

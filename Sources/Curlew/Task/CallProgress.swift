@@ -68,15 +68,15 @@ public struct CallProgress: AsyncSequence, Sendable {
             }
             Task {
                 for await progress in task.progress {
-                    tell(Element(attempt: attempt, task: task, progress: progress))
+                    publish(Element(attempt: attempt, task: task, progress: progress))
                 }
                 end { $0.running -= 1 }
             }
         }
 
         /// An older task has no say once there is a newer one.
-        private func tell(_ element: Element) {
-            // Under the lock, lest a newer task's comes before it. What it pushes out is let go outside.
+        private func publish(_ element: Element) {
+            // Under the lock, lest a newer task's comes before it. What it pushes out is released outside.
             let pushedOut = counts.withLock { $0.attempt == element.attempt ? continuation.yield(element) : nil }
             withExtendedLifetime(pushedOut) {}
         }

@@ -1,10 +1,10 @@
 internal import HTTPTypes
 
 extension TaskActor {
-    /// Tells those who listen to the session; nothing is made for nobody.
+    /// Publishes to those who listen to the session; nothing is made for nobody.
     func publish(_ kind: SessionEvent.Kind) {
-        guard shard.broadcaster.hasListeners else {
-            if !heldEvents.isEmpty { heldEvents = [] }
+        guard host.broadcaster.hasListeners else {
+            if !pendingEvents.isEmpty { pendingEvents = [] }
             return
         }
         var event = SessionEvent(kind, task: self)
@@ -13,30 +13,30 @@ extension TaskActor {
             event.metrics = metrics
             event.response = head
         }
-        shard.broadcaster.publish(event)
-        guard kind == .completed, !heldEvents.isEmpty else { return }
-        heldEvents.forEach(shard.broadcaster.publish)
-        heldEvents = []
+        host.broadcaster.publish(event)
+        guard kind == .completed, !pendingEvents.isEmpty else { return }
+        pendingEvents.forEach(host.broadcaster.publish)
+        pendingEvents = []
     }
 
     /// Publishes what belongs behind the end of the task: at once if it has ended, which its loop knows. Who has read a body to
-    /// its end may be quicker than the loop that is about to tell of it.
+    /// its end may be quicker than the loop that is about to publish it.
     nonisolated func publishAfterEnd(_ event: SessionEvent) {
         onLoop { task in
             if task.lifecycle.state.isEnd {
-                task.shard.broadcaster.publish(event)
+                task.host.broadcaster.publish(event)
             } else {
-                task.heldEvents.append(event)
+                task.pendingEvents.append(event)
             }
         }
     }
 
     /// Whether anybody listens to the session's events.
-    nonisolated var isObserved: Bool { shard.broadcaster.hasListeners }
+    nonisolated var isObserved: Bool { host.broadcaster.hasListeners }
 
     /// As much of a body as an event keeps.
     nonisolated func kept(of body: [UInt8]) -> [UInt8] {
-        body.count <= shard.eventBodyLimit ? body : Array(body.prefix(shard.eventBodyLimit))
+        body.count <= host.eventBodyLimit ? body : Array(body.prefix(host.eventBodyLimit))
     }
 }
 

@@ -1,4 +1,4 @@
-internal import HTTPTypes
+public import HTTPTypes
 internal import Synchronization
 
 /// One exchange: made by a session, run on its event loop, ended exactly once.
@@ -20,52 +20,44 @@ public actor TaskActor: LoopActor {
     public nonisolated let request: Request
 
     nonisolated let loop: EventLoop
-    let prepared: PreparedRequest
+    nonisolated let host: any TaskHost
+    /// The session, until the end, so that it lives as long as its tasks run.
+    @exclusivity(unchecked) private var session: (any AnyObject & Sendable)?
+    private let prepared: PreparedRequest
     private let channel: BodyChannel
-    nonisolated let shard: SessionShard
-    /// Until the end, so that a session lives as long as its tasks run.
-    @exclusivity(unchecked) private var session: SessionActor?
 
     @exclusivity(unchecked) private(set) var lifecycle = TaskLifecycle()
-    private(set) var transfer: Transfer?
-    private var hasBegun = false
-    /// Whether it was suspended when its turn came, and has not begun.
-    private var isHeld = false
-    private(set) var startedAt = Instant(nanoseconds: 0)
-    private(set) var endedAt: Instant?
-    private(set) var holdTime = HoldTime()
-    var ownRateLimit: RateLimit?
+    @exclusivity(unchecked) private var transfer: Transfer?
+    private var startedAt = Instant(nanoseconds: 0)
+    private var endedAt: Instant?
+    private var suspendedTime = SuspendedTime()
+    private var ownRateLimit: RateLimit?
     /// Events that wait for the task's end.
-    var heldEvents: [SessionEvent] = []
-    var pump: Task<Void, Never>?
-    var sources = 0
+    var pendingEvents: [SessionEvent] = []
 
-    private(set) var head: HTTPResponse?
+    @exclusivity(unchecked) private(set) var head: HTTPResponse?
+    @exclusivity(unchecked) private var version = HTTPVersion.http11
     private var security: ConnectionSecurity?
-    /// The version of a response that has come and that nobody has asked for yet.
-    private var unclaimed: HTTPVersion?
+    /// The error that it has ended with.
     private(set) var end: CurlewError?
-    @exclusivity(unchecked) private var firstWaiter: UnsafeContinuation<Delivery, any Error>?
-    private var moreWaiters: [UnsafeContinuation<Delivery, any Error>] = []
-
-    private var interimSeen = 0
-    @exclusivity(unchecked) private(set) var interim: [HTTPResponse] = []
-    @exclusivity(unchecked) var interimListeners: [AsyncStream<HTTPResponse>.Continuation] = []
-    @exclusivity(unchecked) private(set) var attempts: [AttemptMetrics] = []
-    @exclusivity(unchecked) private(set) var latest = TaskProgress()
+    @exclusivity(unchecked) private var waiters = ResponseWaiters()
+    @exclusivity(unchecked) private var interim = InterimResponses()
+    @exclusivity(unchecked) private var attempts: [AttemptMetrics] = []
+    @exclusivity(unchecked) private var latest = TaskProgress()
     private var progressPublisher: ProgressPublisher?
 
+    /// - Parameter session: What is kept until the task has ended.
     init(
-        id: TaskIdentifier, kind: TaskKind, request: Request, prepared: PreparedRequest, shard: SessionShard,
-        session: SessionActor
+        id: TaskIdentifier, kind: TaskKind, request: Request, prepared: PreparedRequest, host: any TaskHost,
+        session: any AnyObject & Sendable
     ) {
         self.id = id
         firstKind = kind
         self.request = request
         self.prepared = prepared
-        self.shard = shard
+        self.host = host
         self.session = session
-        loop = shard.loop
+        loop = host.loop
         channel = BodyChannel(capacity: prepared.bodyBufferSize)
         ownRateLimit = request.options.rateLimit
     }
@@ -94,13 +86,13 @@ public actor TaskActor: LoopActor {
         onLoop { task in
             task.handle(.suspend)
             task.channel.stopIsKnown()
-            // Where it was no news, what was kept back for it flows on.
+            // Where it changed nothing, what was kept back for it flows on.
             task.transfer?.readerMadeRoom()
         }
     }
 
     /// Ends the task with ``ErrorCode/cancelled``, unless it has ended.
-    public nonisolated func cancel() { onLoop { $0.handle(.cancel) } }
+    public nonisolated func cancel() { onLoop { $0.abort(CurlewError(.cancelled, "the task was cancelled")) } }
 
     nonisolated func readerMadeRoom() { onLoop { $0.transfer?.readerMadeRoom() } }
 
@@ -126,15 +118,15 @@ public actor TaskActor: LoopActor {
         return try await decision.resolve(response)
     }
 
-    private nonisolated func headArrival(resuming: Bool) async throws -> Delivery {
-        defer { channel.rendezvous() }
+    private nonisolated func headArrival(resuming: Bool) async throws -> ResponseWaiters.Delivery {
+        defer { channel.establishOrdering() }
         return try await withTaskCancellationHandler {
             // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
             try await withUnsafeThrowingContinuation { continuation in
                 onLoop { task in
-                    task.wait(with: continuation)
+                    task.claim(for: continuation)
                     if resuming { task.handle(.resume) }
-                    // Whoever holds later tells the task itself.
+                    // Whoever suspends the call later suspends the task itself.
                     if resuming, task.request.options.hold?.isHeld == true { task.handle(.suspend) }
                 }
             }
@@ -143,127 +135,184 @@ public actor TaskActor: LoopActor {
         }
     }
 
-    private func wait(with continuation: UnsafeContinuation<Delivery, any Error>) {
-        defer { channel.rendezvous() }
-        if let head, let version = unclaimed {
-            unclaimed = nil
-            resume(continuation, with: .success(makeResponse(head, version)))
-        } else if let end {
-            continuation.resume(throwing: end)
-        } else if head != nil {
-            continuation.resume(
+    private func claim(for waiter: ResponseWaiters.Waiter) {
+        defer { channel.establishOrdering() }
+        switch lifecycle.claim() {
+        case .deliver:
+            let delivery = makeDelivery()
+            channel.establishOrdering()
+            waiter.resume(returning: delivery)
+        case .wait: waiters.append(waiter)
+        case .fail: waiter.resume(throwing: end ?? CurlewError(.cancelled, "the task has ended"))
+        case .refuse:
+            waiter.resume(
                 throwing: CurlewError(.responseAlreadyTaken, "the response was given to another caller"))
-        } else if firstWaiter == nil {
-            firstWaiter = continuation
-        } else {
-            moreWaiters.append(continuation)
         }
     }
 
-    private func resolveWaiters(_ result: Result<Delivery, CurlewError>) -> Bool {
-        guard let first = firstWaiter else { return false }
-        firstWaiter = nil
-        resume(first, with: result)
-        for waiter in moreWaiters { resume(waiter, with: result) }
-        moreWaiters = []
-        return true
-    }
-
-    private func resume(
-        _ waiter: UnsafeContinuation<Delivery, any Error>, with result: Result<Delivery, CurlewError>
-    ) {
-        channel.rendezvous()
-        waiter.resume(with: result)
+    /// Made for who asks, and not kept: the response knows the task.
+    private func makeDelivery() -> ResponseWaiters.Delivery {
+        transfer?.isClaimed = true
+        let body = ResponseBody(
+            storage: .source(BodyReader(channel: channel, task: self)), length: latest.received.total)
+        var response = Response(
+            head: head ?? HTTPResponse(status: .ok), body: body, version: version, uri: request.uri,
+            interim: interim.all, exchange: self)
+        if security != nil { response.security = security }
+        return (response, request.options.onResponse.map(SharedDecision.init))
     }
 
     // MARK: Life
 
-    private func handle(_ event: TaskLifecycle.Event) {
+    /// - Parameter error: What the task ends with, if that is what the event leads to.
+    private func handle(_ event: TaskLifecycle.Event, _ error: CurlewError? = nil) {
         switch lifecycle.handle(event) {
-        case .nothing, .announceEnd: break
-        case .start:
+        case .nothing: break
+        case .enterQueue:
             startedAt = loop.core.now
             publish(.resumed)
-            start()
-        case .hold:
-            holdTime.begin(at: loop.core.now)
+            enterQueue()
+        case .noteSuspension: noteSuspension()
+        case .noteResumption: noteResumption()
+        case .begin: makeTransfer().begin()
+        case .prepare: makeTransfer().waitForRelease()
+        case .beginPrepared:
+            suspendedTime.end(at: loop.core.now)
+            beginPrepared()
+            publish(.resumed)
+        case .pause:
+            suspendedTime.begin(at: loop.core.now)
             transfer?.setSuspended(true)
             publish(.suspended)
-        case .release:
-            holdTime.end(at: loop.core.now)
-            if isHeld { beginHeld() } else { transfer?.setSuspended(false) }
-            isHeld = false
+        case .unpause:
+            suspendedTime.end(at: loop.core.now)
+            transfer?.setSuspended(false)
             publish(.resumed)
-        case .abort: abort(CurlewError(.cancelled, "the task was cancelled"))
-        case .announceCancellation: announce(CurlewError(.cancelled, "the task was cancelled"))
+        case .abortExchange: if let error { transfer?.fail(error) }
+        case .announceEnd(let heldPlace): announceEnd(error, heldPlace: heldPlace)
         }
     }
 
-    private func start() {
-        switch shard.enter(self, { $0.admit($1) }) {
-        case .begins(let multi): begin(on: multi)
+    private func noteSuspension() {
+        suspendedTime.begin(at: loop.core.now)
+        publish(.suspended)
+    }
+
+    private func noteResumption() {
+        suspendedTime.end(at: loop.core.now)
+        publish(.resumed)
+    }
+
+    private func enterQueue() {
+        switch host.admit(self) {
+        case .begins: handle(.turn)
         case .waits: break
         case .isRefused: abort(CurlewError(.sessionInvalidated, "the session takes no more tasks"))
         }
     }
 
-    /// Its turn has come: hands the exchange to the engine.
-    func begin(on multi: MultiHandle) {
-        hasBegun = true
-        let transfer = Transfer(request: prepared, channel: channel, multi: multi, observer: self)
-        transfer.totalDeadline = startedAt.advanced(by: prepared.totalLimit)
-        transfer.queued = startedAt.duration(to: loop.core.now)
-        self.transfer = transfer
-        latest.sent.total = prepared.contentLength
-        if multi.rate != nil || ownRateLimit != nil { rateLimitsChanged() }
-        isHeld = lifecycle.state == .suspended
-        if isHeld { transfer.waitForRelease() } else { transfer.begin() }
-    }
-
-    /// Begins what the user has held until now. The session may have let its connections go meanwhile.
-    private func beginHeld() {
-        let multi = shard.enter(()) { shard, _ in shard.multi }
-        if let transfer, transfer.multi !== multi {
-            loop.core.timers.remove(transfer)
-            begin(on: multi)
-        } else {
-            transfer?.begin()
-        }
-    }
-
-    /// When the task gives up waiting in the session's queue.
-    var queueDeadline: Instant { startedAt.advanced(by: prepared.totalLimit) }
+    /// Its turn has come.
+    func begin() { handle(.turn) }
 
     /// Ends the exchange, or the waiting for it.
-    func abort(_ error: CurlewError) {
-        if let transfer {
-            transfer.fail(error)
-        } else {
-            announce(error)
-        }
+    func abort(_ error: CurlewError) { handle(.abort(Self.endState(error)), error) }
+
+    private static func endState(_ error: CurlewError?) -> TaskState {
+        guard let error else { return .completed }
+        return error.code == .cancelled ? .cancelled : .failed
     }
 
-    /// The end, once: everybody who waits is told, and the place in the session becomes free.
-    private func announce(_ error: CurlewError?) {
-        let state: TaskState = error == nil ? .completed : error?.code == .cancelled ? .cancelled : .failed
-        if !lifecycle.state.isEnd { _ = lifecycle.handle(.finish(state)) }
+    private func makeTransfer() -> Transfer {
+        let engine = host.engine
+        let made = Transfer(
+            request: prepared, channel: channel, multi: engine, observer: self,
+            queued: startedAt.duration(to: loop.core.now), totalDeadline: totalDeadline)
+        transfer = made
+        latest.sent.total = prepared.contentLength
+        if engine.rate != nil || ownRateLimit != nil { rateLimitsChanged() }
+        return made
+    }
+
+    /// Begins what the user has held until now. The session may have retired its connections meanwhile.
+    private func beginPrepared() {
+        if let transfer, transfer.multi === host.engine { return transfer.begin() }
+        if let transfer { loop.core.timers.remove(transfer) }
+        makeTransfer().begin()
+    }
+
+    /// When the task gives up, wherever it is then.
+    var totalDeadline: Instant { startedAt.advanced(by: prepared.totalLimit) }
+
+    /// The end: everybody who waits learns of it, and the place in the session becomes free.
+    private func announceEnd(_ error: CurlewError?, heldPlace: Bool) {
         end = error?.adding(CurlewError.Context(method: request.method, uri: request.uri))
         endedAt = loop.core.now
-        pump?.cancel()
-        pump = nil
         attempts = transfer?.attempts ?? []
         transfer = nil
         if let end {
             channel.finish(.failure(end))
-            _ = resolveWaiters(.failure(end))
+            channel.establishOrdering()
+            waiters.resolve(with: .failure(end))
         }
-        interimListeners.forEach { $0.finish() }
-        interimListeners = []
+        interim.finish()
         latest.isFinished = true
         progressPublisher?.finish(latest)
         publish(.completed)
-        shard.enter((self, hasBegun)) { $0.ended($1.0, hadBegun: $1.1) }
+        host.ended(self, heldPlace: heldPlace)
         session = nil
+    }
+
+    // MARK: Limits of rate
+
+    /// How fast the task's bodies may flow, the session's limit aside.
+    public var rateLimit: RateLimit { ownRateLimit ?? .none }
+
+    /// Limits how fast the task's bodies may flow, from now on. ``RateLimit/none`` lifts the limit, at once; that of the session
+    /// holds on.
+    public nonisolated func setRateLimit(_ limit: RateLimit) {
+        onLoop { task in
+            task.ownRateLimit = limit
+            task.rateLimitsChanged()
+        }
+    }
+
+    /// The task's own limit or that of the session is another now.
+    func rateLimitsChanged() { transfer?.setRateLimit(rateLimit) }
+
+    // MARK: What can be seen of it, at any moment
+
+    /// Where the task is in its life.
+    public var state: TaskState { lifecycle.state }
+
+    /// The task's figures up to this moment.
+    public var metrics: TaskMetrics {
+        guard lifecycle.hasStarted else { return TaskMetrics(attempts: attempts) }
+        let now = endedAt ?? loop.core.now
+        return TaskMetrics(
+            attempts: attempts, start: startedAt.date, duration: startedAt.duration(to: now),
+            suspended: suspendedTime.total(at: now))
+    }
+
+    /// The status of the response, once its head has come.
+    public var status: HTTPResponse.Status? { head?.status }
+
+    /// How far the task has got at this moment.
+    public var currentProgress: TaskProgress { latest }
+
+    /// The interim responses (1xx), those that have come and those to come, at most ``ResponseLimits/interimResponses``.
+    /// It ends when the final head arrives or the task ends.
+    public var interimResponses: AsyncStream<HTTPResponse> { interim.stream() }
+
+    /// The task's progress: the newest value whenever it is asked for, at most as often as
+    /// ``SessionConfiguration/progressInterval`` allows, and one last element when the task has ended, however it did.
+    public nonisolated var progress: ProgressSequence { ProgressSequence(task: self) }
+
+    func publisher() -> ProgressPublisher {
+        if let progressPublisher { return progressPublisher }
+        let made = ProgressPublisher(latest, timers: loop.core, interval: host.progressInterval)
+        if lifecycle.state.isEnd { made.finish(latest) }
+        progressPublisher = made
+        return made
     }
 }
 
@@ -273,82 +322,36 @@ extension TaskActor: TransferObserver {
     }
 
     private func take(_ transfer: Transfer) {
-        takeInterim(transfer)
-        if head == nil, let arrived = transfer.head {
-            head = arrived
-            deliverHead(arrived, transfer)
-        }
+        interim.update(to: transfer.interim)
+        if !lifecycle.hasHead, let head = transfer.head { takeHead(head, transfer) }
         takeCounts(transfer)
         guard let outcome = transfer.outcome else { return }
         switch outcome {
-        case .success: announce(nil)
-        case .failure(let error): announce(error)
+        case .success: handle(.end(.completed))
+        case .failure(let error): handle(.end(Self.endState(error)), error)
         }
     }
 
-    private func takeInterim(_ transfer: Transfer) {
-        while interimSeen < transfer.interim.count {
-            let response = transfer.interim[interimSeen]
-            interimSeen += 1
-            interim.append(response)
-            interimListeners.forEach { $0.yield(response) }
-        }
-    }
-
-    private func deliverHead(_ head: HTTPResponse, _ transfer: Transfer) {
-        interimListeners.forEach { $0.finish() }
-        interimListeners = []
-        latest.received.total = expectedLength(transfer)
+    private func takeHead(_ head: HTTPResponse, _ transfer: Transfer) {
+        self.head = head
+        version = transfer.version
         security = transfer.security
-        guard firstWaiter != nil else {
-            unclaimed = transfer.parser.version
-            return
-        }
-        _ = resolveWaiters(.success(makeResponse(head, transfer.parser.version)))
-    }
-
-    /// A response, and the decision that all who wait for it share. It is made for who asks and not kept: the response knows
-    /// the task.
-    private typealias Delivery = (response: Response, decision: SharedDecision?)
-
-    private func makeResponse(_ head: HTTPResponse, _ version: HTTPVersion) -> Delivery {
-        transfer?.isClaimed = true
-        let body = ResponseBody(
-            storage: .source(BodyReader(channel: channel, task: self)), length: latest.received.total)
-        var response = Response(
-            head: head, body: body, version: version, uri: request.uri, interim: interim, exchange: self)
-        if security != nil { response.security = security }
-        return (response, request.options.onResponse.map(SharedDecision.init))
-    }
-
-    private func expectedLength(_ transfer: Transfer) -> Int64? {
-        let status = transfer.parser.status
-        if request.method == .head || status == 204 || status == 304 { return 0 }
-        return transfer.parser.framing.contentLength
+        latest.received.total = transfer.expectedBodyBytes
+        interim.finish()
+        guard lifecycle.headArrives(isAwaited: !waiters.isEmpty) else { return }
+        let delivery = makeDelivery()
+        channel.establishOrdering()
+        waiters.resolve(with: .success(delivery))
     }
 
     private func takeCounts(_ transfer: Transfer) {
-        let sent = transfer.sentBody
-        let received = transfer.receivedBody
+        let sent = transfer.sentBodyBytes
+        let received = transfer.receivedBodyBytes
         guard latest.sent.wire != sent || latest.received.wire != received else { return }
         latest.sent.wire = sent
         latest.sent.decoded = sent
         latest.received.wire = received
         latest.received.decoded = received
         progressPublisher?.publish(latest)
-    }
-}
-
-extension TaskActor {
-    /// The task's progress: the newest value whenever it is asked for, at most as often as
-    /// ``SessionConfiguration/progressInterval`` allows, and one last element when the task has ended, however it did.
-    public nonisolated var progress: ProgressSequence { ProgressSequence(task: self) }
-
-    func publisher() -> ProgressPublisher {
-        if let progressPublisher { return progressPublisher }
-        let made = ProgressPublisher(latest, timers: loop.core, interval: shard.progressInterval)
-        if lifecycle.state.isEnd { made.finish(latest) }
-        progressPublisher = made
-        return made
     }
 }

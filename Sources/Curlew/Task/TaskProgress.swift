@@ -22,3 +22,135 @@ public struct TaskProgress: Sendable, Hashable {
     /// Whether the task has ended, well or not. True in the last element and in no other.
     public internal(set) var isFinished = false
 }
+
+/// The progress of a task. Each iterator gets the newest value; a slow one misses values, never the last.
+public struct ProgressSequence: AsyncSequence, Sendable {
+    public typealias Element = TaskProgress
+    public typealias Failure = Never
+
+    let task: TaskActor
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(task: task) }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let task: TaskActor
+        private var seen: UInt64 = 0
+        private var isDone = false
+
+        init(task: TaskActor) { self.task = task }
+
+        /// The newest value that was not seen yet; the first call answers at once, the last value is the end's.
+        public mutating func next() async -> TaskProgress? {
+            await next(isolation: nil)
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
+            guard !isDone, let (value, version) = await task.nextProgress(after: seen) else {
+                isDone = true
+                return nil
+            }
+            seen = version
+            isDone = value.isFinished
+            return value
+        }
+    }
+}
+
+extension TaskActor {
+    /// Waits for progress newer than `seen`; nil if the waiting task is cancelled.
+    ///
+    /// Like the response's, the continuation is made on the caller's side and kept on the loop.
+    fileprivate nonisolated func nextProgress(after seen: UInt64) async -> ProgressPublisher.Element {
+        let ticket = ProgressPublisher.Ticket()
+        defer { ticket.establishOrdering() }
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                onLoop { $0.publisher().wait(after: seen, ticket: ticket, continuation) }
+            }
+        } onCancel: {
+            // The loop may learn of this before it learns of the waiting, so the ticket keeps it.
+            ticket.cancel()
+            onLoop { $0.publisher().cancel(ticket) }
+        }
+    }
+}
+
+/// Hands the newest progress to whoever waits for it, on the loop, and no more often than asked.
+///
+/// Not `Sendable`: it belongs to its task.
+final class ProgressPublisher: LoopTimer {
+    struct Waiter {
+        let ticket: Ticket
+        let continuation: UnsafeContinuation<ProgressPublisher.Element, Never>
+    }
+    /// A value and its number; the number grows with each change.
+    typealias Element = (value: TaskProgress, version: UInt64)?
+
+    private(set) var latest: TaskProgress
+    private(set) var version: UInt64 = 1
+    private let core: LoopCore
+    private let interval: Duration
+    private var earliest = Instant(nanoseconds: 0)
+    private var waiters: [Waiter] = []
+
+    init(_ latest: TaskProgress, timers core: LoopCore, interval: Duration) {
+        self.latest = latest
+        self.core = core
+        self.interval = interval
+    }
+
+    func publish(_ progress: TaskProgress) {
+        latest = progress
+        version += 1
+        guard !waiters.isEmpty else { return }
+        if earliest <= core.now { fire() } else { core.timers.set(self, to: earliest) }
+    }
+
+    func finish(_ progress: TaskProgress) {
+        latest = progress
+        version += 1
+        fire()
+    }
+
+    /// Resumes all who wait.
+    override func fire() {
+        core.timers.remove(self)
+        let resumed = waiters
+        waiters = []
+        earliest = core.now.advanced(by: interval.nanosecondsClamped)
+        for waiter in resumed { resume(waiter, with: (latest, version)) }
+    }
+
+    func wait(after seen: UInt64, ticket: Ticket, _ continuation: UnsafeContinuation<Element, Never>) {
+        if ticket.isCancelled { return resume(Waiter(ticket: ticket, continuation: continuation), with: nil) }
+        if seen < version, latest.isFinished || seen == 0 || earliest <= core.now {
+            earliest = core.now.advanced(by: interval.nanosecondsClamped)
+            resume(Waiter(ticket: ticket, continuation: continuation), with: (latest, version))
+            return
+        }
+        waiters.append(Waiter(ticket: ticket, continuation: continuation))
+        if seen < version { core.timers.set(self, to: earliest) }
+    }
+
+    func cancel(_ ticket: Ticket) {
+        guard let index = waiters.firstIndex(where: { $0.ticket === ticket }) else { return }
+        resume(waiters.remove(at: index), with: nil)
+    }
+
+    private func resume(_ waiter: Waiter, with element: Element) {
+        waiter.ticket.establishOrdering()
+        waiter.continuation.resume(returning: element)
+    }
+
+    /// Stands for one waiting.
+    final class Ticket: Sendable {
+        private let state = Guarded(false)
+
+        var isCancelled: Bool { state.withLock { $0 } }
+
+        func cancel() { state.withLock { $0 = true } }
+
+        /// See ``BodyChannel/establishOrdering()``.
+        func establishOrdering() { state.withLock { _ in } }
+    }
+}

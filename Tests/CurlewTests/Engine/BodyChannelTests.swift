@@ -1,3 +1,4 @@
+import HTTPTypes
 import Testing
 
 @testable import Curlew
@@ -66,5 +67,73 @@ struct BodyChannelTests {
             if index % 3 == 0, case .chunk(let chunk, _) = channel.take() { taken.append(chunk) }
         }
         #expect(taken + takeAll(channel) == made)
+    }
+
+    @Test("a reader that waits gets what comes next, at once, and a second reader an error")
+    func waiting() async throws {
+        let channel = BodyChannel(capacity: 8)
+        async let waited: [UInt8]? = withUnsafeThrowingContinuation { waiter in
+            if case .chunk(let chunk, _) = channel.wait(waiter) { waiter.resume(returning: chunk) }
+        }
+        // Whichever comes first, the reader or the chunk.
+        _ = channel.append([1, 2])
+        #expect(try await waited == [1, 2])
+        let both = await withTaskGroup(of: ErrorCode?.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    do {
+                        _ = try await withUnsafeThrowingContinuation { (waiter: BodyChannel.Waiter) in
+                            guard case .failure(let error) = channel.wait(waiter) else { return }
+                            waiter.resume(throwing: error)
+                            channel.finish(.success([:]))
+                        }
+                        return nil
+                    } catch {
+                        return (error as? CurlewError)?.code
+                    }
+                }
+            }
+            return await group.reduce(into: [ErrorCode?]()) { $0.append($1) }
+        }
+        #expect(both.contains(.responseAlreadyTaken) && both.contains(nil))
+    }
+
+    @Test("the first end counts; what came before it is read before it")
+    func end() {
+        let channel = BodyChannel(capacity: 8)
+        _ = channel.append([1])
+        channel.finish(.failure(CurlewError(.connectionLost, "lost")))
+        channel.finish(.success([:]))
+        #expect(channel.isFinished && channel.trailers == nil)
+        guard case .chunk([1], false) = channel.take(), case .failure(let error) = channel.take() else {
+            Issue.record("neither the chunk nor the failure")
+            return
+        }
+        #expect(error.code == .connectionLost)
+        // Nobody needs to be held back any more.
+        #expect(channel.admits(1000, pending: 0))
+    }
+
+    @Test("while the user wants the bytes to stop, none is admitted")
+    func stop() {
+        let channel = BodyChannel(capacity: 8)
+        channel.stop()
+        #expect(!channel.admits(1, pending: 0))
+        channel.stopIsKnown()
+        #expect(channel.admits(1, pending: 0))
+    }
+
+    @Test("the memory of a chunk that was read serves again, and at most eight are kept")
+    func recycling() {
+        let channel = BodyChannel(capacity: 8)
+        for _ in 0..<20 {
+            var chunk = [UInt8](repeating: 1, count: 64 << 10)
+            channel.recycle(&chunk)
+            #expect(chunk.isEmpty)
+        }
+        var kept = 0
+        while channel.takeSpare(for: 64 << 10).capacity >= 64 << 10 { kept += 1 }
+        #expect(kept == 8)
+        #expect(channel.takeSpare(for: 64 << 10).isEmpty)
     }
 }

@@ -92,30 +92,6 @@ struct EventLoopTests {
         #expect(heap.isEmpty)
     }
 
-    @Test("the life of a task is a machine without dead ends")
-    func lifecycle() {
-        var life = TaskLifecycle()
-        #expect(life.handle(.suspend) == .nothing)
-        #expect(life.handle(.resume) == .start)
-        #expect(life.handle(.resume) == .nothing)
-        #expect(life.handle(.suspend) == .hold)
-        #expect(life.handle(.suspend) == .nothing)
-        #expect(life.handle(.resume) == .release)
-        #expect(life.handle(.cancel) == .abort)
-        #expect(life.handle(.cancel) == .nothing)
-        #expect(life.handle(.resume) == .nothing)
-        #expect(life.handle(.finish(.cancelled)) == .announceEnd)
-        #expect(life.handle(.finish(.completed)) == .nothing)
-        #expect(life.state == .cancelled)
-        var early = TaskLifecycle()
-        #expect(early.handle(.cancel) == .announceCancellation)
-        #expect(early.handle(.resume) == .nothing)
-        var odd = TaskLifecycle()
-        _ = odd.handle(.resume)
-        #expect(odd.handle(.finish(.running)) == .announceEnd)
-        #expect(odd.state == .failed)
-    }
-
     @Test("chunked coding is followed however it is cut into pieces")
     func chunkFraming() {
         let good = Array("5;ext=\"x\"\r\nhello\r\n00a\t\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n".utf8)

@@ -12,7 +12,7 @@ struct FoldedFieldTests {
     func manyFolds(areTrailers: Bool) throws {
         var limits = ResponseLimits()
         limits.fieldCount = 60_000
-        var parser = HeadParser(limits: limits, names: FieldNameCache(), memory: HeadMemory())
+        var parser = HeadParser(limits: limits, cache: ResponseHeadCache())
         if areTrailers { take(&parser, ["HTTP/1.1 200 OK\r\n", "\r\n"]) }
         let time = processorTime {
             if !areTrailers { take(&parser, ["HTTP/1.1 200 OK\r\n"]) }
@@ -34,7 +34,7 @@ struct FoldedFieldTests {
             ["HTTP/1.1 200 OK", "A: b", " c", ""],
         ]
         for beginning in beginnings {
-            var parser = HeadParser(limits: limits, names: FieldNameCache(), memory: HeadMemory())
+            var parser = HeadParser(limits: limits, cache: ResponseHeadCache())
             let lines = beginning + ["T: 1", "\tb", "U: 1", " "]
             #expect(take(&parser, lines.map { "\($0)\r\n" }) == nil, "\(beginning)")
             #expect(take(&parser, [" \r\n"]) == .responseHeadTooLarge, "\(beginning)")
@@ -44,7 +44,7 @@ struct FoldedFieldTests {
     @Test("a value is joined whatever follows it: a field, the end of the head, or of the trailers")
     func joins() throws {
         let names = ["A", "B"].compactMap { HTTPField.Name($0) }
-        var parser = HeadParser(limits: ResponseLimits(), names: FieldNameCache(), memory: HeadMemory())
+        var parser = HeadParser(limits: ResponseLimits(), cache: ResponseHeadCache())
         take(&parser, ["HTTP/1.1 200 OK", "A: 1", "  2 ", "B: 3", "\t4", " 5"].map { "\($0)\r\n" })
         let response = try #require(head(&parser))
         #expect(names.map { response.headerFields[$0] } == ["1 2", "3 4 5"])

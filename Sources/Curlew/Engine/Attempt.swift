@@ -1,0 +1,424 @@
+internal import HTTPTypes
+
+/// Why an attempt was given up though its exchange has not failed, so that another may be made.
+enum AttemptRejection: CaseIterable {
+    /// The kept connection had bytes or an end waiting.
+    case strayInput
+    /// libcurl wants to send the request a second time.
+    case resend
+    /// The server refused the expectation; the body has not left.
+    case expectation
+    /// The server says that the connection does not lead to whoever answers for the URI (421, RFC 9110 §15.5.20).
+    case misdirected
+    /// The connection is a new one where an open one was to be joined, or the reverse.
+    case connectionKind
+    /// The kept connection goes to an address that this request's policy forbids.
+    case forbiddenAddress
+    /// The kept connection was let through a proxy with other credentials.
+    case otherProxy
+    /// An answer came over the kept connection before its server had a byte of the request.
+    case unaskedAnswer
+    /// libcurl has broken the request's stream, and nothing of an answer had come.
+    case brokenStream
+    /// There was no descriptor for a socket; idle connections have made room since.
+    case noDescriptor
+}
+
+/// What keeps bytes from flowing: the reader, the lack of a body to send, the user, or a limit of rate.
+struct PauseReasons: OptionSet {
+    let rawValue: UInt8
+    static let reader = PauseReasons(rawValue: 1)
+    static let body = PauseReasons(rawValue: 2)
+    static let suspended = PauseReasons(rawValue: 4)
+    static let sendingRate = PauseReasons(rawValue: 8)
+    static let receivingRate = PauseReasons(rawValue: 16)
+
+    /// Those that keep bytes from being read, and from being sent.
+    static let receiving: PauseReasons = [.reader, .suspended, .receivingRate]
+    static let sending: PauseReasons = [.body, .suspended, .sendingRate]
+}
+
+/// One try of an exchange: all that belongs to it and to no other. Another try is another value, which takes the place of
+/// this one as a whole, so that nothing of one try is left in the next but what ``successor`` hands on.
+///
+/// A pure machine: an event goes in, and what is to be done comes out. It performs nothing; ``Transfer`` does.
+struct Attempt {
+    /// How an attempt differs from the others of its exchange.
+    struct Plan: Equatable {
+        var number = 1
+        /// On a new connection.
+        var isFresh = false
+        /// Without the expectation that the server refused.
+        var isUnexpecting = false
+        /// On an open cleartext HTTP/2 connection, and no other.
+        var joinsHTTP2 = false
+    }
+
+    /// The most attempts of an exchange, and the most of them that are spent on what is the machine's or libcurl's fault.
+    static let limit = 6
+    static let repairLimit = 4
+    /// The most challenges that libcurl answers in an exchange.
+    static let challengeLimit = 8
+
+    private let request: PreparedRequest
+    private let cache: ResponseHeadCache
+    private(set) var plan: Plan
+    private(set) var stage = CurlewError.Stage.preparing
+
+    // The connection, once libcurl has asked for leave to send over it.
+    private(set) var connection: Connection?
+    private(set) var isReused = false
+    private(set) var speaksHTTP2 = false
+    /// How the connection came to be; nil without TLS.
+    private(set) var handshake: Handshake?
+    /// What TLS agreed on; nil without it.
+    private(set) var security: ConnectionSecurity?
+    private(set) var addresses: AddressGate
+    private var readyCount = 0
+    private var challengeCount: Int
+    private var mayBeUnasked = false
+    private(set) var firstAnswer = FirstAnswerWatch()
+
+    private(set) var outgoing: OutgoingBody
+    private(set) var incoming: IncomingResponse
+    private(set) var pauses: PauseReasons
+
+    /// What the attempt fails with, whatever libcurl makes of it.
+    private(set) var failure: CurlewError?
+    private(set) var rejection: AttemptRejection?
+
+    init(_ request: PreparedRequest, plan: Plan, cache: ResponseHeadCache) {
+        self.init(request, plan: plan, cache: cache, challengeCount: 0, pauses: [])
+    }
+
+    private init(
+        _ request: PreparedRequest, plan: Plan, cache: ResponseHeadCache, challengeCount: Int, pauses: PauseReasons
+    ) {
+        self.request = request
+        self.plan = plan
+        self.cache = cache
+        self.challengeCount = challengeCount
+        self.pauses = pauses
+        addresses = AddressGate(request.options)
+        outgoing = OutgoingBody(length: request.contentLength)
+        incoming = IncomingResponse(limits: request.limits, cache: cache)
+    }
+
+    /// The attempt that follows this one, which was rejected.
+    var successor: Attempt {
+        var plan = plan
+        plan.number += 1
+        switch rejection {
+        case .noDescriptor: break
+        case .connectionKind: plan.joinsHTTP2 = isReused
+        default: plan.isFresh = true
+        }
+        if rejection == .expectation { plan.isUnexpecting = true }
+        return Attempt(
+            request, plan: plan, cache: cache, challengeCount: challengeCount,
+            pauses: pauses.intersection(.suspended))
+    }
+
+    /// Whether the attempt has neither failed nor been rejected.
+    var isOnCourse: Bool { failure == nil && rejection == nil }
+
+    /// What fails first is what it fails with.
+    mutating func fail(_ error: CurlewError) { if failure == nil { failure = error } }
+
+    mutating func reject(_ reason: AttemptRejection) { if rejection == nil { rejection = reason } }
+
+    // MARK: Connecting
+
+    /// The engine is about to be given the request.
+    mutating func begin(joiningHTTP2 joins: Bool) {
+        stage = .connecting
+        if request.hasBody, request.contentLength == 0 { outgoing.skip() }
+        if joins { plan.joinsHTTP2 = true }
+    }
+
+    /// A socket is to be made towards an address.
+    /// - Returns: Whether it may be.
+    mutating func mayConnect(to address: @autoclosure () -> AddressGate.Address) -> Bool {
+        // Once the attempt is rejected there is no use in a connection.
+        rejection == nil && addresses.mayConnect(to: address())
+    }
+
+    /// Whether the request may go over a connection to this peer.
+    mutating func permits(peer: @autoclosure () -> String?) -> Bool { addresses.mayUse(peer: peer()) }
+
+    /// What libcurl may do that asks for leave to send.
+    enum Leave {
+        /// It may go on to choose the connection.
+        case granted
+        /// The same, and what has been is an attempt of its own to the figures: libcurl repeats the request by itself.
+        case grantedAgain
+        case refused
+        case refusedAgain
+
+        var isGranted: Bool { self == .granted || self == .grantedAgain }
+        var isRepetition: Bool { self == .grantedAgain || self == .refusedAgain }
+    }
+
+    /// libcurl has a connection, and asks for leave to send the request.
+    mutating func connectionIsReady() -> Leave {
+        let isAnswer = incoming.provisionalChallenge != nil
+        if isAnswer { challengeIsAnswered() }
+        guard isOnCourse else { return isAnswer ? .refusedAgain : .refused }
+        readyCount += 1
+        guard readyCount > 1 else { return isAnswer ? .grantedAgain : .granted }
+        // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
+        guard mayBeRepeatedByEngine, readyCount == 2, outgoing.sentBytes == 0 else {
+            reject(.resend)
+            return .refused
+        }
+        return .grantedAgain
+    }
+
+    /// libcurl has answered the challenge and is about to send the request again.
+    private mutating func challengeIsAnswered() {
+        let code: ErrorCode = incoming.provisionalChallenge?.status.code == 407 ? .proxyFailed : .invalidResponse
+        incoming = IncomingResponse(limits: request.limits, cache: cache)
+        readyCount = 0
+        challengeCount += 1
+        if challengeCount > Self.challengeLimit { fail(CurlewError(code, "the challenges have no end")) }
+    }
+
+    /// Whether it is all the same if libcurl sends the request a second time.
+    private var mayBeRepeatedByEngine: Bool {
+        guard request.isIdempotent, !incoming.hasBegun else { return false }
+        return switch request.body.source {
+        case .none, .bytes: true
+        default: false
+        }
+    }
+
+    /// - Returns: Whether the request may go over the connection.
+    mutating func mayUse(_ candidate: ConnectionCandidate) -> Bool {
+        isReused = candidate.isReused
+        guard candidate.isPermitted else {
+            // The host may have other addresses; if it has not, no second connection comes about.
+            if isReused, !plan.isFresh {
+                reject(.forbiddenAddress)
+            } else {
+                fail(addresses.error(host: request.uri.host))
+            }
+            return false
+        }
+        guard candidate.fitsProxy else { return rejected(.otherProxy) }
+        connection = candidate.connection
+        if request.version == .http2PriorKnowledge, Engine.restartsHTTP2, isReused != plan.joinsHTTP2 {
+            return rejected(.connectionKind)
+        }
+        guard !candidate.isOutOfStep else { return rejected(.strayInput) }
+        guard candidate.isAccepted else {
+            fail(CurlewError(.untrustedCertificate, "the connection was not accepted under the request's policy"))
+            return false
+        }
+        handshake = candidate.handshake
+        security = candidate.security
+        speaksHTTP2 = candidate.speaksHTTP2
+        guard !request.isHandshakeOnly else {
+            var context = CurlewError.Context()
+            context.handshake = security
+            fail(CurlewError(.cancelled, "the connection was wanted, and no answer", context: context))
+            return false
+        }
+        stage = .exchanging
+        return true
+    }
+
+    private mutating func rejected(_ reason: AttemptRejection) -> Bool {
+        reject(reason)
+        return false
+    }
+
+    // MARK: The first answer
+
+    /// Whether the answer may be none to this request: only a kept connection may bring the answer to another.
+    var isOpenToUnaskedAnswers: Bool { isReused && !speaksHTTP2 && challengeCount == 0 }
+
+    /// From now on it is to be asked, when the first byte of an answer comes, if the peer can have had the request.
+    mutating func watchForUnaskedAnswer(_ isNeeded: Bool) { mayBeUnasked = isNeeded }
+
+    /// Whether it is to be asked now if the answer that begins is one to this request. Asked once.
+    mutating func takeUnaskedCheck() -> Bool {
+        defer { mayBeUnasked = false }
+        return mayBeUnasked && outgoing.sentBytes == 0
+    }
+
+    mutating func awaitFirstAnswer(at now: Instant) { firstAnswer.begin(at: now) }
+
+    mutating func endFirstAnswer() -> Bool { firstAnswer.end() }
+
+    mutating func firstAnswerIsSlow() { firstAnswer.becomesSlow() }
+
+    // MARK: The head
+
+    /// What is to be done when a line of a head has come.
+    enum LineAction {
+        case nothing
+        case interim(HTTPResponse)
+        /// The final head: it is to be published once the effects are done.
+        case head(HTTPResponse, HeadEffects)
+        /// The same, but libcurl may answer it.
+        case challenge(HTTPResponse, HeadEffects)
+        /// The engine is to stop; ``failure`` or ``rejection`` says why.
+        case stop
+    }
+
+    /// What a head asks of the engine.
+    struct HeadEffects: OptionSet {
+        let rawValue: UInt8
+        /// The connection is to be closed after the exchange.
+        static let closesConnection = HeadEffects(rawValue: 1)
+        /// The raw bytes of the body are to be looked at.
+        static let showsRawBody = HeadEffects(rawValue: 2)
+    }
+
+    /// One line of a head or of trailers.
+    mutating func take(_ line: UnsafeRawBufferPointer) -> LineAction {
+        switch incoming.take(line) {
+        case .more, .trailers: return .nothing
+        case .interim(let response): return .interim(response)
+        case .head(let response): return takeHead(response)
+        case .invalid(let code, let message):
+            fail(CurlewError(code, message))
+            return .stop
+        }
+    }
+
+    private mutating func takeHead(_ response: HTTPResponse) -> LineAction {
+        guard (incoming.version == .http2) == speaksHTTP2 else {
+            fail(CurlewError(.invalidResponse, "the answer claims \(incoming.version), which was not agreed on"))
+            return .stop
+        }
+        if incoming.status == 417, request.expectContinue != nil, !plan.isUnexpecting, outgoing.sentBytes == 0 {
+            reject(.expectation)
+            return .stop
+        }
+        if incoming.status == 421, !plan.isFresh, !outgoing.hasSource || request.body.isReplayable {
+            reject(.misdirected)
+            return .stop
+        }
+        // What follows such a head on its connection cannot be trusted.
+        let effects: HeadEffects = incoming.framing.isAmbiguous ? .closesConnection : []
+        guard !isAnsweredByEngine(incoming.status) else {
+            incoming.keepChallenge(response)
+            return .challenge(response, effects)
+        }
+        var all = effects.union(effectsOfPublishing)
+        if incoming.framing.isChunked, Engine.showsRawBody { all.insert(.showsRawBody) }
+        return .head(response, all)
+    }
+
+    /// Whether libcurl answers challenges with this status by itself.
+    private func isAnsweredByEngine(_ status: Int) -> Bool {
+        switch status {
+        case 401: request.engineCredential != nil
+        case 407: request.options.values.proxy?.awaitsChallenge == true
+        default: false
+        }
+    }
+
+    /// An answer before the body was sent: unless the rest of it still goes out, the connection is out of step.
+    private var effectsOfPublishing: HeadEffects {
+        request.hasBody && !outgoing.isSent && incoming.version != .http2 ? .closesConnection : []
+    }
+
+    /// libcurl has not answered the challenge: it is the response. Bytes of the body may have passed already.
+    mutating func takeChallenge() -> (head: HTTPResponse, effects: HeadEffects)? {
+        incoming.takeChallenge().map { ($0, effectsOfPublishing) }
+    }
+
+    /// The head is the caller's from now on.
+    mutating func publish(_ head: HTTPResponse, _ effects: HeadEffects) {
+        if effects.contains(.showsRawBody) { incoming.followChunks() }
+        stage = .receiving
+        incoming.publish(head)
+    }
+
+    // MARK: Bodies
+
+    mutating func follow(raw bytes: UnsafeRawBufferPointer) {
+        guard incoming.head != nil, failure == nil else { return }
+        if !incoming.follow(raw: bytes) {
+            fail(CurlewError(.invalidResponse, "the chunked coding of the body is broken"))
+        }
+    }
+
+    mutating func countReceived(_ count: Int) { incoming.countBody(count) }
+
+    mutating func pause(_ reasons: PauseReasons) { pauses.insert(reasons) }
+
+    mutating func unpause(_ reasons: PauseReasons) { pauses.subtract(reasons) }
+
+    mutating func beginBody(from source: UploadSource) { outgoing.begin(from: source) }
+
+    /// Copies the next bytes of the body into `space`.
+    mutating func provide(into space: UnsafeMutableRawBufferPointer) -> OutgoingBody.Provided {
+        let provided = outgoing.provide(into: space)
+        switch provided {
+        case .wait: pause(.body)
+        case .failed(let error): fail(error)
+        case .bytes, .end: break
+        }
+        return provided
+    }
+
+    /// Whether a connection that was to be closed, as the answer came before the body, may be kept after all: both
+    /// directions are in order again.
+    var isInOrderAgain: Bool {
+        outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
+    }
+
+    mutating func closeBody() { outgoing.close() }
+
+    /// libcurl wants to read the body again. It goes back to the start of the body, if the request may be sent again and its
+    /// body is in memory. Else the attempt is rejected, but later, when libcurl asks for leave to send: since 8.7 it rewinds
+    /// when it has joined a connection, and if that fails it frees the connection under the other transfers that use it.
+    mutating func rewind() {
+        let isAnswering = incoming.provisionalChallenge != nil && request.body.isReplayable
+        guard mayBeRepeatedByEngine || isAnswering else { return reject(.resend) }
+        // The next reading asks for a fresh source where the old one was a stream.
+        outgoing.rewind()
+    }
+
+    // MARK: The end
+
+    /// The engine is done with the attempt.
+    /// - Parameters:
+    ///   - failure: What it was ended by; nil if libcurl takes it for a success.
+    ///   - makeRoom: Closes idle connections, so that there are descriptors again; answers whether there were any.
+    /// - Returns: Whether the exchange goes on with the ``successor``.
+    mutating func isToBeRepeated(after failure: EngineFailure?, makeRoom: () -> Bool) -> Bool {
+        if let failure, self.failure == nil, rejection == nil {
+            rejection = ownRejection(of: failure, makeRoom: makeRoom)
+        }
+        guard let rejection, self.failure == nil, plan.number < Self.limit else { return false }
+        switch rejection {
+        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy:
+            // Nothing was sent that could have been acted on.
+            return mayResendBody
+        case .noDescriptor: return true
+        case .resend, .unaskedAnswer, .brokenStream:
+            return request.isIdempotent && incoming.head == nil && !incoming.hasBegun && mayResendBody
+        }
+    }
+
+    private var mayResendBody: Bool { !outgoing.hasSource || request.body.isReplayable }
+
+    /// Why an attempt that libcurl has ended is no exchange of the request's.
+    private func ownRejection(of failure: EngineFailure, makeRoom: () -> Bool) -> AttemptRejection? {
+        guard plan.number < Self.repairLimit else { return nil }
+        if failure.isLackOfDescriptors { return makeRoom() ? .noDescriptor : nil }
+        return failure.isBrokenStream && !incoming.hasBegun ? .brokenStream : nil
+    }
+
+    /// How the exchange has ended, with an attempt that is not repeated.
+    /// - Parameter failure: As for ``isToBeRepeated(after:makeRoom:)``.
+    /// - Returns: The trailers, or what is wrong.
+    mutating func outcome(after failure: EngineFailure?) -> Result<HTTPFields, CurlewError> {
+        if let error = self.failure ?? EngineVerdict(request).error(in: self, after: failure) { return .failure(error) }
+        return .success(incoming.takeTrailers())
+    }
+}

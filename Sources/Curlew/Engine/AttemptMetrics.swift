@@ -1,0 +1,83 @@
+internal import CLibcurl
+
+/// What one attempt at an exchange took.
+public struct AttemptMetrics: Sendable, Hashable {
+    /// Waiting for its turn in the session.
+    public internal(set) var queued: Duration = .zero
+    /// Finding the address; nil on a kept connection.
+    public internal(set) var nameLookup: Duration?
+    /// Making the TCP connection; nil on a kept connection.
+    public internal(set) var connect: Duration?
+    /// Shaking hands; nil without TLS and on a kept connection.
+    public internal(set) var tls: Duration?
+    /// From the start to the first byte of the answer; nil if none came.
+    public internal(set) var firstByte: Duration?
+    /// From the start to the end, waiting in the session not included.
+    public internal(set) var total: Duration = .zero
+    /// Bytes of the request's head.
+    public internal(set) var sentFieldBytes: Int64 = 0
+    /// Bytes of the request's body.
+    public internal(set) var sentBodyBytes: Int64 = 0
+    /// Bytes of the response's heads.
+    public internal(set) var receivedHeadBytes: Int64 = 0
+    /// Bytes of the response's body, before content decoding.
+    public internal(set) var receivedBodyBytes: Int64 = 0
+    /// The address that was connected to, without brackets; nil if there was no connection.
+    public internal(set) var remoteAddress: String?
+    /// The port that was connected to.
+    public internal(set) var remotePort = 0
+    /// Whether it went through a proxy.
+    public internal(set) var isProxied = false
+    /// Whether an open connection served.
+    public internal(set) var isReused = false
+    /// The version of HTTP, once the head had come.
+    public internal(set) var version: HTTPVersion?
+    /// The version of TLS, if it was used.
+    public internal(set) var tlsVersion: TLSVersion?
+    /// What the TLS connection is made of, if it was used.
+    public internal(set) var security: ConnectionSecurity?
+
+    init() {}
+}
+
+extension AttemptMetrics {
+    /// The figures of an attempt that libcurl itself repeats on another connection.
+    init(ofRepeated attempt: Attempt, queued: Duration, total: Duration) {
+        self.queued = queued
+        self.total = total
+        isReused = attempt.isReused
+    }
+
+    /// The figures of an attempt that a handle is done with.
+    init(of attempt: Attempt, _ request: PreparedRequest, _ easy: EasyHandle, queued: Duration) {
+        self.queued = queued
+        isReused = attempt.isReused
+        isProxied = request.options.values.proxy != nil
+        readTimes(easy)
+        sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
+        sentBodyBytes = attempt.outgoing.sentBytes
+        receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
+        receivedBodyBytes = attempt.incoming.bodyBytes
+        if attempt.stage != .connecting {
+            remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
+            remotePort = easy.long(CURLINFO_PRIMARY_PORT)
+        }
+        if attempt.incoming.head != nil { version = attempt.incoming.version }
+        tlsVersion = attempt.security?.tlsVersion
+        security = attempt.security
+    }
+
+    private mutating func readTimes(_ easy: EasyHandle) {
+        let found = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
+        let connected = easy.offset(CURLINFO_CONNECT_TIME_T)
+        let secured = easy.offset(CURLINFO_APPCONNECT_TIME_T)
+        if !isReused, connected > 0 {
+            nameLookup = .microseconds(found)
+            connect = .microseconds(max(0, connected - found))
+            if secured > 0 { tls = .microseconds(max(0, secured - connected)) }
+        }
+        let answered = easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
+        if answered > 0 { firstByte = .microseconds(answered) }
+        total = .microseconds(easy.offset(CURLINFO_TOTAL_TIME_T))
+    }
+}

@@ -1,0 +1,112 @@
+internal import CLibcurl
+internal import FoundationEssentials
+
+extension EasyHandle {
+    /// Sets what libcurl is to authenticate with by itself, in a scheme of several steps.
+    func apply(_ use: EngineCredential?) throws {
+        guard let use else {
+            try set(CURLOPT_USERNAME, nil as String?)
+            try set(CURLOPT_PASSWORD, nil as String?)
+            return try set(CURLOPT_HTTPAUTH, EngineAuthentication.basic.rawValue)
+        }
+        let isNTLM = use.scheme == .ntlm
+        guard isNTLM ? Engine.hasNTLM : Engine.hasNegotiate else {
+            throw CurlewError(.unsupported, "this libcurl was built without \(isNTLM ? "NTLM" : "GSS-API")")
+        }
+        var user = ""
+        var password = ""
+        if case .password(let name, let secret) = use.credential.kind { (user, password) = (name, secret) }
+        try Credential.check(user + password)
+        try set(CURLOPT_USERNAME, user)
+        try set(CURLOPT_PASSWORD, password)
+        try set(CURLOPT_HTTPAUTH, (isNTLM ? EngineAuthentication.ntlm : .negotiate).rawValue)
+        // The connection is the user's from then on; libcurl keeps it until the steps are done.
+        try forbidReuse(true)
+    }
+
+    /// Sets the proxy, or that there is none, whatever the environment says.
+    func apply(_ proxy: Proxy?) throws {
+        guard proxy?.authentication != .negotiate || Engine.hasNegotiate else {
+            throw CurlewError(.unsupported, "this libcurl was built without GSS-API")
+        }
+        // Credentials stand apart, as the URL would be part of errors.
+        try set(CURLOPT_PROXY, proxy.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? "")
+        guard let proxy else {
+            try set(CURLOPT_PROXYUSERNAME, nil as String?)
+            return try set(CURLOPT_PROXYPASSWORD, nil as String?)
+        }
+        let isField = proxy.sendsBasicItself
+        if !isField { try proxy.checkEscapes() }
+        // Names that nothing decodes, so that libcurl tells the connections of users apart; the field takes their place.
+        try set(CURLOPT_PROXYUSERNAME, isField ? proxy.user.map(Self.hex) : proxy.user)
+        try set(CURLOPT_PROXYPASSWORD, isField ? proxy.password.map(Self.hex) : proxy.password)
+        try set(CURLOPT_PROXYAUTH, EngineAuthentication(proxy.authentication).rawValue)
+        if proxy.isSOCKS { try set(CURLOPT_SOCKS5_AUTH, EngineAuthentication.basic.rawValue) }
+        if proxy.scheme == .https { try applyTrust(proxy.anchorsPEM) }
+    }
+
+    private static func hex(_ text: String) -> String {
+        text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    private func applyTrust(_ anchors: String?) throws {
+        try set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        // The folder of the system's authorities would be looked at beside ours.
+        try set(CURLOPT_PROXY_CAPATH, anchors == nil ? Engine.authorityFolder : nil)
+        if let anchors {
+            try set(CURLOPT_PROXY_CAINFO_BLOB, blob: Array(anchors.utf8))
+        } else {
+            try set(CURLOPT_PROXY_CAINFO_BLOB, pointer: nil)
+        }
+    }
+}
+
+extension Proxy {
+    /// Whether the credentials are a field of ours. libcurl before 8.8.0 percent-decodes those that it is given, once for
+    /// each connection that it looks for: some would arrive as others, or end the field.
+    var sendsBasicItself: Bool { user != nil && authentication == .basic && !isSOCKS }
+
+    /// The field that holds them (RFC 7617 §2), for ``sendsBasicItself``.
+    var basicField: String {
+        let credentials = Data("\(user ?? ""):\(password ?? "")".utf8).base64EncodedString()
+        return "Proxy-Authorization: Basic \(credentials)"
+    }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl would change.
+    fileprivate func checkEscapes() throws {
+        guard Engine.versionNumber < 0x080800 else { return }
+        let texts = [user, password].compactMap { $0.map { Array($0.utf8) } }
+        let isChanged = texts.contains { text in
+            text.indices.dropLast(2).contains {
+                text[$0] == .percent && text[$0 + 1].isHexDigit && text[$0 + 2].isHexDigit
+            }
+        }
+        guard !isChanged else {
+            throw CurlewError(
+                .unsupported, "libcurl before 8.8 cannot give a proxy a name or password with a percent-encoded byte")
+        }
+    }
+}
+
+/// libcurl's bits for ways to authenticate (`CURLAUTH_…`), which Swift does not import, as they are written as casts.
+struct EngineAuthentication: Equatable, Sendable {
+    let rawValue: Int
+
+    static let basic = EngineAuthentication(rawValue: 1 << 0)
+    static let digest = EngineAuthentication(rawValue: 1 << 1)
+    static let negotiate = EngineAuthentication(rawValue: 1 << 2)
+    static let ntlm = EngineAuthentication(rawValue: 1 << 3)
+
+    init(rawValue: Int) { self.rawValue = rawValue }
+
+    init(_ authentication: Proxy.Authentication) {
+        self =
+            switch authentication {
+            case .basic: .basic
+            case .digest: .digest
+            case .negotiate: .negotiate
+            }
+    }
+}

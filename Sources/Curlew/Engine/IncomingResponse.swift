@@ -1,0 +1,85 @@
+internal import HTTPTypes
+
+/// The answer to one attempt as it is read: its head, checked line by line, and the framing of its body.
+///
+/// A pure machine; it performs nothing.
+struct IncomingResponse {
+    private var parser: HeadParser
+    private var chunks: ChunkFraming?
+
+    /// The head of the response, once it is the caller's.
+    private(set) var head: HTTPResponse?
+    /// A head with a challenge that libcurl may answer by itself (Digest and Negotiate towards a proxy, Negotiate and NTLM
+    /// towards an origin). It passes through the callbacks like any other, and only afterwards libcurl says whether it sends
+    /// the request again. So it is the response once a byte of its body or the end of the exchange has come, and is forgotten
+    /// once the next request is announced.
+    private(set) var provisionalChallenge: HTTPResponse?
+    private(set) var trailers = HTTPFields()
+    /// Bytes of the body, after chunked coding.
+    private(set) var bodyBytes: Int64 = 0
+
+    init(limits: ResponseLimits, cache: ResponseHeadCache) { parser = HeadParser(limits: limits, cache: cache) }
+
+    var version: HTTPVersion { parser.version }
+    var status: Int { parser.status }
+    var framing: BodyFraming { parser.framing }
+    /// Whether any line of the head has come.
+    var hasBegun: Bool { parser.hasBegun }
+    /// Whether the head has a field so far.
+    var hasField: Bool { parser.hasField }
+    /// Whether the empty line that ends the final head was seen.
+    var isHeadComplete: Bool { parser.isComplete }
+
+    /// Reads one line of a head or of trailers.
+    mutating func take(_ line: UnsafeRawBufferPointer) -> HeadParser.Event {
+        let event = parser.take(line)
+        if case .trailers(let fields) = event { trailers = fields }
+        return event
+    }
+
+    func isFoldedFirst(_ line: UnsafeRawBufferPointer) -> Bool { parser.isFoldedFirst(line) }
+
+    /// Keeps a head until libcurl has said whether it answers it.
+    mutating func keepChallenge(_ response: HTTPResponse) { provisionalChallenge = response }
+
+    mutating func takeChallenge() -> HTTPResponse? {
+        defer { provisionalChallenge = nil }
+        return provisionalChallenge
+    }
+
+    /// The head is the caller's.
+    mutating func publish(_ response: HTTPResponse) { head = response }
+
+    mutating func followChunks() { chunks = ChunkFraming() }
+
+    /// Follows the raw bytes of a chunked body.
+    /// - Returns: Whether its coding is in order.
+    mutating func follow(raw bytes: UnsafeRawBufferPointer) -> Bool {
+        chunks?.follow(bytes)
+        return chunks?.isBroken != true
+    }
+
+    mutating func countBody(_ count: Int) { bodyBytes += Int64(count) }
+
+    /// The trailers, those included that nothing has ended, as HTTP/2 has no empty line after them.
+    mutating func takeTrailers() -> HTTPFields {
+        if trailers.isEmpty { trailers = parser.takeFields() }
+        return trailers
+    }
+
+    // MARK: Its end
+
+    /// Whether the body has as many bytes as its length says.
+    var isBodyWhole: Bool { head != nil && framing.contentLength == bodyBytes }
+
+    /// Whether nothing but the end of the connection tells where the body ends (RFC 9112 §6.3).
+    func endsWithConnection(method: HTTPRequest.Method) -> Bool {
+        version != .http2 && method != .head && ![204, 304].contains(status) && framing.contentLength == nil
+            && !framing.isChunked
+    }
+
+    /// The bytes that the body will have, if that is known.
+    func expectedBodyBytes(method: HTTPRequest.Method) -> Int64? {
+        method == .head || status == 204 || status == 304 ? 0 : framing.contentLength
+    }
+}

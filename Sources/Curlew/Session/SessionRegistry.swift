@@ -1,0 +1,28 @@
+/// The sessions of this process, for tests that look for what was left behind: it is what the test kit needs of production, and
+/// costs a lock when a session is made and when it goes.
+package enum SessionRegistry {
+    private struct Reference: Sendable {
+        weak var session: SessionActor?
+    }
+
+    private static let references = Guarded<[ObjectIdentifier: Reference]>([:])
+
+    static func add(_ session: SessionActor) {
+        let reference = Reference(session: session)
+        references.withLock { $0[ObjectIdentifier(session)] = reference }
+    }
+
+    static func remove(_ identifier: ObjectIdentifier) {
+        references.withLock { _ = $0.removeValue(forKey: identifier) }
+    }
+
+    /// The requests of all tasks that were started and have not ended, in words, by the numbers of the tasks.
+    package static func tasks() async -> [TaskIdentifier: String] {
+        let sessions = references.withLock { $0.values.compactMap(\.session) }
+        var found: [TaskIdentifier: String] = [:]
+        for session in sessions {
+            for task in await session.tasks() { found[task.id] = "\(task.request.method) \(task.request.uri)" }
+        }
+        return found
+    }
+}

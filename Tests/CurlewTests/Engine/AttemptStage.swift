@@ -1,0 +1,82 @@
+import CLibcurl
+import HTTPTypes
+
+@testable import Curlew
+
+/// An attempt and the events that it is given, without an engine and without a socket.
+struct AttemptStage {
+    var attempt: Attempt
+    private(set) var lastAction = Attempt.LineAction.nothing
+
+    init(
+        _ method: HTTPRequest.Method = .get, body: RequestBody = .none, plan: Attempt.Plan = Attempt.Plan(),
+        configure: (inout SessionConfiguration) -> Void = { _ in }, change: (inout Request) -> Void = { _ in }
+    ) throws {
+        let prepared = try Self.prepared(method, body: body, configure: configure, change: change)
+        attempt = Attempt(prepared, plan: plan, cache: ResponseHeadCache())
+        attempt.begin(joiningHTTP2: false)
+    }
+
+    /// A request as it reaches the engine.
+    static func prepared(
+        _ method: HTTPRequest.Method = .get, body: RequestBody = .none,
+        configure: (inout SessionConfiguration) -> Void = { _ in }, change: (inout Request) -> Void = { _ in }
+    ) throws -> PreparedRequest {
+        var configuration = SessionConfiguration()
+        configure(&configuration)
+        var request = try Request(method, "http://127.0.0.1/")
+        request.body = body
+        change(&request)
+        return try PreparedRequest(request, defaults: RequestDefaults(configuration))
+    }
+
+    /// libcurl has a connection.
+    /// - Returns: Whether the request may go over it.
+    @discardableResult
+    mutating func connect(isReused: Bool = false, _ change: (inout ConnectionCandidate) -> Void = { _ in }) -> Bool {
+        guard attempt.connectionIsReady().isGranted else { return false }
+        var candidate = ConnectionCandidate()
+        candidate.isReused = isReused
+        change(&candidate)
+        return attempt.mayUse(candidate)
+    }
+
+    /// Lines of a head arrive, and of trailers.
+    mutating func receive(_ lines: String...) {
+        for line in lines {
+            lastAction = Array("\(line)\r\n".utf8).withUnsafeBytes { attempt.take($0) }
+            if case .head(let head, let effects) = lastAction { attempt.publish(head, effects) }
+        }
+    }
+
+    mutating func receiveRaw(_ text: String) { Array(text.utf8).withUnsafeBytes { attempt.follow(raw: $0) } }
+
+    /// The engine takes as many bytes of the body as it wants.
+    mutating func send(_ count: Int, of bytes: [UInt8]) {
+        if !attempt.outgoing.hasSource { attempt.beginBody(from: .bytes(bytes)) }
+        var space = [UInt8](repeating: 0, count: count)
+        _ = space.withUnsafeMutableBytes { attempt.provide(into: $0) }
+    }
+
+    /// How the exchange goes on.
+    enum Ending: Equatable {
+        case again(Attempt.Plan)
+        case success
+        case failure(ErrorCode)
+    }
+
+    /// The engine is done with the attempt.
+    /// - Parameter code: What it ends with; nil is success.
+    mutating func end(
+        _ code: CURLcode? = nil, hasRoom: Bool = false, _ change: (inout EngineFailure) -> Void = { _ in }
+    ) -> Ending {
+        var failure = code.map { EngineFailure($0) }
+        if failure != nil { change(&failure!) }
+        if attempt.isToBeRepeated(after: failure, makeRoom: { hasRoom }) { return .again(attempt.successor.plan) }
+        if failure == nil, let (head, effects) = attempt.takeChallenge() { attempt.publish(head, effects) }
+        switch attempt.outcome(after: failure) {
+        case .success: return .success
+        case .failure(let error): return .failure(error.code)
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import CLibcurl
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("An attempt, without an engine")
+struct AttemptTests {
+    /// Rejections with what brings them about, and what the next attempt is like.
+    enum Rejected: CaseIterable, CustomTestStringConvertible {
+        case strayInput, resend, expectation, misdirected, forbiddenAddress, otherProxy, unaskedAnswer, noDescriptor
+
+        var testDescription: String { "\(self)" }
+
+        func end() throws -> AttemptStage.Ending {
+            var stage = try AttemptStage(.put, body: .bytes([1, 2, 3])) { configuration in
+                if self == .forbiddenAddress { configuration.addressPolicy = .publicOnly }
+            } change: { request in
+                request.options.expectContinue = .seconds(1)
+            }
+            switch self {
+            case .strayInput: stage.connect(isReused: true) { $0.isOutOfStep = true }
+            case .resend:
+                stage.attempt = try AttemptStage(.put, body: .string("x")).attempt
+                stage.connect(isReused: true)
+                stage.connect()
+                stage.connect()
+            case .expectation:
+                stage.connect()
+                stage.receive("HTTP/1.1 417 Expectation Failed", "")
+            case .misdirected:
+                stage.connect(isReused: true)
+                stage.receive("HTTP/1.1 421 Misdirected Request", "")
+            case .forbiddenAddress: stage.connect(isReused: true) { $0.isPermitted = false }
+            case .otherProxy: stage.connect(isReused: true) { $0.fitsProxy = false }
+            case .unaskedAnswer:
+                stage.connect(isReused: true)
+                stage.attempt.reject(.unaskedAnswer)
+            case .noDescriptor:
+                return stage.end(CURLE_COULDNT_CONNECT, hasRoom: true) { $0.systemError = EMFILE }
+            }
+            return stage.end(CURLE_ABORTED_BY_CALLBACK)
+        }
+    }
+
+    private func proxied(_ url: String, _ authentication: Proxy.Authentication = .basic) throws -> AttemptStage {
+        var proxy = try Proxy(url)
+        if authentication != .basic {
+            proxy = try proxy.authenticated(user: "user", password: "secret", by: authentication)
+        }
+        return try AttemptStage(configure: { [proxy] in $0.proxy = .proxy(proxy) })
+    }
+
+    @Test("what was rejected before it could be acted on goes out once more", arguments: Rejected.allCases)
+    func rejected(_ rejected: Rejected) throws {
+        let plan = Attempt.Plan(
+            number: 2, isFresh: rejected != .noDescriptor, isUnexpecting: rejected == .expectation)
+        #expect(try rejected.end() == .again(plan))
+    }
+
+    @Test("a successor has nothing of the attempt before but its plan, its challenges and the user's pause")
+    func successor() throws {
+        var stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
+        stage.connect(isReused: true)
+        stage.send(2, of: [1, 2, 3])
+        stage.attempt.pause([.suspended, .body, .sendingRate])
+        stage.attempt.reject(.strayInput)
+        let next = stage.attempt.successor
+        #expect(next.plan == Attempt.Plan(number: 2, isFresh: true))
+        #expect(next.pauses == .suspended)
+        #expect(next.stage == .preparing)
+        #expect(!next.isReused && !next.outgoing.hasSource && next.outgoing.sentBytes == 0)
+        #expect(next.isOnCourse)
+    }
+
+    @Test("an exchange has six attempts at most")
+    func limit() throws {
+        var stage = try AttemptStage(plan: Attempt.Plan(number: Attempt.limit))
+        stage.connect(isReused: true) { $0.isOutOfStep = true }
+        #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
+        #expect(Attempt.limit == 6)
+    }
+
+    @Test("a body that can be read once goes out again only if nothing of it was asked for")
+    func oneShot() throws {
+        let body = RequestBody.once(length: 3, AsyncStream<[UInt8]> { $0.finish() })
+        try #require(!body.isReplayable)
+        var untouched = try AttemptStage(.put, body: body)
+        untouched.connect(isReused: true) { $0.isOutOfStep = true }
+        #expect(untouched.end(CURLE_ABORTED_BY_CALLBACK) == .again(Attempt.Plan(number: 2, isFresh: true)))
+        var begun = try AttemptStage(.put, body: body)
+        begun.connect()
+        begun.send(1, of: [1, 2, 3])
+        begun.attempt.reject(.strayInput)
+        #expect(begun.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
+    }
+
+    @Test("a challenge that libcurl answers is no response; the one that it does not answer is")
+    func challenges() throws {
+        var stage = try proxied("http://127.0.0.1:1", .digest)
+        for _ in 0..<2 {
+            stage.connect()
+            stage.receive("HTTP/1.1 407 Proxy Authentication Required", "Content-Length: 0", "")
+            #expect(stage.attempt.incoming.head == nil)
+        }
+        #expect(stage.end() == .success)
+        #expect(stage.attempt.incoming.head?.status.code == 407)
+    }
+
+    @Test("challenges without end are an error of the proxy")
+    func endlessChallenges() throws {
+        var stage = try proxied("http://127.0.0.1:1", .digest)
+        var count = 0
+        while stage.connect(), count < 100 {
+            stage.receive("HTTP/1.1 407 Proxy Authentication Required", "Content-Length: 0", "")
+            count += 1
+        }
+        #expect(count == Attempt.challengeLimit + 1)
+        #expect(stage.attempt.failure?.code == .proxyFailed)
+    }
+
+    @Test("a connection that another policy has accepted is an error, and no attempt more")
+    func otherPolicy() throws {
+        var stage = try AttemptStage()
+        #expect(stage.connect { $0.isAccepted = false } == false)
+        #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.untrustedCertificate))
+    }
+
+    @Test("a connection is closed after an answer that came before the body, unless the body goes out to its end")
+    func earlyAnswer() throws {
+        var stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
+        stage.connect()
+        stage.send(2, of: [1, 2, 3])
+        stage.receive("HTTP/1.1 200 OK", "Content-Length: 0", "")
+        guard case .head(_, let effects) = stage.lastAction else {
+            Issue.record("no head")
+            return
+        }
+        #expect(effects == .closesConnection)
+        #expect(!stage.attempt.isInOrderAgain)
+        stage.send(2, of: [1, 2, 3])
+        #expect(stage.attempt.isInOrderAgain)
+    }
+
+    @Test("a body that ends before its length fails the attempt")
+    func shortBody() throws {
+        var stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
+        stage.connect()
+        stage.send(8, of: [1])
+        stage.send(8, of: [1])
+        #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.bodyLengthMismatch))
+    }
+
+    @Test(
+        "a failure has the code that says most of it",
+        arguments: [
+            (CURLE_COULDNT_CONNECT, ECONNREFUSED, ErrorCode.connectionRefused),
+            (CURLE_COULDNT_CONNECT, ENFILE, .resourcesExhausted), (CURLE_COULDNT_CONNECT, 0, .connectionFailed),
+            (CURLE_COULDNT_RESOLVE_HOST, 0, .hostNotFound), (CURLE_WRITE_ERROR, 0, .invalidResponse),
+            (CURLE_WEIRD_SERVER_REPLY, 0, .invalidResponse), (CURLcode(rawValue: 100), 0, .responseHeadTooLarge),
+            (CURLE_OPERATION_TIMEDOUT, 0, .connectTimeout), (CURLE_BAD_CONTENT_ENCODING, 0, .invalidResponse),
+        ])
+    func codes(_ code: CURLcode, _ systemError: Int32, _ expected: ErrorCode) throws {
+        var stage = try AttemptStage()
+        #expect(stage.end(code) { $0.systemError = systemError } == .failure(expected))
+    }
+
+    @Test(
+        "what a proxy has failed is told apart from what the origin has",
+        arguments: [
+            (CURLE_COULDNT_RESOLVE_PROXY, 0, ErrorCode.proxyNotFound), (CURLE_COULDNT_CONNECT, 0, .proxyFailed),
+            (CURLE_RECV_ERROR, 407, .proxyAuthenticationRequired), (CURLE_RECV_ERROR, 502, .proxyFailed),
+            (CURLE_RECV_ERROR, 0, .proxyFailed), (CURLE_OPERATION_TIMEDOUT, 0, .connectTimeout),
+        ])
+    func proxies(_ code: CURLcode, _ status: Int, _ expected: ErrorCode) throws {
+        var stage = try proxied("http://127.0.0.1:1")
+        #expect(stage.end(code) { $0.tunnelStatus = status } == .failure(expected))
+        // Once the request is under way, it is the origin's.
+        var later = try proxied("http://127.0.0.1:1")
+        later.connect()
+        #expect(later.end(CURLE_RECV_ERROR) == .failure(.connectionLost))
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("The chunks of a body in the making")
+struct BodyAssemblyTests {
+    private func append(_ count: Int, to assembly: inout BodyAssembly, left: Int64? = nil, keepsPrefix: Bool = false) {
+        let bytes = [UInt8](repeating: 1, count: count)
+        _ = bytes.withUnsafeBytes { assembly.append($0, left: left, keepsPrefix: keepsPrefix) }
+    }
+
+    private func chunks(_ channel: BodyChannel) -> [Int] {
+        var sizes: [Int] = []
+        while case .chunk(let chunk, _) = channel.take() { sizes.append(chunk.count) }
+        return sizes
+    }
+
+    @Test("the pieces of one turn are one chunk")
+    func oneTurn() {
+        let channel = BodyChannel(capacity: 1 << 20)
+        var assembly = BodyAssembly(into: channel, bufferSize: 1 << 20)
+        for _ in 0..<4 { append(16 << 10, to: &assembly) }
+        #expect(chunks(channel).isEmpty)
+        _ = assembly.endTurn(keepsPrefix: false)
+        #expect(chunks(channel) == [64 << 10])
+        _ = assembly.endTurn(keepsPrefix: false)
+        #expect(chunks(channel).isEmpty)
+    }
+
+    @Test("chunks grow to half the buffer at most, while they are filled")
+    func growth() {
+        let channel = BodyChannel(capacity: .max)
+        var assembly = BodyAssembly(into: channel, bufferSize: 256 << 10)
+        for _ in 0..<200 { append(16 << 10, to: &assembly) }
+        _ = assembly.endTurn(keepsPrefix: false)
+        let sizes = chunks(channel)
+        #expect(sizes.reduce(0, +) == 200 * (16 << 10))
+        #expect(sizes.allSatisfy { $0 <= 160 << 10 })
+        #expect(sizes.count < 40)
+    }
+
+    @Test("the beginning of a body is kept for an error, if it is wanted, and no more of it than an error holds")
+    func prefix() {
+        let channel = BodyChannel(capacity: 1 << 20)
+        var assembly = BodyAssembly(into: channel, bufferSize: 1 << 20)
+        append(100, to: &assembly)
+        _ = assembly.endTurn(keepsPrefix: false)
+        #expect(assembly.prefix.isEmpty)
+        append(10_000, to: &assembly, keepsPrefix: true)
+        _ = assembly.endTurn(keepsPrefix: true)
+        #expect(assembly.prefix.count == CurlewError.bodyPrefixLimit)
+    }
+
+    @Test("what waits in the making counts against the buffer")
+    func bound() {
+        let channel = BodyChannel(capacity: 100)
+        var assembly = BodyAssembly(into: channel, bufferSize: 100)
+        #expect(assembly.admits(1000))
+        append(60, to: &assembly)
+        #expect(assembly.admits(40))
+        #expect(!assembly.admits(41))
+    }
+}

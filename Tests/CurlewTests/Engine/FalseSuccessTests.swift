@@ -1,0 +1,341 @@
+import CLibcurl
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("What libcurl takes for success")
+struct FalseSuccessTests {
+    /// The rows of the article as they stand there.
+    private func article() throws -> [String] {
+        let text = try Repository.text(of: "DocC/Curlew.docc/Architecture.md")
+        let lines = text.split(separator: "\n").map(String.init)
+        let start = try #require(lines.firstIndex(of: "| libcurl | Curlew |"))
+        return lines[(start + 2)...].prefix { $0.hasPrefix("| ") }.map { String($0.dropFirst(2)) }
+    }
+
+    @Test("every row of the article has a case, and every case a row")
+    func wholeTable() throws {
+        let article = try self.article()
+        #expect(article.count > 20)
+        for line in article {
+            let cases = FalseSuccess.rows.filter { line.hasPrefix($0.beginning) }
+            #expect(cases.count == 1, "\(line)")
+        }
+        #expect(FalseSuccess.rows.count == article.count)
+    }
+
+    @Test("what libcurl takes for success is judged as the article says", arguments: FalseSuccess.rows)
+    func judged(_ row: FalseSuccess.Row) throws {
+        switch row.proof {
+        case .attempt(let check): try check()
+        case .test(let name, let file):
+            let text = try Repository.text(of: "Tests/CurlewTests/\(file).swift")
+            #expect(text.contains("\"\(name)\""), "\(file) has no test of this name")
+        }
+    }
+}
+
+/// The table "What libcurl does, and what we do" of the article Architecture: each row has a case here, on the attempt alone
+/// where that decides, else the name of the test that shows it over a socket.
+enum FalseSuccess {
+    struct Row: Sendable, CustomTestStringConvertible {
+        /// How the row begins.
+        let beginning: String
+        let proof: Proof
+
+        var testDescription: String { beginning }
+    }
+
+    enum Proof: Sendable {
+        case attempt(@Sendable () throws -> Void)
+        /// A test of that name, in that file under `Tests/CurlewTests`.
+        case test(String, in: String)
+    }
+
+    /// Expects how an exchange ends with an answer of these lines, after which libcurl reports success.
+    private static func expect(_ ending: AttemptStage.Ending, after lines: [String]) throws {
+        var stage = try AttemptStage()
+        stage.connect()
+        for line in lines { stage.receive(line) }
+        #expect(stage.end(stage.attempt.isOnCourse ? nil : CURLE_WRITE_ERROR) == ending, "\(lines.prefix(5))")
+    }
+
+    static let rows: [Row] = connections + framing + requests + answers + others
+
+    private static let connections: [Row] = [
+        Row(
+            beginning: "A connection that ends inside the head is success",
+            proof: .attempt {
+                try expect(.failure(.connectionLost), after: ["HTTP/1.1 200 OK", "Content-Length: 0"])
+                try expect(.failure(.connectionLost), after: [])
+                try expect(.success, after: ["HTTP/1.1 200 OK", "Content-Length: 0", ""])
+            }),
+        Row(
+            beginning: "An answer that waits on an idle connection",
+            proof: .attempt {
+                var stage = try AttemptStage(.post, body: .string("x"))
+                #expect(stage.connect(isReused: true) { $0.isOutOfStep = true } == false)
+                #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .again(Attempt.Plan(number: 2, isFresh: true)))
+            }),
+        Row(
+            beginning: "An answer that overtakes its request",
+            proof: .attempt {
+                var stage = try AttemptStage()
+                stage.connect(isReused: true)
+                #expect(stage.attempt.isOpenToUnaskedAnswers)
+                stage.attempt.watchForUnaskedAnswer(true)
+                #expect(stage.attempt.takeUnaskedCheck() == true)
+                #expect(stage.attempt.takeUnaskedCheck() == false)
+                stage.attempt.reject(.unaskedAnswer)
+                #expect(stage.end(CURLE_WRITE_ERROR) == .again(Attempt.Plan(number: 2, isFresh: true)))
+                var fresh = try AttemptStage()
+                fresh.connect()
+                #expect(!fresh.attempt.isOpenToUnaskedAnswers)
+            }),
+        Row(
+            beginning: "A tunnel that a proxy opened for one user",
+            proof: .attempt {
+                var stage = try AttemptStage(.post, body: .string("x"))
+                #expect(stage.connect(isReused: true) { $0.fitsProxy = false } == false)
+                #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .again(Attempt.Plan(number: 2, isFresh: true)))
+            }),
+        Row(
+            beginning: "When there is no descriptor for a socket",
+            proof: .attempt {
+                var stage = try AttemptStage(.post, body: .string("x"))
+                let ending = stage.end(CURLE_COULDNT_CONNECT, hasRoom: true) { $0.systemError = EMFILE }
+                #expect(ending == .again(Attempt.Plan(number: 2)))
+                var hopeless = try AttemptStage()
+                #expect(
+                    hopeless.end(CURLE_COULDNT_CONNECT) { $0.systemError = EMFILE } == .failure(.resourcesExhausted))
+            }),
+        Row(
+            beginning: "With prior knowledge, the second request",
+            proof: .attempt {
+                var stage = try AttemptStage(configure: { $0.protocolChoice = .http2PriorKnowledge })
+                let mayGo = stage.connect(isReused: true) { $0.speaksHTTP2 = true }
+                #expect(mayGo != Engine.restartsHTTP2)
+                guard Engine.restartsHTTP2 else { return }
+                let plan = Attempt.Plan(number: 2, joinsHTTP2: true)
+                #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .again(plan))
+            }),
+        Row(
+            beginning: "From 8.12 to 8.15: requests wait for the first answer",
+            proof: .attempt {
+                var watch = FirstAnswerWatch()
+                #expect(!watch.isOn)
+                watch.begin(at: Instant(nanoseconds: 0))
+                #expect(watch.deadline == Instant(nanoseconds: FirstAnswerWatch.patience))
+                watch.becomesSlow()
+                #expect(watch.isOn && watch.deadline == nil)
+                #expect(watch.end() == true)
+                #expect(!watch.isOn)
+                #expect(watch.end() == false)
+            }),
+        Row(
+            beginning: "An HTTP/2 connection that has died without a word",
+            proof: .test(
+                "is not given to the next request while others still wait on it", in: "Engine/SilentConnectionTests")),
+        Row(
+            beginning: "libcurl 7.88 to 8.14 send the RST_STREAM",
+            proof: .test("is known to the server, though no other request follows", in: "Engine/DroppedStreamTests")),
+        Row(
+            beginning: "With a proxy that was set it still takes `no_proxy`",
+            proof: .test("the environment's exceptions are ours, not libcurl's", in: "Engine/Proxies/ProxyTests")),
+    ]
+
+    private static let framing: [Row] = [
+        Row(
+            beginning: "`Transfer-Encoding` with a space before the colon",
+            proof: .attempt {
+                for fields in [
+                    ["Transfer-Encoding : chunked"], ["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"],
+                    ["Transfer-Encoding: gzip, chunked"], ["Transfer-Encoding:", " chunked"], ["Transfer-Encoding: x"],
+                ] {
+                    try expect(.failure(.invalidResponse), after: ["HTTP/1.1 200 OK"] + fields + [""])
+                }
+                guard Engine.showsRawBody else { return }
+                var stage = try AttemptStage()
+                stage.connect()
+                stage.receive("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "")
+                stage.receiveRaw("5zz\r\nhello\r\n0\r\n\r\n")
+                #expect(stage.end(CURLE_WRITE_ERROR) == .failure(.invalidResponse))
+            }),
+        Row(
+            beginning: "Two lengths that differ",
+            proof: .attempt {
+                for fields in [
+                    ["Content-Length: 1", "Content-Length: 2"], ["Content-Length: 1, 2"], ["Content-Length: +1"],
+                    ["Content-Length: 0x1"], ["Content-Length: 99999999999999999999"], ["Content-Length: -1"],
+                ] {
+                    try expect(.failure(.invalidResponse), after: ["HTTP/1.1 200 OK"] + fields + [""])
+                }
+                var stage = try AttemptStage()
+                stage.connect()
+                stage.receive("HTTP/1.1 200 OK", "Content-Length: 1", "Transfer-Encoding: chunked", "")
+                guard case .head(_, let effects) = stage.lastAction else {
+                    Issue.record("both together are no head")
+                    return
+                }
+                #expect(effects.contains(.closesConnection))
+                #expect(stage.attempt.incoming.framing.contentLength == nil)
+            }),
+        Row(
+            beginning: "Over HTTP/2, a connection that ends",
+            proof: .attempt {
+                var stage = try AttemptStage(.post, body: .string("more than was sent"))
+                stage.connect { $0.speaksHTTP2 = true }
+                stage.receive("HTTP/2 200", "Content-Length: 2", "")
+                stage.attempt.countReceived(2)
+                #expect(stage.end(CURLE_HTTP2_STREAM) == .success)
+                var short = try AttemptStage(.post, body: .string("more than was sent"))
+                short.connect { $0.speaksHTTP2 = true }
+                short.receive("HTTP/2 200", "Content-Length: 2", "")
+                short.attempt.countReceived(1)
+                #expect(short.end(CURLE_HTTP2_STREAM) { $0.text = "reset" } == .failure(.http2Failed))
+            }),
+        Row(
+            beginning: "Before 8.1.0 a handle keeps a pointer",
+            proof: .attempt {
+                try expect(.failure(.invalidResponse), after: ["HTTP/1.1 200 OK", " folded: x", ""])
+            }),
+        Row(
+            beginning: "10,000 fields over HTTP/2",
+            proof: .attempt {
+                let fields = (0..<10_000).map { "A\($0): x" }
+                try expect(.failure(.responseHeadTooLarge), after: ["HTTP/1.1 200 OK"] + fields + [""])
+            }),
+        Row(
+            beginning: "Odd status lines, a bare CR",
+            proof: .attempt {
+                for lines in [
+                    ["HTTP/1.2 200 OK"], ["HTTP/1.1 99 OK"], ["HTTP/1.1 2OO OK"], ["ICY 200 OK"],
+                    ["HTTP/1.1 200 OK", ": x"], ["HTTP/1.1 200 OK", "A: b\rc"],
+                    ["HTTP/1.1 101 Switching Protocols", ""], ["HTTP/2 200", ""],
+                ] {
+                    try expect(.failure(.invalidResponse), after: lines)
+                }
+            }),
+        Row(
+            beginning: "Content codings cut short",
+            proof: .test("cut short anywhere, it is an error", in: "Coding/ContentDecoderTests")),
+    ]
+
+    private static let requests: [Row] = [
+        Row(
+            beginning: "Bytes that may not stand in methods",
+            proof: .attempt {
+                for (name, value) in [
+                    (HTTPField.Name.transferEncoding, "chunked"), (.contentLength, "4"), (.upgrade, "h2c"),
+                ] {
+                    let error = #expect(throws: CurlewError.self) {
+                        try AttemptStage.prepared(.post, body: .string("x"), change: { $0.fields[name] = value })
+                    }
+                    #expect(error?.code == .invalidRequest)
+                }
+            }),
+        Row(
+            beginning: "A request that dies on a kept connection",
+            proof: .attempt {
+                for (method, mayGo) in [(HTTPRequest.Method.get, true), (.post, false), (.patch, false)] {
+                    var stage = try AttemptStage(method)
+                    #expect(stage.connect(isReused: true) == true)
+                    #expect(stage.connect() == mayGo, "\(method)")
+                }
+                var begun = try AttemptStage()
+                begun.connect(isReused: true)
+                begun.receive("HTTP/1.1 200 OK")
+                #expect(begun.connect() == false)
+                #expect(begun.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
+            }),
+        Row(
+            beginning: "An `Expect` answered by 417",
+            proof: .attempt {
+                var stage = try AttemptStage(
+                    .put, body: .string("x"), change: { $0.options.expectContinue = .seconds(1) })
+                stage.connect()
+                stage.receive("HTTP/1.1 417 Expectation Failed", "")
+                let plan = Attempt.Plan(number: 2, isFresh: true, isUnexpecting: true)
+                #expect(stage.end(CURLE_WRITE_ERROR) == .again(plan))
+                var again = try AttemptStage(
+                    .put, body: .string("x"), plan: plan, change: { $0.options.expectContinue = .seconds(1) })
+                again.connect()
+                again.receive("HTTP/1.1 417 Expectation Failed", "")
+                #expect(again.end() == .success)
+            }),
+        Row(
+            beginning: "From 8.7 on: an upload that libcurl wants to send again",
+            proof: .attempt {
+                var stage = try AttemptStage(.post, body: .string("x"))
+                stage.connect(isReused: true)
+                stage.send(1, of: [1])
+                stage.attempt.rewind()
+                #expect(stage.connect() == false)
+                #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
+                var replayable = try AttemptStage(.put, body: .string("x"))
+                replayable.connect(isReused: true)
+                replayable.send(1, of: [1])
+                replayable.attempt.rewind()
+                #expect(replayable.attempt.outgoing.sentBytes == 0)
+                #expect(replayable.connect() == true)
+            }),
+        Row(
+            beginning: "Any scheme.",
+            proof: .attempt {
+                for url in ["file:///etc/passwd", "gopher://host/"] {
+                    let error = #expect(throws: CurlewError.self) { try Request(.get, url) }
+                    #expect(error?.code == .unsupportedScheme)
+                }
+            }),
+        Row(
+            beginning: "A Proxy-Authorization among the fields",
+            proof: .attempt {
+                let prepared = try AttemptStage.prepared(change: { $0.fields[.proxyAuthorization] = "Basic x" })
+                #expect(prepared.fields == nil)
+                #expect(prepared.proxyFields != nil)
+            }),
+        Row(
+            beginning: "A handle that has sent trailers",
+            proof: .test("a handle that has sent trailers does not spoil the next chunked body", in: "Task/UploadTests")
+        ),
+        Row(
+            beginning: "While HTTP/2's flow control holds an upload back",
+            proof: .test("an upload that the server does not take is an idle timeout", in: "Engine/TimeoutTests")),
+    ]
+
+    private static let answers: [Row] = [
+        Row(
+            beginning: "The heads of challenges that libcurl answers",
+            proof: .attempt {
+                let proxy = try Proxy("http://127.0.0.1:1").authenticated(user: "user", password: "secret", by: .digest)
+                var stage = try AttemptStage(configure: { $0.proxy = .proxy(proxy) })
+                stage.connect()
+                stage.receive("HTTP/1.1 407 Proxy Authentication Required", "Content-Length: 0", "")
+                #expect(stage.attempt.incoming.head == nil)
+                #expect(stage.connect() == true)
+                stage.receive("HTTP/1.1 200 OK", "Content-Length: 0", "")
+                #expect(stage.attempt.incoming.head?.status == .ok)
+            })
+    ]
+
+    private static let others: [Row] = [
+        Row(
+            beginning: "The watch on slow transfers",
+            proof: .test("bytes that drip keep a transfer alive, head and body alike", in: "Engine/TimeoutTests")),
+        Row(
+            beginning: "Certificates: the common name serves",
+            proof: .test("a name of a certificate stands for a host, or does not", in: "Security/HostNameTests")),
+        Row(
+            beginning: "Redirects keep and lose",
+            proof: .test(
+                "secrets, the known and the marked, stay with their origin",
+                in: "Middleware/Redirects/RedirectOriginTests")),
+        Row(
+            beginning: "Cookies without a name",
+            proof: .test(
+                "prefixes are obeyed in any case of letters, and a value without a name has none",
+                in: "Cookies/CookieRuleTests")),
+    ]
+}

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("The body of an attempt as it is sent")
+struct OutgoingBodyTests {
+    private func take(_ count: Int, of body: inout OutgoingBody) -> [UInt8]? {
+        var space = [UInt8](repeating: 0, count: count)
+        guard case .bytes(let found) = space.withUnsafeMutableBytes({ body.provide(into: $0) }) else { return nil }
+        return Array(space.prefix(found))
+    }
+
+    @Test("bytes go out in pieces, and it is known when all have gone")
+    func pieces() {
+        var body = OutgoingBody(length: 5)
+        #expect(!body.hasSource && !body.hasMore)
+        body.begin(from: .bytes([1, 2, 3, 4, 5]))
+        #expect(take(2, of: &body) == [1, 2])
+        #expect(!body.isSent && body.hasMore && body.sentBytes == 2)
+        #expect(take(9, of: &body) == [3, 4, 5])
+        #expect(body.isSent && !body.hasMore)
+        guard take(9, of: &body) == nil, body.sentBytes == 5 else {
+            Issue.record("no end")
+            return
+        }
+    }
+
+    @Test("bytes can be sent from the start again, and a stream is asked for anew")
+    func rewinding() {
+        var body = OutgoingBody(length: 2)
+        body.begin(from: .bytes([1, 2]))
+        _ = take(9, of: &body)
+        body.rewind()
+        #expect(!body.isSent && body.hasSource && body.sentBytes == 0)
+        #expect(take(9, of: &body) == [1, 2])
+        var stream = OutgoingBody(length: nil)
+        stream.begin(from: .channel(UploadChannel(capacity: 9) {}))
+        stream.rewind()
+        #expect(!stream.hasSource)
+    }
+
+    @Test("an end before the length that was promised is an error; without a length it is the end")
+    func ends() async {
+        for (length, isEnd) in [(Int64(3), false), (nil, true)] {
+            let channel = UploadChannel(capacity: 9) {}
+            _ = await channel.write([1, 2])
+            channel.finish(.success(()))
+            var body = OutgoingBody(length: length)
+            body.begin(from: .channel(channel))
+            #expect(take(9, of: &body) == [1, 2])
+            var space: [UInt8] = [0]
+            switch space.withUnsafeMutableBytes({ body.provide(into: $0) }) {
+            case .end: #expect(isEnd)
+            case .failed(let error): #expect(!isEnd && error.code == .bodyLengthMismatch)
+            default: Issue.record("neither end nor failure")
+            }
+            #expect(body.isSent == isEnd)
+        }
+    }
+}

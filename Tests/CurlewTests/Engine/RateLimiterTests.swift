@@ -1,0 +1,170 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("A token bucket, and a limit that is shared")
+struct TokenBucketTests {
+    private let start = Instant.now
+
+    private func seconds(_ count: Double) -> Instant { start.advanced(by: Int64(count * 1e9)) }
+
+    @Test(
+        "lets no more pass than the rate and a tenth of a second, and no less",
+        arguments: [1, 7, 1000, 65_536, 1_000_000, 123_456_789])
+    func pace(_ rate: Int) {
+        var random = SystemRandomNumberGenerator()
+        var bucket = TokenBucket(ByteCount(rate), at: start)
+        var now = start
+        var passed = 0
+        let largest = max(1, min(16_384, rate))
+        for _ in 0..<2000 {
+            let count = Int.random(in: 1...largest, using: &random)
+            now = max(now, bucket.reserve(count, at: now))
+            let elapsed = Double(now.nanoseconds - start.nanoseconds) / 1e9
+            #expect(Double(passed) <= Double(rate) * (elapsed + 0.1) + 1)
+            passed += count
+            // Costs are rounded up to a nanosecond each.
+            #expect(Double(passed) >= Double(rate) * (elapsed + 0.1) * 0.999 - Double(rate) * 2e-6 || elapsed == 0)
+        }
+    }
+
+    @Test("time in which nothing was asked for is not saved up")
+    func idle() {
+        var bucket = TokenBucket(1000, at: start)
+        #expect(bucket.reserve(1000, at: seconds(100)) == seconds(100))
+        #expect(bucket.reserve(1000, at: seconds(100)) == seconds(100.9))
+    }
+
+    @Test(
+        "less than a byte a second is a byte a second, and the largest rate holds nothing back", arguments: [0, -5, 1])
+    func extremes(_ rate: Int) {
+        var slow = TokenBucket(ByteCount(rate), at: start)
+        #expect(slow.step == 1)
+        #expect(slow.reserve(1, at: start) == start)
+        #expect(slow.reserve(1, at: start) == seconds(0.9))
+        var fast = TokenBucket(ByteCount(Int.max), at: start)
+        for _ in 0..<1000 { #expect(fast.reserve(1 << 30, at: start) == start) }
+        #expect(fast.step == TokenBucket.largestStep)
+        var overflowing = TokenBucket(1, at: start)
+        #expect(overflowing.reserve(.max, at: start) == start)
+        #expect(overflowing.reserve(1, at: start) > seconds(1e9))
+    }
+
+    @Test("a change of rate keeps what is owed, in bytes")
+    func change() {
+        var bucket = TokenBucket(1, at: start)
+        _ = bucket.reserve(16_384, at: start)
+        bucket.change(to: 163_840, at: start)
+        // 16,384 bytes at ten times as many a second are a tenth of a second, which may be spent ahead.
+        #expect(bucket.reserve(163_840, at: start) == start)
+        bucket.change(to: 1, at: start)
+        let moment = bucket.reserve(1, at: start)
+        #expect(moment > seconds(180_000) && moment < seconds(180_300))
+        bucket.change(to: ByteCount(Int.max), at: start)
+        #expect(bucket.reserve(1, at: start) == start)
+    }
+
+    @Test("what was let in and did not pass is given back")
+    func giveBack() {
+        var bucket = TokenBucket(10, at: start)
+        _ = bucket.reserve(100, at: start)
+        bucket.giveBack(100)
+        #expect(bucket.reserve(1, at: start) == start)
+    }
+
+    @Test("those who share a limit take turns, whatever the order in which they come")
+    func fair() {
+        let rate = SharedRate(RateLimit(receiving: 1_000_000))
+        // What may pass at once is gone.
+        _ = rate.reserve(100_000, .receiving, at: start)
+        var moments = (0..<50).map { _ in start }
+        var counts = Array(repeating: 0, count: 50)
+        var now = start
+        while now < seconds(10) {
+            // The one whose moment is next passes, and asks again at once.
+            let index = moments.indices.min { moments[$0] < moments[$1] } ?? 0
+            now = max(now, moments[index])
+            counts[index] += 1
+            moments[index] = rate.reserve(10_000, .receiving, at: now)
+        }
+        #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 2)
+        let total = counts.reduce(0, +) * 10_000
+        // Ten seconds, a tenth of one ahead, and the first piece of each.
+        #expect(total >= 9_900_000)
+        #expect(total <= 10_650_000)
+        #expect(rate.reserve(.max, .sending, at: now) == now)
+    }
+}
+
+@Suite("The limiter of a transfer's rate", .timeLimit(.minutes(1)))
+struct RateLimiterTests {
+    /// Runs on a loop, as limiters do.
+    private func onLoop<Result: Sendable>(_ body: @escaping @Sendable (LoopCore) -> Result) async throws -> Result {
+        let loop = try EventLoop(name: "curlew-test")
+        return await withCheckedContinuation { done in
+            loop.core.execute { done.resume(returning: body(loop.core)) }
+        }
+    }
+
+    @Test("lets pass what its own limit and the shared one allow, each direction by itself")
+    func both() async throws {
+        let (sent, received) = try await onLoop { core in
+            let shared = SharedRate(RateLimit(sending: 1000, receiving: 1_000_000))
+            let limiter = RateLimiter(core: core, limit: RateLimit(receiving: 1000), shared: shared) { _ in }
+            // A tenth of a second's bytes, and at most as many on credit: the shared limit is as old as the loop's clock at best.
+            let sent = (0..<3).map { _ in limiter.allowance(for: 5000, .sending) }
+            let received = [100, 100, 1].map { limiter.admits($0, .receiving) }
+            limiter.release()
+            return (sent, received)
+        }
+        #expect(sent.first == 100 && sent.last == 0)
+        #expect(received == [true, true, false])
+    }
+
+    @Test("what was allowed and not used passes the next time, and nothing is held where there is no limit")
+    func unused() async throws {
+        let (sent, isFree) = try await onLoop { core in
+            let limiter = RateLimiter(core: core, limit: RateLimit(sending: 1000), shared: nil) { _ in }
+            var sent = [limiter.allowance(for: 5000, .sending)]
+            limiter.keep(40, .sending)
+            sent.append(limiter.allowance(for: 5000, .sending))
+            let isFree = limiter.admits(1 << 30, .receiving)
+            limiter.release()
+            return (sent, isFree)
+        }
+        #expect(sent == [100, 40])
+        #expect(isFree)
+    }
+
+    @Test("calls when bytes may pass again")
+    func reopening() async throws {
+        let loop = try EventLoop(name: "curlew-test")
+        let direction = await withCheckedContinuation { done in
+            loop.core.execute {
+                let kept = Guarded<RateLimiter?>(nil)
+                let limiter = RateLimiter(core: loop.core, limit: RateLimit(sending: 100), shared: nil) { direction in
+                    kept.withLock { $0 = nil }
+                    done.resume(returning: direction)
+                }
+                let allowed = (0..<3).map { _ in limiter.allowance(for: 10, .sending) }
+                #expect(allowed == [10, 10, 0])
+                kept.withLock { $0 = limiter }
+            }
+        }
+        #expect(direction == .sending)
+    }
+
+    @Test("a limit that is lifted gives back what was reserved of the shared one")
+    func lifted() async throws {
+        let wait = try await onLoop { core in
+            let shared = SharedRate(RateLimit(sending: 1000))
+            let limiter = RateLimiter(core: core, limit: .none, shared: shared) { _ in }
+            for _ in 0..<3 { _ = limiter.allowance(for: 100, .sending) }
+            limiter.change(limit: .none, shared: nil)
+            guard limiter.admits(1 << 20, .sending) else { return Duration.seconds(100) }
+            return core.now.duration(to: shared.reserve(1, .sending, at: core.now))
+        }
+        // Only the 200 bytes that have passed are owed; 100 of them may be.
+        #expect(wait <= .milliseconds(110))
+    }
+}
