@@ -38,6 +38,13 @@ static inline int curlew_unconfirmed_bytes(int descriptor) {
 
 static inline size_t curlew_block_size(void *block) { return malloc_usable_size(block); }
 
+// Kinds of sockets, by Linux's numbers (SOCK_STREAM, SOCK_RAW). Glibc has them too, but where libcurl's header was read before,
+// as in a build of the whole module, the compiler takes them for that one's, and a file that does not import it has none.
+enum {
+    curlew_socket_stream = 1,
+    curlew_socket_raw = 3,
+};
+
 // The kinds of hardware that are told apart. Their header includes that of the sockets, whose types have to stay Glibc's.
 enum {
     curlew_hardware_ethernet = 1,

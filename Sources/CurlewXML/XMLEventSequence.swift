@@ -1,6 +1,6 @@
 public import Curlew
 
-extension ResponseBody {
+extension CurlewResponse.Body {
     /// The body as the events of an XML document.
     ///
     /// Foundation's parser takes a document as a whole. So the body is collected first and read when the first event is
@@ -10,7 +10,7 @@ extension ResponseBody {
     ///   - charset: The charset of Content-Type, if it has one.
     ///   - options: How the document is read.
     public func xmlEvents(
-        upTo limit: ByteCount = .mebibytes(16), charset: String? = nil, options: XMLReadingOptions = XMLReadingOptions()
+        upTo limit: ByteSize = .mebibytes(16), charset: String? = nil, options: XMLReadingOptions = XMLReadingOptions()
     ) -> XMLEventSequence {
         XMLEventSequence(body: self, limit: limit, charset: charset, options: options)
     }
@@ -20,8 +20,8 @@ extension ResponseBody {
 public struct XMLEventSequence: AsyncSequence, Sendable {
     public typealias Element = XMLEvent
 
-    let body: ResponseBody
-    let limit: ByteCount
+    let body: CurlewResponse.Body
+    let limit: ByteSize
     let charset: String?
     let options: XMLReadingOptions
 

@@ -15,12 +15,12 @@ enum XMLSource {
         return withoutDeclaration(Array(text.utf8))
     }
 
-    private static func encoding(of bytes: [UInt8], charset: String?) throws -> CharacterEncoding {
-        if let marked = CharacterEncoding.marked(bytes) { return marked }
+    private static func encoding(of bytes: [UInt8], charset: String?) throws -> StringResponseSerializer.Encoding {
+        if let marked = StringResponseSerializer.Encoding.marked(bytes) { return marked }
         if bytes.starts(with: [0, 0x3C]) { return .utf16BigEndian }
         if bytes.starts(with: [0x3C, 0]) { return .utf16LittleEndian }
         guard let name = charset ?? declaredEncoding(bytes) else { return .utf8 }
-        guard let encoding = CharacterEncoding(name: name) else {
+        guard let encoding = StringResponseSerializer.Encoding(name: name) else {
             throw CurlewError(.decodingFailed, "the encoding of the XML is not known")
         }
         return encoding

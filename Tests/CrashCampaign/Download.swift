@@ -11,7 +11,7 @@ struct Download {
     func run() async throws {
         let path = "\(folder)/file"
         let tokenFile = "\(folder)/token"
-        var options = DownloadOptions()
+        var options = DownloadTask.Options()
         options.tokenFile = tokenFile
         options.checkpoint = .mebibytes(1)
         options.segments = segments

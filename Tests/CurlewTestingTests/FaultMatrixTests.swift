@@ -102,7 +102,7 @@ struct FaultMatrixTests {
         }
         var client = SessionConfiguration()
         client.security = .anchors(pem: certificate.certificatePEM)
-        if wire == .http2 { client.protocolChoice = .http2PriorKnowledge }
+        if wire == .http2 { client.versionPolicy = .http2PriorKnowledge }
         return (server, try HTTPSession(configuration: client))
     }
 }

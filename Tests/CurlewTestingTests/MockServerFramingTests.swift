@@ -6,9 +6,9 @@ import Testing
 
 @Suite("How a MockServer frames and targets", .noLeaks, .timeLimit(.minutes(1)))
 struct MockServerFramingTests {
-    private func session(_ choice: ProtocolChoice = .http2PriorKnowledge) throws -> HTTPSession {
+    private func session(_ choice: HTTPVersionPolicy = .http2PriorKnowledge) throws -> HTTPSession {
         var configuration = SessionConfiguration()
-        configuration.protocolChoice = choice
+        configuration.versionPolicy = choice
         return try HTTPSession(configuration: configuration)
     }
 
@@ -34,7 +34,7 @@ struct MockServerFramingTests {
     @Test("an early response is sent while a long request arrives, and its body echoed as it comes")
     func echo() async throws {
         let server = try await MockServer.start { MockResponse(body: .stream($0.body)) }
-        for choice in [ProtocolChoice.http11, .http2PriorKnowledge] {
+        for choice in [HTTPVersionPolicy.http11, .http2PriorKnowledge] {
             let bytes = BytePattern.bytes(count: 3 << 20)
             let response = try await self.session(choice).put(server.url(), body: .bytes(bytes))
             #expect(try await response.body.collect(upTo: .mebibytes(4)) == bytes)

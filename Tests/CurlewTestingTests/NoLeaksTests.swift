@@ -14,7 +14,7 @@ struct NoLeaksTests {
     func clean() async throws {
         let left = try await LeakCheck(patience: NoLeaksTrait.patience).leaks {
             let server = try await MockServer.start { _ in MockResponse(body: "x") }
-            let session = try HTTPSession(eventLoops: [EventLoop(name: "curlew-clean")])
+            let session = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-clean")])
             #expect(try await session.get(server.url()).status == .ok)
             await Task { await Task.yield() }.value
             await session.shutdown()
@@ -47,8 +47,8 @@ struct NoLeaksTests {
 
     @Test("a thread that goes on is found")
     func thread() async throws {
-        let held = Held<EventLoop>()
-        let left = try await self.check.leaks { await held.set(try EventLoop(name: "curlew-kept")) }
+        let held = Held<CurlewEventLoop>()
+        let left = try await self.check.leaks { await held.set(try CurlewEventLoop(name: "curlew-kept")) }
         #expect(left.contains("thread curlew-kept"), "\(left)")
         await held.set(nil)
     }
@@ -79,7 +79,7 @@ struct NoLeaksTests {
         let session = try HTTPSession()
         let held = Held<TaskActor>()
         let left = try await self.check.leaks {
-            let task = try #require(session.session).dataTask(Request(.get, stall.url("/kept")))
+            let task = try #require(session.session).dataTask(CurlewRequest(.get, stall.url("/kept")))
             task.resume()
             _ = await task.state
             await held.set(task)

@@ -9,7 +9,7 @@ struct NoLongTurnsTests {
     private func watch(_ work: @escaping @Sendable () -> Void) async throws {
         let test = try #require(Test.current)
         try await NoLongTurnsTrait.noLongTurns.provideScope(for: test, testCase: Test.Case.current) {
-            let loop = try EventLoop(name: "curlew-watched")
+            let loop = try CurlewEventLoop(name: "curlew-watched")
             await Task(executorPreference: loop) { work() }.value
             // In the next turn, so the last one is over.
             await Task(executorPreference: loop) {}.value

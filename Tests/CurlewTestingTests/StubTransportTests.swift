@@ -166,7 +166,7 @@ struct StubTransportTests {
     func requestBodies() async throws {
         let stub = StubTransport { .response(body: .bytes($0.body)) }
         let session = try self.session(stub)
-        let once = RequestBody.once(
+        let once = CurlewRequest.Body.once(
             length: 4,
             AsyncStream {
                 $0.yield(Array("once".utf8))
@@ -176,7 +176,7 @@ struct StubTransportTests {
         let again = await #expect(throws: CurlewError.self) { try await session.post("a", body: once) }
         #expect(again?.code == .bodyNotReplayable)
         for (length, text) in [(5, "four"), (3, "four")] {
-            let body = RequestBody.stream(length: Int64(length)) {
+            let body = CurlewRequest.Body.stream(length: Int64(length)) {
                 AsyncStream<[UInt8]> {
                     $0.yield(Array(text.utf8))
                     $0.finish()

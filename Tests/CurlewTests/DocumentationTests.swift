@@ -68,14 +68,16 @@ struct DocumentationTests {
     @Test("the article on HTTP behaviour shows code that compiles")
     func behaviour() throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/HTTPBehaviour.md", in: "Tests/CurlewTests/Support/Snippets/HTTPBehaviourSnippets.swift")
+            of: "DocC/Curlew.docc/HTTPBehaviour.md",
+            in: "Tests/CurlewTests/Support/Snippets/HTTPBehaviourSnippets.swift")
     }
 
     @Test(
         "the articles on cookies and content coding show code that compiles",
         arguments: ["CookieHandling", "ContentCoding"])
     func bodies(_ name: String) throws {
-        try expectBlocks(of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/CookieSnippets.swift")
+        try expectBlocks(
+            of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/CookieSnippets.swift")
     }
 
     @Test("the article on reachability shows code that compiles")
@@ -86,7 +88,8 @@ struct DocumentationTests {
 
     @Test("the article on security shows code that compiles")
     func security() throws {
-        try expectBlocks(of: "DocC/Curlew.docc/Security.md", in: "Tests/CurlewTests/Support/Snippets/SecuritySnippets.swift")
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Security.md", in: "Tests/CurlewTests/Support/Snippets/SecuritySnippets.swift")
     }
 
     @Test(
@@ -99,11 +102,13 @@ struct DocumentationTests {
 
     @Test("the article on transfers shows code that compiles")
     func transfers() throws {
-        try expectBlocks(of: "DocC/Curlew.docc/Transfers.md", in: "Tests/CurlewTests/Support/Snippets/TransferSnippets.swift")
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Transfers.md", in: "Tests/CurlewTests/Support/Snippets/TransferSnippets.swift")
     }
 
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
-        try expectBlocks(of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/Snippets/TestingSnippets.swift")
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Testing.md", in: "Tests/CurlewTests/Support/Snippets/TestingSnippets.swift")
     }
 }

@@ -8,9 +8,9 @@ import Testing
 
 @Suite("XML", .timeLimit(.minutes(1)))
 struct XMLTests {
-    private func response(_ text: String, type: String = "application/xml") throws -> Response {
-        Response(
-            .ok, fields: [.contentType: type], body: .bytes(Array(text.utf8)), uri: try URI("http://stub.test/"))
+    private func response(_ text: String, type: String = "application/xml") throws -> CurlewResponse {
+        CurlewResponse(
+            .ok, fields: [.contentType: type], body: .bytes(Array(text.utf8)), uri: try CurlewURI("http://stub.test/"))
     }
 
     /// The error that reading `text` as a tree ends in.
@@ -58,7 +58,7 @@ struct XMLTests {
     @Test("events come in the order of the document, up to where it goes wrong")
     func events() async throws {
         var seen: [XMLEvent] = []
-        let body = ResponseBody.bytes(Array("<a>x<b k=\"v\"/>y</a>".utf8))
+        let body = CurlewResponse.Body.bytes(Array("<a>x<b k=\"v\"/>y</a>".utf8))
         for try await event in body.xmlEvents() { seen.append(event) }
         let a = XMLName("a")
         let b = XMLName("b")
@@ -66,7 +66,7 @@ struct XMLTests {
             seen == [
                 .start(a, attributes: [:]), .text("x"), .start(b, attributes: ["k": "v"]), .end(b), .text("y"), .end(a),
             ])
-        var iterator = ResponseBody.bytes(Array("<a>x<b>".utf8)).xmlEvents().makeAsyncIterator()
+        var iterator = CurlewResponse.Body.bytes(Array("<a>x<b>".utf8)).xmlEvents().makeAsyncIterator()
         #expect(try await iterator.next() == .start(a, attributes: [:]))
         #expect(try await iterator.next() == .text("x"))
         #expect(try await iterator.next() == .start(b, attributes: [:]))

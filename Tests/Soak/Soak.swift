@@ -155,7 +155,7 @@ final class Soak: Sendable {
         // Enough that requests that hang leave room for others.
         configuration.connections.perHost = 24
         return try HTTPSession.standard(
-            configuration: configuration, eventLoops: [EventLoop(name: Resources.loopName)])
+            configuration: configuration, eventLoops: [CurlewEventLoop(name: Resources.loopName)])
     }
 
     private func server(_ version: ProtocolVersion, usesTLS: Bool) async throws -> SoakServer {

@@ -51,7 +51,7 @@ struct CurlewClient: BenchmarkClient {
 
     func shutdown() async throws { await session.shutdown() }
 
-    private func accepted(_ response: Response) throws -> Response {
+    private func accepted(_ response: CurlewResponse) throws -> CurlewResponse {
         guard response.status == .ok else { throw BenchmarkError.status(response.status.code) }
         return response
     }

@@ -16,7 +16,7 @@ enum CatalogueSize: String {
 func jsonEncoding(_ size: CatalogueSize) throws -> Contest {
     let catalogue = try JSONDecoder().decode(Catalogue.self, from: Data(catalogueText(size.bytes).utf8))
     let serializer = JSONRequestSerializer()
-    let request = Request(.post, try URI("https://example.com/catalogue"))
+    let request = CurlewRequest(.post, try CurlewURI("https://example.com/catalogue"))
     return Contest(
         workload: "json-encode-\(size.rawValue)", repetitions: size.repetitions,
         entrants: [
@@ -32,7 +32,7 @@ func jsonDecoding(_ size: CatalogueSize) throws -> Contest {
     let text = Array(catalogueText(size.bytes).utf8)
     let data = Data(text)
     let head = HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"])
-    let response = CollectedResponse(head: head, body: text, uri: try URI("https://example.com/catalogue"))
+    let response = CollectedResponse(head: head, body: text, uri: try CurlewURI("https://example.com/catalogue"))
     let serializer = JSONResponseSerializer<Catalogue>()
     return Contest(
         workload: "json-decode-\(size.rawValue)", repetitions: size.repetitions,

@@ -7,18 +7,18 @@ extension Order {
         let key = SessionTable.Key(name: session, security: try await security.policy())
         let session = try await probe.session(key)
         var chain = StandardChain.Options()
-        chain.cookies = Cookies(await probe.cookies(of: self.session))
+        chain.cookies = CookieHandling(await probe.cookies(of: self.session))
         if let url, let credentials { chain.authentication = try credentials.link(for: url) }
         return try HTTPSession(transport: session.transport) { StandardChain(chain) }
     }
 
     /// The request as the library takes it.
-    func request(in session: HTTPSession) throws -> Request {
+    func request(in session: HTTPSession) throws -> CurlewRequest {
         let uri = try session.resolve(url ?? "")
         guard let method = HTTPRequest.Method(method) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
         }
-        return Request(
+        return CurlewRequest(
             method, uri,
             fields: try fields.checked(),
             body: requestBody,
@@ -27,7 +27,7 @@ extension Order {
         )
     }
 
-    private var requestBody: RequestBody {
+    private var requestBody: CurlewRequest.Body {
         switch body {
         case nil: isChunked ? .stream { ByteChunks(bytes: []) } : .none
         case .bytes(let bytes): isChunked ? .stream { ByteChunks(bytes: bytes) } : .bytes(bytes)
@@ -35,21 +35,21 @@ extension Order {
         }
     }
 
-    private func requestOptions(for uri: URI) throws -> RequestOptions {
+    private func requestOptions(for uri: CurlewURI) throws -> RequestOptions {
         var options = options
-        options.protocolChoice = try protocolChoice(for: uri)
+        options.versionPolicy = try versionPolicy(for: uri)
         options.redirects = redirectPolicy
         // Unless the line says otherwise, nothing is sent again.
         options.maximumAttempts = options.maximumAttempts ?? 1
         if let proxy { options.proxy = proxy == "environment" ? .environment : .proxy(try Proxy(proxy)) }
         if !hosts.isEmpty || !redirections.isEmpty || unixSocket != nil {
-            options.route = Route(
+            options.route = ConnectionRoute(
                 hosts: hosts, redirections: redirections.map { $0.redirection(for: uri) }, unixSocket: unixSocket)
         }
         return options
     }
 
-    private var redirectPolicy: RedirectPolicy {
+    private var redirectPolicy: Redirects.Policy {
         switch redirect {
         case .follow: .follow(maximum: redirectLimit)
         case .manual: .manual
@@ -57,7 +57,7 @@ extension Order {
         }
     }
 
-    private func protocolChoice(for uri: URI) throws -> ProtocolChoice? {
+    private func versionPolicy(for uri: CurlewURI) throws -> HTTPVersionPolicy? {
         if version == .http2 || version == .http2PriorKnowledge, !trailers.isEmpty {
             throw LineProblem.unsupported("trailers over HTTP/2")
         }

@@ -17,7 +17,7 @@ struct Order: Sendable {
     // How it is carried.
     var options = RequestOptions()
     var version = Version.negotiated
-    var hosts: [Route.HostOverride] = []
+    var hosts: [ConnectionRoute.HostOverride] = []
     var redirections: [ConnectTo] = []
     var unixSocket: String?
     var proxy: String?
@@ -27,7 +27,7 @@ struct Order: Sendable {
     // What becomes of the response.
     var redirect = Redirect.follow
     var redirectLimit = 20
-    var bodyLimit: ByteCount?
+    var bodyLimit: ByteSize?
 
     // What other operations are about.
     var target: JSONValue?

@@ -10,26 +10,28 @@ struct FuzzChallenges: FuzzTarget {
         var head = HTTPResponse(status: .unauthorized)
         for line in input.split(separator: 0x0A, maxSplits: 20) {
             let value = String(decoding: line, as: UTF8.self)
-            let challenges = AuthenticationChallenge.all(in: value)
+            let challenges = ChallengeAuthentication.Challenge.all(in: value)
             challenges.forEach(check)
             let written = challenges.map(written).joined(separator: ", ")
             requireEqual(
-                AuthenticationChallenge.all(in: written), challenges, "challenges are others when they are read again")
+                ChallengeAuthentication.Challenge.all(in: written), challenges,
+                "challenges are others when they are read again")
             head.headerFields.append(HTTPField(name: .wwwAuthenticate, value: value))
         }
         require(
-            AuthenticationChallenge.all(in: head).count <= AuthenticationChallenge.limit,
+            ChallengeAuthentication.Challenge.all(in: head).count <= ChallengeAuthentication.Challenge.limit,
             "there are too many challenges")
     }
 
-    private static func check(_ challenge: AuthenticationChallenge) {
+    private static func check(_ challenge: ChallengeAuthentication.Challenge) {
         let names = [challenge.scheme.rawValue] + challenge.parameters.keys
         for name in names {
             require(!name.isEmpty && name.utf8.allSatisfy(\.isTokenByte), "a name is no token: \(name)")
             require(!name.utf8.contains { (0x41...0x5A).contains($0) }, "a name is not in lower case: \(name)")
         }
         require(
-            challenge.parameters.count <= AuthenticationChallenge.parameterLimit, "there are too many parameters")
+            challenge.parameters.count <= ChallengeAuthentication.Challenge.parameterLimit,
+            "there are too many parameters")
         if let token = challenge.token68 {
             require(
                 !token.isEmpty && token.utf8.allSatisfy { $0.isToken68Byte || $0 == .equals }, "no token68: \(token)")
@@ -40,7 +42,7 @@ struct FuzzChallenges: FuzzTarget {
         }
     }
 
-    private static func written(_ challenge: AuthenticationChallenge) -> String {
+    private static func written(_ challenge: ChallengeAuthentication.Challenge) -> String {
         let parameters = challenge.parameters.map { name, value in
             "\(name)=\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
         }

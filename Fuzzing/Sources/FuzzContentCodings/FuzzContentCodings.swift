@@ -16,13 +16,13 @@ struct FuzzContentCodings: FuzzTarget {
         let body = choices.rest
         // No bound on the ratio: how much of a chunk has been used by when does depend on the pieces.
         if kinds.count == 1 {
-            let limits = ContentDecodingLimits(ratio: nil, size: .kibibytes(256))
+            let limits = ContentDecoding.Limits(ratio: nil, size: .kibibytes(256))
             let whole = decoded([body], kinds, limits)
             for pieces in piecings(of: body, seed: seed) {
                 requireEqual(decoded(pieces, kinds, limits), whole, "what comes out depends on the pieces")
             }
         }
-        let bounds = ContentDecodingLimits(ratio: 10, ratioFreeSize: .kibibytes(32))
+        let bounds = ContentDecoding.Limits(ratio: 10, ratioFreeSize: .kibibytes(32))
         if let output = decoded([body], kinds, bounds) {
             require(output.count <= max(32 << 10, body.count * 10), "a body grows too large")
         }
@@ -30,7 +30,7 @@ struct FuzzContentCodings: FuzzTarget {
     }
 
     private static func checkCompression(of body: [UInt8], seed: UInt8) {
-        let limits = ContentDecodingLimits(ratio: nil)
+        let limits = ContentDecoding.Limits(ratio: nil)
         for (format, kind) in [(RequestCompression.Format.gzip, ContentDecoderKind.gzip), (.deflate, .deflate)] {
             guard let coded = try? format.compress(body) else { continue }
             for pieces in [[coded]] + piecings(of: coded, seed: seed) {
@@ -43,7 +43,7 @@ struct FuzzContentCodings: FuzzTarget {
 
     /// Nil stands for an error.
     private static func decoded(
-        _ pieces: [[UInt8]], _ kinds: [ContentDecoderKind], _ limits: ContentDecodingLimits
+        _ pieces: [[UInt8]], _ kinds: [ContentDecoderKind], _ limits: ContentDecoding.Limits
     ) -> [UInt8]? {
         var stack = DecoderStack(codings: kinds, limits: limits)
         var output: [UInt8] = []

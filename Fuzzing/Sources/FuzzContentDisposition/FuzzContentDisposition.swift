@@ -10,7 +10,7 @@ struct FuzzContentDisposition: FuzzTarget {
         var choices = Choices(input)
         let path = String(decoding: choices.bytes(choices.number(below: 64)), as: UTF8.self)
         let disposition = choices.rest
-        guard let uri = try? URI("http://a.test/\(path)") else { return }
+        guard let uri = try? CurlewURI("http://a.test/\(path)") else { return }
         var fields = HTTPFields()
         if choices.flag() { fields.append(HTTPField(name: .contentDisposition, lenientValue: disposition)) }
         check(SuggestedFileName.name(fields: fields, uri: uri))

@@ -18,7 +18,7 @@ struct FuzzContentRange: FuzzTarget {
         let start = Int64(choices.one(of: [0, 1, 100, 1000]))
         let text = String(decoding: choices.rest, as: UTF8.self)
         checkField(text)
-        guard let validator = RepresentationValidator(entityTag: "\"a\"") else { return }
+        guard let validator = ResumeToken.Validator(entityTag: "\"a\"") else { return }
         let request = RangeRequest(
             wanted: start..<(isOpen ? .max : start + 50), total: isOpen ? nil : 2000, validator: validator)
         var fields: HTTPFields = [.contentRange: text]

@@ -10,15 +10,15 @@ struct FuzzEvents: FuzzTarget {
         var choices = Choices(input)
         let seed = choices.byte()
         let limits = choices.one(of: [
-            ServerSentEventLimits(), ServerSentEventLimits(line: 12, event: 16),
-            ServerSentEventLimits(line: 40, event: 9),
+            ServerSentEvent.Limits(), ServerSentEvent.Limits(line: 12, event: 16),
+            ServerSentEvent.Limits(line: 40, event: 9),
         ])
         let stream = choices.rest
         let whole = Outcome(of: [stream], limits: limits)
         for pieces in piecings(of: stream, seed: seed) {
             requireEqual(whole, Outcome(of: pieces, limits: limits), "the events depend on the pieces")
         }
-        if limits == ServerSentEventLimits() {
+        if limits == ServerSentEvent.Limits() {
             requireEqual(whole, PlainReader.read(stream), "the events are not those of the plain reader")
         }
     }
@@ -33,7 +33,7 @@ struct Outcome: Equatable {
 
     init() {}
 
-    init(of pieces: [[UInt8]], limits: ServerSentEventLimits) {
+    init(of pieces: [[UInt8]], limits: ServerSentEvent.Limits) {
         var parser = ServerSentEventParser(limits: limits)
         do {
             for piece in pieces { events += try parser.consume(piece) }

@@ -12,7 +12,7 @@ internal import HTTPTypes
 struct FuzzHeads: FuzzTarget {
     static func check(_ input: [UInt8]) {
         var choices = Choices(input)
-        var limits = ResponseLimits()
+        var limits = CurlewResponse.Limits()
         limits.fieldCount = choices.one(of: [1000, 2, 5])
         limits.headSize = choices.one(of: [.kibibytes(256), 60])
         limits.fieldCount = choices.one(of: [limits.fieldCount, 60_000])

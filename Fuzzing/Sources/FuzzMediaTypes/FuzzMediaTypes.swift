@@ -8,23 +8,23 @@ internal import HTTPTypes
 struct FuzzMediaTypes: FuzzTarget {
     static func check(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
-        if let type = MediaType(text) { check(type) }
+        if let type = ContentType(text) { check(type) }
         checkList(input)
         var fields = HTTPFields()
         for line in text.split(separator: "\n") {
             fields.append(HTTPField(name: .contentType, value: String(line)))
         }
-        if let type = MediaType(contentTypeOf: fields) { check(type) }
+        if let type = ContentType(contentTypeOf: fields) { check(type) }
         checkDisposition(text)
     }
 
-    private static func check(_ type: MediaType) {
-        requireEqual(MediaType(type.description), type, "a type is another when it is read again")
+    private static func check(_ type: ContentType) {
+        requireEqual(ContentType(type.description), type, "a type is another when it is read again")
         for part in [type.type, type.subtype] + type.parameters.map(\.name) {
             require(!part.isEmpty && part.utf8.allSatisfy(\.isTokenByte), "a name is no token: \(part)")
             require(!part.utf8.contains { (0x41...0x5A).contains($0) }, "a name is not in lower case: \(part)")
         }
-        require(type.parameters.count <= MediaType.parameterLimit, "there are too many parameters")
+        require(type.parameters.count <= ContentType.parameterLimit, "there are too many parameters")
         require(Set(type.parameters.map(\.name)).count == type.parameters.count, "a parameter is there twice")
         for parameter in type.parameters {
             require(parameter.value.utf8.allSatisfy(\.isFieldValueByte), "a value holds a control character")

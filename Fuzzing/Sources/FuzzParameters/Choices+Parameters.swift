@@ -34,7 +34,7 @@ extension Choices {
         case 7: return .set(Set(values(depth)))
         case 8:
             let keys = (0..<number(below: 5)).map { _ in text(upTo: 6) }
-            return .dictionary(ParameterDictionary(keys.map { ($0, tree(depth: depth + 1)) }))
+            return .dictionary(ParameterValue.Object(keys.map { ($0, tree(depth: depth + 1)) }))
         case 9: return .array([tree(depth: depth + 1)])
         default: return .null
         }
@@ -44,13 +44,13 @@ extension Choices {
         (0..<number(below: 5)).map { _ in tree(depth: depth + 1) }
     }
 
-    private mutating func number() -> ParameterNumber {
+    private mutating func number() -> ParameterValue.Number {
         switch number(below: 5) {
-        case 1: ParameterNumber(Double(bitPattern: word()))
-        case 2: ParameterNumber(Float(bitPattern: UInt32(truncatingIfNeeded: word())))
-        case 3: ParameterNumber(decimal: text(upTo: 12)) ?? ParameterNumber(0)
-        case 4: ParameterNumber(word())
-        default: ParameterNumber(Int8(bitPattern: byte()))
+        case 1: ParameterValue.Number(Double(bitPattern: word()))
+        case 2: ParameterValue.Number(Float(bitPattern: UInt32(truncatingIfNeeded: word())))
+        case 3: ParameterValue.Number(decimal: text(upTo: 12)) ?? ParameterValue.Number(0)
+        case 4: ParameterValue.Number(word())
+        default: ParameterValue.Number(Int8(bitPattern: byte()))
         }
     }
 

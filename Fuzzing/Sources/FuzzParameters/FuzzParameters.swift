@@ -31,7 +31,7 @@ struct FuzzParameters: FuzzTarget {
         let pairs = (try? style.pairs(of: tree)) ?? []
         requireEqual(
             pairs.map { Array($0.name.utf8) }, expected.map(\.name), "the pairs have other names than the form")
-        let uri = try? URI("http://h/?a#b").appending(query: form)
+        let uri = try? CurlewURI("http://h/?a#b").appending(query: form)
         requireEqual(uri?.query, "a&\(form)", "a URI changes the form")
     }
 

@@ -8,7 +8,7 @@ enum PlainWalk {
     }
 
     private static func members(
-        of dictionary: ParameterDictionary, _ style: ParameterStyle
+        of dictionary: ParameterValue.Object, _ style: ParameterStyle
     ) -> [(key: String, value: ParameterValue)] {
         guard style.keyOrder == .sorted else { return Array(dictionary) }
         return dictionary.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -48,6 +48,6 @@ enum PlainWalk {
     }
 
     private static func text(_ value: ParameterValue, _ style: ParameterStyle) -> [UInt8]? {
-        (try? style.text(of: ParameterPair("", value))).flatMap { $0.map { Array($0.utf8) } }
+        (try? style.text(of: ParameterStyle.Pair("", value))).flatMap { $0.map { Array($0.utf8) } }
     }
 }

@@ -14,9 +14,9 @@ struct FuzzRedirects: FuzzTarget {
         let status = choices.one(of: [301, 302, 303, 307, 308])
         let method = choices.one(of: [HTTPRequest.Method.get, .head, .post, .put])
         let parts = choices.rest.split(separator: .lineFeed, maxSplits: 1, omittingEmptySubsequences: false)
-        guard let uri = try? URI(String(decoding: parts[0], as: UTF8.self)), parts.count == 2 else { return }
+        guard let uri = try? CurlewURI(String(decoding: parts[0], as: UTF8.self)), parts.count == 2 else { return }
         let location = HTTPField(name: .location, lenientValue: parts[1])
-        let request = Request(
+        let request = CurlewRequest(
             method, uri, fields: fields, body: method == .get || method == .head ? .none : .string("x"))
         let rule = RedirectRule(changesPostToGet: true, allowsDowngrade: false, secretFields: [mark])
         let redirect = HTTPResponse(status: .init(code: status), headerFields: HTTPFields([location]))
@@ -32,9 +32,9 @@ struct FuzzRedirects: FuzzTarget {
         }
     }
 
-    private static func check(_ next: Request, after status: Int, to request: Request, _ location: String) {
+    private static func check(_ next: CurlewRequest, after status: Int, to request: CurlewRequest, _ location: String) {
         let text = next.uri.description
-        requireEqual((try? URI(text))?.description, text, "the target is another when it is read again")
+        requireEqual((try? CurlewURI(text))?.description, text, "the target is another when it is read again")
         require(next.uri.host != "", "the target has no host")
         if !location.utf8.contains(UInt8(ascii: "#")) {
             requireEqual(next.uri.fragment, request.uri.fragment, "the fragment is not inherited")

@@ -19,16 +19,16 @@ struct FuzzSetCookie: FuzzTarget {
         let host = choices.one(of: hosts)
         let path = choices.one(of: ["/", "/a/b", "/a/b/c?d=/e/"])
         let limits = choices.one(of: [
-            CookieLimits(), CookieLimits(perDomain: 2, total: 3, fieldSize: 30), CookieLimits(total: 1),
+            CookieJar.Limits(), CookieJar.Limits(perDomain: 2, total: 3, fieldSize: 30), CookieJar.Limits(total: 1),
         ])
         let jar = CookieJar(limits: limits) { now }
         var isSecure = choices.flag()
         for field in choices.rest.split(separator: .lineFeed) {
-            guard let uri = try? URI("http\(isSecure ? "s" : "")://\(host)\(path)") else { continue }
+            guard let uri = try? CurlewURI("http\(isSecure ? "s" : "")://\(host)\(path)") else { continue }
             let before = secureCookies(jar)
             let fields = HTTPFields([HTTPField(name: .setCookie, lenientValue: field)])
             jar.store(fields, from: uri)
-            if !isSecure, limits == CookieLimits() {
+            if !isSecure, limits == CookieJar.Limits() {
                 requireEqual(secureCookies(jar), before, "a plain connection has changed secure cookies")
             }
             checkJar(jar)
@@ -38,7 +38,7 @@ struct FuzzSetCookie: FuzzTarget {
         checkFile(jar.cookies)
     }
 
-    private static func secureCookies(_ jar: CookieJar) -> [Cookie] { jar.cookies.filter(\.isSecure) }
+    private static func secureCookies(_ jar: CookieJar) -> [CookieJar.Cookie] { jar.cookies.filter(\.isSecure) }
 
     private static func checkJar(_ jar: CookieJar) {
         let cookies = jar.cookies
@@ -52,7 +52,7 @@ struct FuzzSetCookie: FuzzTarget {
         }
     }
 
-    private static func checkSending(_ jar: CookieJar, to uri: URI) {
+    private static func checkSending(_ jar: CookieJar, to uri: CurlewURI) {
         let cookies = jar.cookiesToSend(to: uri)
         require(uri.scheme == "https" || !cookies.contains(where: \.isSecure), "a secure cookie goes out in plain text")
         var field = CookieField(HTTPFields(), limit: jar.limits.fieldSize)
@@ -68,15 +68,15 @@ struct FuzzSetCookie: FuzzTarget {
         }
     }
 
-    private static func checkFile(_ cookies: [Cookie]) {
+    private static func checkFile(_ cookies: [CookieJar.Cookie]) {
         let (read, skipped) = CookieFile.read(CookieFile.bytes(of: cookies))
         require(skipped.isEmpty, "a line that was written cannot be read")
         let written = cookies.filter { !$0.nameBytes.contains(.tab) && !$0.path.utf8.contains(.tab) }
         requireEqual(read, written.map(withoutSameSite), "a file has other cookies than were written")
     }
 
-    private static func withoutSameSite(_ cookie: Cookie) -> Cookie {
-        Cookie(
+    private static func withoutSameSite(_ cookie: CookieJar.Cookie) -> CookieJar.Cookie {
+        CookieJar.Cookie(
             unchecked: cookie.nameBytes, cookie.valueBytes, domain: cookie.domain, isHostOnly: cookie.isHostOnly,
             path: cookie.path, expirySeconds: cookie.expirySeconds, isSecure: cookie.isSecure,
             isHTTPOnly: cookie.isHTTPOnly, sameSite: nil)

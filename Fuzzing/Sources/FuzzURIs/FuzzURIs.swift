@@ -11,7 +11,7 @@ struct FuzzURIs: FuzzTarget {
     static func check(_ input: [UInt8]) {
         let parts = input.split(separator: .lineFeed, maxSplits: 1, omittingEmptySubsequences: false)
         let text = String(decoding: parts[0], as: UTF8.self)
-        let uri = try? URI(text)
+        let uri = try? CurlewURI(text)
         checkBothReaders(text, uri)
         guard let uri else { return }
         check(uri)
@@ -26,15 +26,15 @@ struct FuzzURIs: FuzzTarget {
     }
 
     /// The quick reader of plain URIs and the one for all must agree. A scheme in capitals is none of the first's.
-    private static func checkBothReaders(_ text: String, _ uri: URI?) {
+    private static func checkBothReaders(_ text: String, _ uri: CurlewURI?) {
         guard text.utf8.starts(with: "http".utf8) else { return }
-        requireEqual(try? URI("HTTP" + text.dropFirst(4)), uri, "the two readers differ")
+        requireEqual(try? CurlewURI("HTTP" + text.dropFirst(4)), uri, "the two readers differ")
     }
 
-    private static func check(_ uri: URI) {
+    private static func check(_ uri: CurlewURI) {
         let text = uri.description
         requireEqual(
-            try? URI(text), URI(text: uri.text, layout: uri.layout, userInformation: nil),
+            try? CurlewURI(text), CurlewURI(text: uri.text, layout: uri.layout, userInformation: nil),
             "a URI is read otherwise again")
         let query = uri.query.map { "?\($0)" } ?? ""
         let fragment = uri.fragment.map { "#\($0)" } ?? ""
@@ -50,7 +50,7 @@ struct FuzzURIs: FuzzTarget {
         }
     }
 
-    private static func checkHost(_ uri: URI) {
+    private static func checkHost(_ uri: CurlewURI) {
         var host = uri.host
         require((0...65_535).contains(uri.port), "the port is out of range")
         if host.first == "[", host.last == "]" { host = String(host.dropFirst().dropLast()) }
@@ -58,12 +58,12 @@ struct FuzzURIs: FuzzTarget {
             !host.isEmpty && !host.utf8.contains { "[]@/\\?#%".utf8.contains($0) }, "the host cannot be one: \(host)")
     }
 
-    private static func check(_ resolved: URI, of reference: String, relativeTo base: URI) {
+    private static func check(_ resolved: CurlewURI, of reference: String, relativeTo base: CurlewURI) {
         check(resolved)
         requireEqual(resolved.removingDotSegments(), resolved, "dot segments are left")
         requireEqual(
             resolved.path.split(separator: "/").filter { $0 == "." || $0 == ".." }, [], "dot segments are left")
-        if let absolute = try? URI(reference) {
+        if let absolute = try? CurlewURI(reference) {
             requireEqual(resolved.path, PlainDots.remove(from: absolute.path), "dot segments are removed otherwise")
             requireEqual(resolved.authority, absolute.authority, "an absolute reference has another authority")
             return
@@ -73,7 +73,7 @@ struct FuzzURIs: FuzzTarget {
         requireEqual(resolved.userInformation, base.userInformation, "a relative reference has another user")
         if reference.utf8.first == .slash {
             let path = reference.prefix { $0 != "?" && $0 != "#" }
-            guard let absolute = try? URI("http://h" + path) else { return }
+            guard let absolute = try? CurlewURI("http://h" + path) else { return }
             requireEqual(resolved.path, PlainDots.remove(from: absolute.path), "dot segments are removed otherwise")
         }
     }

@@ -16,7 +16,7 @@ struct FuzzWire: FuzzTarget {
     private static let session = Result {
         var configuration = SessionConfiguration()
         configuration.timeouts = Timeouts(connect: .seconds(5), idle: .milliseconds(20), total: .milliseconds(100))
-        return try HTTPSession(configuration: configuration, eventLoops: [EventLoop(name: "curlew-fuzz")]) {
+        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-fuzz")]) {
             Redirects(.decide(maximum: 2) { $0.crossesOrigins ? nil : $0.request })
             retry
         }
@@ -25,7 +25,7 @@ struct FuzzWire: FuzzTarget {
     /// It waits for nothing, whatever the server asks for.
     private static var retry: Retry {
         var retry = Retry(attempts: 2, budget: nil)
-        retry.backoff = Backoff(random: { 0 })
+        retry.backoff = Retry.Backoff(random: { 0 })
         retry.retryAfterLimit = .zero
         return retry
     }
@@ -70,8 +70,8 @@ struct FuzzWire: FuzzTarget {
 
     private static func perform(_ exchange: WireScript.Exchange, of script: WireScript, _ session: HTTPSession) async {
         var options = RequestOptions()
-        options.protocolChoice = script.speaksHTTP2 ? .http2PriorKnowledge : .http11
-        let body = RequestBody.bytes([UInt8](repeating: UInt8(ascii: "b"), count: exchange.bodySize))
+        options.versionPolicy = script.speaksHTTP2 ? .http2PriorKnowledge : .http11
+        let body = CurlewRequest.Body.bytes([UInt8](repeating: UInt8(ascii: "b"), count: exchange.bodySize))
         let start = ContinuousClock.now
         do {
             let url = server.url(Stamp.path(exchange.number))
@@ -91,7 +91,7 @@ struct FuzzWire: FuzzTarget {
     }
 
     private static func read(
-        _ response: Response, of exchange: WireScript.Exchange, _ script: WireScript
+        _ response: CurlewResponse, of exchange: WireScript.Exchange, _ script: WireScript
     ) async throws {
         switch exchange.reading {
         case .headAlone: return
@@ -109,7 +109,7 @@ struct FuzzWire: FuzzTarget {
     }
 
     /// The length of a body by its Content-Length; nil where that says nothing.
-    private static func length(of response: Response, to method: HTTPRequest.Method) -> Int? {
+    private static func length(of response: CurlewResponse, to method: HTTPRequest.Method) -> Int? {
         let status = response.status.code
         guard method != .head, status != 204, status != 304, response.fields[.transferEncoding] == nil else {
             return nil
@@ -121,7 +121,7 @@ struct FuzzWire: FuzzTarget {
 
     private static func expectUsable(_ session: HTTPSession) async throws {
         var options = RequestOptions()
-        options.protocolChoice = .http11
+        options.versionPolicy = .http11
         options.idleTimeout = .seconds(20)
         options.totalTimeout = .seconds(20)
         let body = try await session.send(.get, server.honestURL, options: options).body.collect(upTo: 100)

@@ -3,7 +3,7 @@ internal import Glibc
 /// A connection at the server: it knows where a request ends, and no more of HTTP than that.
 final class WireConnection {
     /// What a request is known by.
-    struct Request {
+    struct CurlewRequest {
         /// 0 but over HTTP/2.
         var stream: UInt32 = 0
         var number: Int?
@@ -33,7 +33,7 @@ final class WireConnection {
     // MARK: In
 
     /// Takes in what has come, and answers each request that begins in it.
-    func receive(_ answer: (Request) -> Void) {
+    func receive(_ answer: (CurlewRequest) -> Void) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
         guard count > 0 else {
@@ -45,11 +45,11 @@ final class WireConnection {
     }
 
     /// No body of a request has an empty line, so each ends a head.
-    private func receiveHeads(_ answer: (Request) -> Void) {
+    private func receiveHeads(_ answer: (CurlewRequest) -> Void) {
         while !isClosed, let end = end(of: Self.endOfHead) {
             let head = received[..<end]
             received.removeFirst(end)
-            answer(Request(number: Stamp.number(in: head)))
+            answer(CurlewRequest(number: Stamp.number(in: head)))
         }
         received = Array(received.suffix(1 << 16))
     }
@@ -60,7 +60,7 @@ final class WireConnection {
             .map { $0 + word.count }
     }
 
-    private func receiveFrames(_ answer: (Request) -> Void) {
+    private func receiveFrames(_ answer: (CurlewRequest) -> Void) {
         if !isPrefaceRead {
             guard received.count >= Self.preface.count else { return }
             received.removeFirst(Self.preface.count)
@@ -77,7 +77,7 @@ final class WireConnection {
             switch kind {
             case Kind.headers:
                 numbers[stream] = Stamp.number(in: payload)
-                answer(Request(stream: stream, number: numbers[stream]))
+                answer(CurlewRequest(stream: stream, number: numbers[stream]))
             case Kind.settings, Kind.ping:
                 guard flags & Self.acknowledgement == 0 else { break }
                 let echo = kind == Kind.ping ? Array(payload) : []
@@ -90,7 +90,7 @@ final class WireConnection {
     // MARK: Out
 
     /// The bytes of an answer as they go over the wire.
-    func encode(_ answer: [UInt8], for request: Request) -> [UInt8] {
+    func encode(_ answer: [UInt8], for request: CurlewRequest) -> [UInt8] {
         guard speaksHTTP2 else {
             var answer = answer
             if let number = request.number { Stamp.put(number, into: &answer) }

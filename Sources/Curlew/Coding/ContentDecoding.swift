@@ -7,8 +7,8 @@ public import HTTPTypes
 /// - A body is decoded as it is read, at most 64 KiB ahead of its reader, on the reader's executor: `gzip` and `x-gzip`
 ///   with all their members, `deflate` with and without zlib's frame, `br`, `zstd` with all its frames, and several of them
 ///   one upon the other.
-/// - The response then has neither Content-Encoding nor Content-Length; ``Response/contentCodings`` and
-///   ``Response/encodedFields`` have what was there.
+/// - The response then has neither Content-Encoding nor Content-Length; ``CurlewResponse/contentCodings`` and
+///   ``CurlewResponse/encodedFields`` have what was there.
 /// - Nothing is decoded in answers to HEAD, in 204, 206 and 304, in empty bodies, and if one of the codings is not known:
 ///   these pass as they came, with their fields.
 /// - `br` needs the package's trait `Brotli`, `zstd` the trait `Zstandard`; both are on by default. Without it the coding is
@@ -22,15 +22,17 @@ public import HTTPTypes
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") { ContentDecoding() }
 /// ```
-public struct ContentDecoding: Middleware {
+public struct ContentDecoding: CurlewMiddleware {
     /// Bounds on what a body may become.
-    public var limits: ContentDecodingLimits
+    public var limits: ContentDecoding.Limits
 
-    public init(limits: ContentDecodingLimits = ContentDecodingLimits()) { self.limits = limits }
+    public init(limits: ContentDecoding.Limits = ContentDecoding.Limits()) { self.limits = limits }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard request.options.decodesContent != false else { return try await next(request) }
-        let response: Response
+        let response: CurlewResponse
         if request.fields.contains(.acceptEncoding) || request.fields.contains(.range) {
             response = try await next(request)
         } else {
@@ -46,7 +48,7 @@ public struct ContentDecoding: Middleware {
         name: .acceptEncoding, value: ContentDecoderKind.allCases.map(\.name).joined(separator: ", "))
 
     /// The response with its body decoded, if it can be.
-    func decoded(_ response: Response, to method: HTTPRequest.Method) throws -> Response {
+    func decoded(_ response: CurlewResponse, to method: HTTPRequest.Method) throws -> CurlewResponse {
         let isBodiless = method == .head || [204, 206, 304].contains(response.status.code)
         guard !isBodiless, response.body.length != 0 else { return response }
         let list = ContentCodingList(response.fields)
@@ -77,31 +79,33 @@ extension RequestOptions {
     }
 }
 
-/// Bounds on what ``ContentDecoding`` makes of a body, against small ones that become very large.
-public struct ContentDecodingLimits: Sendable, Hashable, Codable {
-    /// The most codings that may lie one upon the other. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
-    public var codings: Int
-    /// The factor by which a body may become larger than what was received of it so far, once it is larger than
-    /// ``ratioFreeSize``. 100 by default; nil for no such bound. Beyond it is ``ErrorCode/responseTooLarge``. It also holds
-    /// for what lies between two codings.
-    public var ratio: Int?
-    /// Up to this size a body may grow as it likes. 64 MiB by default: logs and tables often shrink by more than a hundred.
-    public var ratioFreeSize: ByteCount
-    /// The most bytes that a decoded body may have. nil, the default, leaves this to whoever reads it. Beyond it is
-    /// ``ErrorCode/responseTooLarge``.
-    public var size: ByteCount?
+extension ContentDecoding {
+    /// Bounds on what ``ContentDecoding`` makes of a body, against small ones that become very large.
+    public struct Limits: Sendable, Hashable, Codable {
+        /// The most codings that may lie one upon the other. 5 by default; more are ``ErrorCode/contentDecodingFailed``.
+        public var codings: Int
+        /// The factor by which a body may become larger than what was received of it so far, once it is larger than
+        /// ``ratioFreeSize``. 100 by default; nil for no such bound. Beyond it is ``ErrorCode/responseTooLarge``. It also holds
+        /// for what lies between two codings.
+        public var ratio: Int?
+        /// Up to this size a body may grow as it likes. 64 MiB by default: logs and tables often shrink by more than a hundred.
+        public var ratioFreeSize: ByteSize
+        /// The most bytes that a decoded body may have. nil, the default, leaves this to whoever reads it. Beyond it is
+        /// ``ErrorCode/responseTooLarge``.
+        public var size: ByteSize?
 
-    public init(
-        codings: Int = 5, ratio: Int? = 100, ratioFreeSize: ByteCount = .mebibytes(64), size: ByteCount? = nil
-    ) {
-        self.codings = codings
-        self.ratio = ratio
-        self.ratioFreeSize = ratioFreeSize
-        self.size = size
+        public init(
+            codings: Int = 5, ratio: Int? = 100, ratioFreeSize: ByteSize = .mebibytes(64), size: ByteSize? = nil
+        ) {
+            self.codings = codings
+            self.ratio = ratio
+            self.ratioFreeSize = ratioFreeSize
+            self.size = size
+        }
     }
 }
 
-extension ContentDecodingLimits {
+extension ContentDecoding.Limits {
     /// The most bytes that may be made of so many, at any place between the codings.
     func growth(of received: Int) -> Int {
         guard let ratio else { return .max }
@@ -125,7 +129,7 @@ struct EncodedContent: Sendable {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     private enum EncodedContentKey: Key { static let defaultValue: EncodedContent? = nil }
 
     /// The codings and fields before decoding, if the body was decoded.

@@ -17,14 +17,14 @@ struct DecoderStack {
     }
 
     private let kinds: [ContentDecoderKind]
-    private let limits: ContentDecodingLimits
+    private let limits: ContentDecoding.Limits
     /// The one next to the network first. Empty until the first byte comes.
     private var layers: [Layer] = []
     private var received = 0
     private var isAtEnd = false
 
     /// - Parameter codings: In the order in which they were applied.
-    init(codings: [ContentDecoderKind], limits: ContentDecodingLimits) {
+    init(codings: [ContentDecoderKind], limits: ContentDecoding.Limits) {
         kinds = codings.reversed()
         self.limits = limits
     }
@@ -96,10 +96,10 @@ struct DecodedChunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
-    let body: ResponseBody
+    let body: CurlewResponse.Body
     /// In the order in which they were applied.
     let codings: [ContentDecoderKind]
-    let limits: ContentDecodingLimits
+    let limits: ContentDecoding.Limits
     let context: CurlewError.Context
 
     /// The size of a piece at most.
@@ -122,7 +122,7 @@ struct DecodedChunks: AsyncSequence, Sendable {
 /// The decoding of one body: a stack of decoders that the bytes go through, and what was counted. It holds one chunk of the
 /// body and one piece behind each decoder.
 final class BodyDecoding {
-    private var chunks: ResponseBody.AsyncIterator
+    private var chunks: CurlewResponse.Body.AsyncIterator
     private var stack: DecoderStack?
     private let sequence: DecodedChunks
 

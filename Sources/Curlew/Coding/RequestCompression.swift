@@ -17,7 +17,7 @@ internal import HTTPTypes
 ///     RequestCompression(.gzip)
 /// }
 /// ```
-public struct RequestCompression: Middleware {
+public struct RequestCompression: CurlewMiddleware {
     /// A content coding that zlib writes.
     public struct Format: Sendable, Hashable {
         /// The name in Content-Encoding.
@@ -35,13 +35,15 @@ public struct RequestCompression: Middleware {
     /// From 1, quick, to 9, small. 6 by default, as in zlib.
     public var level = 6
     /// Bodies that are known to be shorter are not compressed. 1 KiB by default.
-    public var minimumSize: ByteCount = .kibibytes(1)
+    public var minimumSize: ByteSize = .kibibytes(1)
     /// Bytes in memory up to this size are compressed at once. 1 MiB by default.
-    public var wholeLimit: ByteCount = .mebibytes(1)
+    public var wholeLimit: ByteSize = .mebibytes(1)
 
     public init(_ format: Format = .gzip) { self.format = format }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard try isApplicable(to: request) else { return try await next(request) }
         var request = request
         if case .bytes(let bytes) = request.body.source, bytes.count <= wholeLimit.bytes {
@@ -56,12 +58,12 @@ public struct RequestCompression: Middleware {
         return try await next(request)
     }
 
-    private func isApplicable(to request: Request) throws -> Bool {
+    private func isApplicable(to request: CurlewRequest) throws -> Bool {
         guard !request.body.isNone, !Self.excluding.contains(where: request.fields.contains) else { return false }
         return try request.body.lengthNow().map { $0 >= Int64(max(1, minimumSize.bytes)) } ?? true
     }
 
-    private func streamed(_ body: RequestBody) -> RequestBody {
+    private func streamed(_ body: CurlewRequest.Body) -> CurlewRequest.Body {
         let compressed = CompressedChunks(body: body, format: format, level: level)
         return body.isReplayable ? .stream { compressed } : .once(compressed)
     }
@@ -102,7 +104,7 @@ struct CompressedChunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
-    let body: RequestBody
+    let body: CurlewRequest.Body
     let format: RequestCompression.Format
     let level: Int
 

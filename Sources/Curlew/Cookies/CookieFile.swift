@@ -7,7 +7,7 @@ enum CookieFile {
     // MARK: Writing
 
     /// The bytes of a file. What the format has no place for is left out.
-    static func bytes(of cookies: [Cookie]) -> [UInt8] {
+    static func bytes(of cookies: [CookieJar.Cookie]) -> [UInt8] {
         var bytes = Array(beginning.utf8)
         for cookie in cookies where !cookie.nameBytes.contains(.tab) && !cookie.path.utf8.contains(.tab) {
             append(cookie, to: &bytes)
@@ -15,7 +15,7 @@ enum CookieFile {
         return bytes
     }
 
-    private static func append(_ cookie: Cookie, to bytes: inout [UInt8]) {
+    private static func append(_ cookie: CookieJar.Cookie, to bytes: inout [UInt8]) {
         if cookie.isHTTPOnly { bytes += httpOnlyMark }
         let domain = cookie.isHostOnly ? "\(cookie.domain)\tFALSE" : ".\(cookie.domain)\tTRUE"
         // Zero says that there is no date.
@@ -33,8 +33,8 @@ enum CookieFile {
     private static let skippedLimit = 100
 
     /// The cookies of a file, and the numbers of the first lines that are none.
-    static func read(_ bytes: [UInt8]) -> (cookies: [Cookie], skipped: [Int]) {
-        var cookies: [Cookie] = []
+    static func read(_ bytes: [UInt8]) -> (cookies: [CookieJar.Cookie], skipped: [Int]) {
+        var cookies: [CookieJar.Cookie] = []
         var skipped: [Int] = []
         var rest = bytes[...]
         var number = 0
@@ -57,13 +57,13 @@ enum CookieFile {
     }
 
     /// The last field has the rest of the line. Editors take a tab off the end of it, and so an empty value with its tab.
-    private static func cookie(_ line: ArraySlice<UInt8>, isHTTPOnly: Bool) -> Cookie? {
+    private static func cookie(_ line: ArraySlice<UInt8>, isHTTPOnly: Bool) -> CookieJar.Cookie? {
         let fields = line.split(separator: .tab, maxSplits: 6, omittingEmptySubsequences: false)
         guard fields.count >= 6, let includesHosts = flag(fields[1]), let isSecure = flag(fields[3]),
             !fields[4].isEmpty, fields[4].count <= 19, fields[4].allSatisfy(\.isDigit),
             let expiry = Int64(String(decoding: fields[4], as: UTF8.self))
         else { return nil }
-        return try? Cookie(
+        return try? CookieJar.Cookie(
             name: Array(fields[5]), value: fields.count > 6 ? Array(fields[6]) : [],
             domain: String(decoding: fields[0], as: UTF8.self), isHostOnly: !includesHosts,
             path: String(decoding: fields[2], as: UTF8.self), expirySeconds: expiry == 0 ? nil : expiry,

@@ -56,7 +56,7 @@ struct CookieOrigin {
     let isSecure: Bool
 
     /// Nil if the host has no form to compare.
-    init?(_ uri: URI) {
+    init?(_ uri: CurlewURI) {
         guard let host = CookieHost(uri.host) else { return nil }
         self.host = host
         path = uri.path
@@ -79,7 +79,7 @@ struct CookieOrigin {
     }
 
     /// Whether the cookie goes to it (RFC 6265bis §5.8.3).
-    func receives(_ cookie: Cookie) -> Bool {
+    func receives(_ cookie: CookieJar.Cookie) -> Bool {
         (cookie.isHostOnly ? host.name == cookie.domain : host.matches(cookie.domain))
             && (isSecure || !cookie.isSecure)
             && Self.isPath(path, within: cookie.path)

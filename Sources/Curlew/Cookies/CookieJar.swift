@@ -4,24 +4,24 @@ internal import Synchronization
 
 /// Cookies, as RFC 6265bis keeps them: what servers set, what a request carries, and what the caller adds and deletes.
 ///
-/// It is a reference: give it to the ``Cookies`` link of one session, or of several that are to share their cookies. It may
+/// It is a reference: give it to the ``CookieHandling`` link of one session, or of several that are to share their cookies. It may
 /// be used from anywhere at once. Which names are public suffixes is libpsl's to say; without
 /// the package's trait `PublicSuffixList`, which is on by default, every name is one, and a cookie for more hosts than the
-/// one that sets it is refused. ``CookieLimits`` has its bounds; an empty jar costs a request next to nothing.
+/// one that sets it is refused. ``CookieJar/Limits`` has its bounds; an empty jar costs a request next to nothing.
 ///
 /// ```swift
 /// let jar = CookieJar()
-/// let api = try HTTPSession(baseURL: "https://example.com/") { Cookies(jar) }
+/// let api = try HTTPSession(baseURL: "https://example.com/") { CookieHandling(jar) }
 /// _ = try await api.post("login")
 /// print(jar.cookies)
 /// ```
 public final class CookieJar: Sendable {
     /// Its bounds.
-    public let limits: CookieLimits
+    public let limits: CookieJar.Limits
     private let store: Guarded<CookieStore>
     /// Whether there is anything to look for: asked for every request, without the lock.
     private let isFilled = Atomic(false)
-    private let broadcaster: Broadcaster<CookieChange>
+    private let broadcaster: Broadcaster<CookieJar.Change>
     private let clock: @Sendable () -> Int64
 
     /// Makes an empty jar.
@@ -29,7 +29,7 @@ public final class CookieJar: Sendable {
     ///   - limits: Its bounds.
     ///   - clock: The time, in seconds since the beginning of 1970, UTC.
     public init(
-        limits: CookieLimits = CookieLimits(),
+        limits: CookieJar.Limits = CookieJar.Limits(),
         clock: @escaping @Sendable () -> Int64 = CookieJar.systemTime
     ) {
         self.limits = limits
@@ -46,16 +46,16 @@ public final class CookieJar: Sendable {
     // MARK: What there is
 
     /// All cookies that have not expired, the oldest first.
-    public var cookies: [Cookie] { change { $0.all(now: $1) } }
+    public var cookies: [CookieJar.Cookie] { change { $0.all(now: $1) } }
 
     /// The cookies that a request to a URI would carry, in the order of sending. Asking does not count as use.
-    public func cookies(for uri: URI) -> [Cookie] {
+    public func cookies(for uri: CurlewURI) -> [CookieJar.Cookie] {
         guard let origin = CookieOrigin(uri) else { return [] }
         return change { $0.cookies(for: origin, now: $1, isUse: false) }
     }
 
     /// The changes from now on.
-    public var changes: CookieChanges { CookieChanges(broadcaster: broadcaster) }
+    public var changes: CookieJar.Changes { CookieJar.Changes(broadcaster: broadcaster) }
 
     // MARK: What comes in
 
@@ -64,22 +64,22 @@ public final class CookieJar: Sendable {
     /// One that has expired takes the one with the same name, domain and path out.
     /// - Returns: Whether it is there now. Not if it has expired, or is for all hosts of a public suffix.
     @discardableResult
-    public func set(_ cookie: Cookie) -> Bool { change { $0.put(cookie, now: $1) } }
+    public func set(_ cookie: CookieJar.Cookie) -> Bool { change { $0.put(cookie, now: $1) } }
 
     /// Puts cookies in.
     /// - Returns: How many there were that have not expired.
-    func set(_ cookies: [Cookie]) -> Int { change { $0.put(cookies, now: $1) } }
+    func set(_ cookies: [CookieJar.Cookie]) -> Int { change { $0.put(cookies, now: $1) } }
 
     /// Takes the value of a Set-Cookie field as a response from a URI would bring it.
     /// - Returns: Whether a cookie is there now because of it.
     @discardableResult
-    public func store(_ setCookie: String, from uri: URI) -> Bool {
+    public func store(_ setCookie: String, from uri: CurlewURI) -> Bool {
         guard let origin = CookieOrigin(uri) else { return false }
         return store([Array(setCookie.utf8)], from: origin) == 1
     }
 
     /// Takes the cookies of a response.
-    func store(_ fields: HTTPFields, from uri: URI) {
+    func store(_ fields: HTTPFields, from uri: CurlewURI) {
         guard let origin = CookieOrigin(uri) else { return }
         let values = fields.lazy.filter { $0.name == .setCookie }.map { $0.withUnsafeBytesOfValue { Array($0) } }
         _ = store(values, from: origin)
@@ -88,7 +88,7 @@ public final class CookieJar: Sendable {
     private func store(_ values: some Sequence<[UInt8]>, from origin: CookieOrigin) -> Int {
         change { store, now in
             values.count { value in
-                guard let field = SetCookie(value), let cookie = Cookie(field, from: origin, now: now),
+                guard let field = SetCookie(value), let cookie = CookieJar.Cookie(field, from: origin, now: now),
                     origin.isSecure || !store.overlaysSecure(cookie, now: now)
                 else { return false }
                 return store.put(cookie, now: now)
@@ -117,7 +117,7 @@ public final class CookieJar: Sendable {
     /// Deletes a cookie: the one with the same name, domain and path.
     /// - Returns: Whether there was one.
     @discardableResult
-    public func remove(_ cookie: Cookie) -> Bool { remove { $0.isSame(as: cookie) } > 0 }
+    public func remove(_ cookie: CookieJar.Cookie) -> Bool { remove { $0.isSame(as: cookie) } > 0 }
 
     /// Deletes the cookies that end with the session: those that have no date.
     /// - Returns: How many there were.
@@ -127,14 +127,14 @@ public final class CookieJar: Sendable {
     /// Deletes all cookies.
     public func removeAll() { _ = remove { _ in true } }
 
-    private func remove(where condition: (Cookie) -> Bool) -> Int {
+    private func remove(where condition: (CookieJar.Cookie) -> Bool) -> Int {
         change { store, _ in store.remove(.removed, where: condition) }
     }
 
     // MARK: The lock
 
     /// The cookies to send, without waiting for the lock of an empty jar.
-    func cookiesToSend(to uri: URI) -> [Cookie] {
+    func cookiesToSend(to uri: CurlewURI) -> [CookieJar.Cookie] {
         guard isFilled.load(ordering: .acquiring), let origin = CookieOrigin(uri) else { return [] }
         return change { $0.cookies(for: origin, now: $1, isUse: true) }
     }
@@ -152,12 +152,14 @@ public final class CookieJar: Sendable {
     }
 }
 
-/// The outcome of reading a file of cookies.
-public struct CookieFileReport: Sendable, Hashable {
-    /// The number of cookies that were put into the jar. Its bounds may have evicted some of them since.
-    public let stored: Int
-    /// The numbers of the lines that are no cookies, from 1 on; the first hundred.
-    public let skippedLines: [Int]
+extension CookieJar {
+    /// The outcome of reading a file of cookies.
+    public struct FileReport: Sendable, Hashable {
+        /// The number of cookies that were put into the jar. Its bounds may have evicted some of them since.
+        public let stored: Int
+        /// The numbers of the lines that are no cookies, from 1 on; the first hundred.
+        public let skippedLines: [Int]
+    }
 }
 
 extension CookieJar {
@@ -189,11 +191,11 @@ extension CookieJar {
     /// Puts the cookies of a file into the jar, beside those that are there; the same name, domain and path replaces. What
     /// has expired is skipped. Lines that are no cookies are skipped, and the report lists them.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cookieFileFailed`` for a file that cannot be read, and for one larger than
-    ///   ``CookieLimits/fileSize``; the jar is then as it was.
+    ///   ``CookieJar/Limits/fileSize``; the jar is then as it was.
     @discardableResult
-    public func load(from path: String) async throws -> CookieFileReport {
+    public func load(from path: String) async throws -> CookieJar.FileReport {
         let (cookies, skipped) = CookieFile.read(try await bytes(of: path))
-        return CookieFileReport(stored: set(cookies), skippedLines: skipped)
+        return CookieJar.FileReport(stored: set(cookies), skippedLines: skipped)
     }
 
     private func bytes(of path: String) async throws -> [UInt8] {
@@ -216,75 +218,81 @@ extension CookieJar {
     }
 }
 
-/// Bounds of a ``CookieJar``. Each cookie has at most 4,096 bytes of name and value, a path of at most 1,024 bytes and
-/// a host of at most 1,024.
-public struct CookieLimits: Sendable, Hashable, Codable {
-    /// The most cookies of one domain. 50 by default, the least that RFC 6265bis §6.1 asks for.
-    public var perDomain: Int
-    /// The most cookies in the jar. 3,000 by default.
-    public var total: Int
-    /// The size of the Cookie field that a request may have from the jar; what does not fit is left out, beginning with the
-    /// cookie that would come first beyond it. 8 KiB by default, which servers take as a rule.
-    public var fieldSize: ByteCount
-    /// The size of a file that is loaded. 16 MiB by default.
-    public var fileSize: ByteCount
-    /// The most changes that wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
-    public var changeBufferSize: Int
+extension CookieJar {
+    /// Bounds of a ``CookieJar``. Each cookie has at most 4,096 bytes of name and value, a path of at most 1,024 bytes and
+    /// a host of at most 1,024.
+    public struct Limits: Sendable, Hashable, Codable {
+        /// The most cookies of one domain. 50 by default, the least that RFC 6265bis §6.1 asks for.
+        public var perDomain: Int
+        /// The most cookies in the jar. 3,000 by default.
+        public var total: Int
+        /// The size of the Cookie field that a request may have from the jar; what does not fit is left out, beginning with the
+        /// cookie that would come first beyond it. 8 KiB by default, which servers take as a rule.
+        public var fieldSize: ByteSize
+        /// The size of a file that is loaded. 16 MiB by default.
+        public var fileSize: ByteSize
+        /// The most changes that wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
+        public var changeBufferSize: Int
 
-    public init(
-        perDomain: Int = 50, total: Int = 3000, fieldSize: ByteCount = .kibibytes(8),
-        fileSize: ByteCount = .mebibytes(16), changeBufferSize: Int = 1000
-    ) {
-        self.perDomain = perDomain
-        self.total = total
-        self.fieldSize = fieldSize
-        self.fileSize = fileSize
-        self.changeBufferSize = changeBufferSize
+        public init(
+            perDomain: Int = 50, total: Int = 3000, fieldSize: ByteSize = .kibibytes(8),
+            fileSize: ByteSize = .mebibytes(16), changeBufferSize: Int = 1000
+        ) {
+            self.perDomain = perDomain
+            self.total = total
+            self.fieldSize = fieldSize
+            self.fileSize = fileSize
+            self.changeBufferSize = changeBufferSize
+        }
     }
 }
 
-/// A change to a cookie in a jar.
-public struct CookieChange: Sendable, Hashable {
-    /// A kind of change. New ones may be added; keep a `default`.
-    public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
-        /// The kind in a word.
-        public let rawValue: String
+extension CookieJar {
+    /// A change to a cookie in a jar.
+    public struct Change: Sendable, Hashable {
+        /// A kind of change. New ones may be added; keep a `default`.
+        public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
+            /// The kind in a word.
+            public let rawValue: String
 
-        public init(rawValue: String) { self.rawValue = rawValue }
+            public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A new cookie.
-        public static let added = Kind(rawValue: "added")
-        /// A cookie that took the place of the one with the same name, domain and path.
-        public static let updated = Kind(rawValue: "updated")
-        /// A cookie that was deleted, by the caller or by a server that set it with a date in the past.
-        public static let removed = Kind(rawValue: "removed")
-        /// Its time was over when somebody looked.
-        public static let expired = Kind(rawValue: "expired")
-        /// A cookie that had to make room (``CookieLimits``).
-        public static let evicted = Kind(rawValue: "evicted")
-    }
+            /// A new cookie.
+            public static let added = Kind(rawValue: "added")
+            /// A cookie that took the place of the one with the same name, domain and path.
+            public static let updated = Kind(rawValue: "updated")
+            /// A cookie that was deleted, by the caller or by a server that set it with a date in the past.
+            public static let removed = Kind(rawValue: "removed")
+            /// Its time was over when somebody looked.
+            public static let expired = Kind(rawValue: "expired")
+            /// A cookie that had to make room (``CookieJar/Limits``).
+            public static let evicted = Kind(rawValue: "evicted")
+        }
 
-    /// The kind of change.
-    public let kind: Kind
-    /// The cookie: the new one if there is one, else the one that has gone.
-    public let cookie: Cookie
+        /// The kind of change.
+        public let kind: Kind
+        /// The cookie: the new one if there is one, else the one that has gone.
+        public let cookie: CookieJar.Cookie
 
-    init(_ kind: Kind, _ cookie: Cookie) {
-        self.kind = kind
-        self.cookie = cookie
+        init(_ kind: Kind, _ cookie: CookieJar.Cookie) {
+            self.kind = kind
+            self.cookie = cookie
+        }
     }
 }
 
-/// The changes of a jar, for any number of listeners. Each gets those that happen after it began to listen; of those that it
-/// has not taken yet the newest ``CookieLimits/changeBufferSize`` are kept. It ends with the jar.
-public struct CookieChanges: AsyncSequence, Sendable {
-    public typealias Element = CookieChange
-    public typealias Failure = Never
+extension CookieJar {
+    /// The changes of a jar, for any number of listeners. Each gets those that happen after it began to listen; of those that it
+    /// has not taken yet the newest ``CookieJar/Limits/changeBufferSize`` are kept. It ends with the jar.
+    public struct Changes: AsyncSequence, Sendable {
+        public typealias Element = CookieJar.Change
+        public typealias Failure = Never
 
-    let broadcaster: Broadcaster<CookieChange>
+        let broadcaster: Broadcaster<CookieJar.Change>
 
-    /// Begins to listen: at once, not with the first `next`.
-    public func makeAsyncIterator() -> AsyncStream<CookieChange>.AsyncIterator {
-        broadcaster.listen().makeAsyncIterator()
+        /// Begins to listen: at once, not with the first `next`.
+        public func makeAsyncIterator() -> AsyncStream<CookieJar.Change>.AsyncIterator {
+            broadcaster.listen().makeAsyncIterator()
+        }
     }
 }

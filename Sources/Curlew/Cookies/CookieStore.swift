@@ -2,26 +2,26 @@
 struct CookieStore {
     /// A cookie, and when it came and was last used, counted and not timed.
     struct Entry {
-        var cookie: Cookie
+        var cookie: CookieJar.Cookie
         let order: UInt64
         var use: UInt64
     }
 
-    private let limits: CookieLimits
+    private let limits: CookieJar.Limits
     private var domains: [String: [Entry]] = [:]
     private(set) var count = 0
     private var turn: UInt64 = 0
     /// The changes since somebody asked, if anybody wants to know.
-    private var changes: [CookieChange] = []
+    private var changes: [CookieJar.Change] = []
     var isObserved = false
 
-    init(limits: CookieLimits) { self.limits = limits }
+    init(limits: CookieJar.Limits) { self.limits = limits }
 
-    private mutating func note(_ kind: CookieChange.Kind, _ cookie: Cookie) {
-        if isObserved { changes.append(CookieChange(kind, cookie)) }
+    private mutating func note(_ kind: CookieJar.Change.Kind, _ cookie: CookieJar.Cookie) {
+        if isObserved { changes.append(CookieJar.Change(kind, cookie)) }
     }
 
-    mutating func takeChanges() -> [CookieChange] {
+    mutating func takeChanges() -> [CookieJar.Change] {
         defer { changes = [] }
         return changes
     }
@@ -36,7 +36,7 @@ struct CookieStore {
     /// Puts a cookie in, in the place of one with the same name, domain and path, whose age it keeps. One that has expired
     /// only takes that one out. What is too much has to go.
     /// - Returns: Whether it is there now.
-    mutating func put(_ cookie: Cookie, now: Int64) -> Bool {
+    mutating func put(_ cookie: CookieJar.Cookie, now: Int64) -> Bool {
         guard insert(cookie, now: now) else { return false }
         evict(cookie.domain, now: now)
         evict(now: now)
@@ -45,7 +45,7 @@ struct CookieStore {
 
     /// Puts many cookies in; what is too much goes at the end.
     /// - Returns: How many there were that have not expired.
-    mutating func put(_ cookies: [Cookie], now: Int64) -> Int {
+    mutating func put(_ cookies: [CookieJar.Cookie], now: Int64) -> Int {
         defer { evict(now: now) }
         return cookies.count { cookie in
             guard insert(cookie, now: now) else { return false }
@@ -54,7 +54,7 @@ struct CookieStore {
         }
     }
 
-    private mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {
+    private mutating func insert(_ cookie: CookieJar.Cookie, now: Int64) -> Bool {
         // A list that is newer than the cookie, or a cookie from elsewhere.
         guard cookie.isHostOnly || !PublicSuffixes.contains(cookie.domain) else { return false }
         removeExpired(of: cookie.domain, now: now)
@@ -82,7 +82,7 @@ struct CookieStore {
 
     /// Whether a cookie from a connection that is not secure would take the place of a secure one, or be sent before it
     /// (RFC 6265bis §5.7, step 16).
-    func overlaysSecure(_ cookie: Cookie, now: Int64) -> Bool {
+    func overlaysSecure(_ cookie: CookieJar.Cookie, now: Int64) -> Bool {
         domains.contains { domain, entries in
             guard
                 domain == cookie.domain || CookieHost.isBeneath(domain, cookie.domain)
@@ -99,7 +99,7 @@ struct CookieStore {
 
     /// The cookies for a URI in the order of sending: longer paths first, then those that have been there longer.
     /// - Parameter isUse: Whether they are sent now, which keeps them from being evicted.
-    mutating func cookies(for origin: CookieOrigin, now: Int64, isUse: Bool) -> [Cookie] {
+    mutating func cookies(for origin: CookieOrigin, now: Int64, isUse: Bool) -> [CookieJar.Cookie] {
         var found: [Entry] = []
         let use = isUse ? nextTurn() : 0
         var name = origin.host.name[...]
@@ -127,7 +127,7 @@ struct CookieStore {
     }
 
     /// All cookies, the oldest first.
-    mutating func all(now: Int64) -> [Cookie] {
+    mutating func all(now: Int64) -> [CookieJar.Cookie] {
         remove(.expired) { $0.isExpired(at: now) }
         return domains.values.joined().sorted { $0.order < $1.order }.map(\.cookie)
     }
@@ -137,7 +137,7 @@ extension CookieStore {
     /// Takes out what satisfies a condition.
     /// - Returns: How many there were.
     @discardableResult
-    mutating func remove(_ kind: CookieChange.Kind, where condition: (Cookie) -> Bool) -> Int {
+    mutating func remove(_ kind: CookieJar.Change.Kind, where condition: (CookieJar.Cookie) -> Bool) -> Int {
         var removed = 0
         for domain in Array(domains.keys) { removed += remove(kind, of: domain, where: condition) }
         return removed
@@ -148,7 +148,7 @@ extension CookieStore {
     }
 
     private mutating func remove(
-        _ kind: CookieChange.Kind, of domain: String, where condition: (Cookie) -> Bool
+        _ kind: CookieJar.Change.Kind, of domain: String, where condition: (CookieJar.Cookie) -> Bool
     ) -> Int {
         guard let entries = domains[domain], entries.contains(where: { condition($0.cookie) }) else { return 0 }
         let kept = entries.filter { !condition($0.cookie) }

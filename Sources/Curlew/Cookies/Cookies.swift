@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// Sends the cookies of a jar, and keeps there what responses set.
 ///
 /// - A request carries one Cookie field: what the caller has set in it, and behind that the jar's cookies for the URI, but
-///   for names that the caller has set. The jar adds no more than ``CookieLimits/fieldSize``.
+///   for names that the caller has set. The jar adds no more than ``CookieJar/Limits/fieldSize``.
 /// - Every Set-Cookie field of a final response is taken from the URI that answered, whatever its status. Those of interim
 ///   responses are not.
 /// - ``RequestOptions/usesCookies`` set to false neither sends nor stores.
@@ -12,19 +12,21 @@ internal import HTTPTypes
 /// each request and each response, and so each sets its cookies and gets its own.
 ///
 /// ```swift
-/// let api = try HTTPSession(baseURL: "https://example.com/") { Cookies() }
+/// let api = try HTTPSession(baseURL: "https://example.com/") { CookieHandling() }
 /// ```
-public struct Cookies: Middleware {
+public struct CookieHandling: CurlewMiddleware {
     /// The jar that holds the cookies.
     public let jar: CookieJar
 
     /// - Parameter jar: Where the cookies are: a new jar, unless one is to be shared or looked into.
     public init(_ jar: CookieJar = CookieJar()) { self.jar = jar }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard request.options.usesCookies != false else { return try await next(request) }
         let cookies = jar.cookiesToSend(to: request.uri)
-        let response: Response
+        let response: CurlewResponse
         if cookies.isEmpty, !request.fields.contains(.cookie) {
             response = try await next(request)
         } else {
@@ -42,7 +44,7 @@ public struct Cookies: Middleware {
 extension RequestOptions {
     private enum UsesCookiesKey: Key { static let defaultValue: Bool? = nil }
 
-    /// Whether a ``Cookies`` link sends and stores cookies. nil, the default, means yes.
+    /// Whether a ``CookieHandling`` link sends and stores cookies. nil, the default, means yes.
     public var usesCookies: Bool? {
         get { self[UsesCookiesKey.self] }
         set { self[UsesCookiesKey.self] = newValue }
@@ -57,7 +59,7 @@ struct CookieField {
     private let given: Int
 
     /// Begins with what the caller has set, which stays as it is.
-    init(_ fields: HTTPFields, limit: ByteCount) {
+    init(_ fields: HTTPFields, limit: ByteSize) {
         self.limit = limit.bytes
         let values = fields.filter { $0.name == .cookie }.map { $0.withUnsafeBytesOfValue { Array($0) } }
         given = values.count
@@ -65,7 +67,7 @@ struct CookieField {
     }
 
     /// Adds what fits, up to the first that does not. A name that the caller has set is the caller's.
-    mutating func append(_ cookies: [Cookie]) {
+    mutating func append(_ cookies: [CookieJar.Cookie]) {
         let names = given > 0 ? Self.names(in: bytes) : []
         for cookie in cookies where !names.contains(cookie.nameBytes) {
             let hasName = !cookie.nameBytes.isEmpty

@@ -18,7 +18,7 @@ struct SetCookie {
     private(set) var path: Path?
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
-    private(set) var sameSite: Cookie.SameSite?
+    private(set) var sameSite: CookieJar.Cookie.SameSite?
 
     /// Nil for what is no cookie: with control characters, empty, or too large.
     init?(_ bytes: [UInt8]) {
@@ -31,7 +31,9 @@ struct SetCookie {
         } else {
             value = Array(pair.trimmingBlanks)
         }
-        guard !(name.isEmpty && value.isEmpty), name.count + value.count <= Cookie.sizeLimit else { return nil }
+        guard !(name.isEmpty && value.isEmpty), name.count + value.count <= CookieJar.Cookie.sizeLimit else {
+            return nil
+        }
         var rest = bytes[end...]
         while rest.popFirst() != nil {
             let end = rest.firstIndex(of: .semicolon) ?? rest.endIndex
@@ -48,7 +50,7 @@ struct SetCookie {
         let equals = attribute.firstIndex(of: .equals)
         let name = attribute[..<(equals ?? attribute.endIndex)].trimmingBlanks
         let value = equals.map { attribute[($0 + 1)...].trimmingBlanks } ?? []
-        guard value.count <= Cookie.attributeLimit else { return }
+        guard value.count <= CookieJar.Cookie.attributeLimit else { return }
         if name.isEqual(ignoringCase: "expires") {
             expires = CookieDate.seconds(value) ?? expires
         } else if name.isEqual(ignoringCase: "max-age") {
@@ -74,10 +76,10 @@ struct SetCookie {
         return isNegative ? 0 : Int64(String(decoding: digits, as: UTF8.self)) ?? .max
     }
 
-    private static func sameSite(_ value: ArraySlice<UInt8>) -> Cookie.SameSite? {
+    private static func sameSite(_ value: ArraySlice<UInt8>) -> CookieJar.Cookie.SameSite? {
         if value.isEqual(ignoringCase: "strict") { return .strict }
         if value.isEqual(ignoringCase: "lax") { return .lax }
-        return value.isEqual(ignoringCase: "none") ? Cookie.SameSite.none : nil
+        return value.isEqual(ignoringCase: "none") ? CookieJar.Cookie.SameSite.none : nil
     }
 }
 

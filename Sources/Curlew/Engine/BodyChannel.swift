@@ -32,7 +32,7 @@ final class BodyChannel: @unchecked Sendable {
 
     /// Memory of smaller chunks is left to malloc, which keeps it well by itself; that of large ones it gives back to the
     /// kernel, to be asked for new pages at once.
-    static let smallestRecycled = ResponseBody.smallestRecycled
+    static let smallestRecycled = CurlewResponse.Body.smallestRecycled
 
     /// A chunk that waits for its reader is joined to one before it, if both are smaller than this.
     private static let smallestKept = 16 << 10

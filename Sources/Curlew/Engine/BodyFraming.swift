@@ -23,7 +23,7 @@ struct BodyFraming {
     }
 
     /// What is wrong with the whole.
-    func problem(version: HTTPVersion) -> String? {
+    func problem(version: ProtocolVersion) -> String? {
         guard isChunked else { return nil }
         return version == .http11 ? nil : "Transfer-Encoding in \(version)"
     }

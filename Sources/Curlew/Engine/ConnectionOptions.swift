@@ -9,7 +9,7 @@ final class ConnectionOptions: @unchecked Sendable {
         var connectTimeout = 0
         var readBufferSize = 0
         var idleLifetime = 0
-        var route = Route()
+        var route = ConnectionRoute()
         var security = SecurityPolicy.system
         var addressPolicy = AddressPolicy.any
         var proxy: Proxy?
@@ -69,7 +69,7 @@ final class ConnectionOptions: @unchecked Sendable {
     }
 
     /// These options, or another value where the request has its own.
-    func overridden(by options: RequestOptions, timeouts: Timeouts, uri: URI) throws -> ConnectionOptions {
+    func overridden(by options: RequestOptions, timeouts: Timeouts, uri: CurlewURI) throws -> ConnectionOptions {
         // What goes for almost every request is found out first: looking a proxy up and comparing is not free.
         let isPlain = options.connectTimeout == nil && options.readBufferSize == nil
         if isPlain, proxies.isUniform, !options.concernConnecting { return self }
@@ -96,7 +96,7 @@ final class ConnectionOptions: @unchecked Sendable {
     /// one that leads to an overridden host leads to the name that stands for it. A proxy would not know that name, and
     /// gets no overrides.
     private static func lists(
-        _ route: Route, throughProxy: Bool
+        _ route: ConnectionRoute, throughProxy: Bool
     ) throws -> (connectTo: FieldList?, resolve: FieldList?) {
         let hosts = throughProxy ? [] : route.hosts
         guard !hosts.isEmpty || !route.redirections.isEmpty else { return (nil, nil) }
@@ -162,7 +162,7 @@ final class ConnectionOptions: @unchecked Sendable {
     }
 }
 
-extension Route.AddressFamily {
+extension ConnectionRoute.AddressFamily {
     fileprivate var engineValue: Int {
         switch self {
         case .any: Int(CURL_IPRESOLVE_WHATEVER)
@@ -202,7 +202,7 @@ extension ConnectionOptions {
     /// A host that is written as an address, in whatever spelling, and `localhost` are judged. Other names are the proxy's to
     /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.
     /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` or ``ErrorCode/unsupported``.
-    func checkTarget(_ uri: URI) throws {
+    func checkTarget(_ uri: CurlewURI) throws {
         guard judgesTargets, let proxy = values.proxy else { return }
         for host in targets(of: uri) {
             if let address = Self.address(of: host) {
@@ -220,7 +220,7 @@ extension ConnectionOptions {
     }
 
     /// The host, and where redirections of the route may lead from it.
-    private func targets(of uri: URI) -> [String] {
+    private func targets(of uri: CurlewURI) -> [String] {
         let redirected = values.route.redirections.filter { redirection in
             let isHost = redirection.host.map { $0.isEmpty || $0.lowercased() == uri.host.lowercased() } ?? true
             return isHost && (redirection.port == nil || redirection.port == uri.port)

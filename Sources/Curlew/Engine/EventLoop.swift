@@ -8,7 +8,7 @@
 /// ```swift
 /// try await withTaskExecutorPreference(loop) { try await session.get("status") }
 /// ```
-public final class EventLoop: SerialExecutor, TaskExecutor, Sendable {
+public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
     let core: LoopCore
 
     /// Starts a loop.
@@ -21,11 +21,11 @@ public final class EventLoop: SerialExecutor, TaskExecutor, Sendable {
 
     deinit { core.stop() }
 
-    private static let sharedResult = Result { try EventLoop() }
+    private static let sharedResult = Result { try CurlewEventLoop() }
 
     /// The loop that sessions use by default; it lives as long as the process.
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if it could not be started.
-    public static var shared: EventLoop {
+    public static var shared: CurlewEventLoop {
         get throws { try sharedResult.get() }
     }
 
@@ -45,7 +45,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, Sendable {
 
 /// An actor whose executor is an event loop.
 protocol LoopActor: Actor {
-    nonisolated var loop: EventLoop { get }
+    nonisolated var loop: CurlewEventLoop { get }
 }
 
 extension LoopActor {

@@ -18,9 +18,9 @@ struct IncomingResponse {
     /// Bytes of the body, after chunked coding.
     private(set) var bodyBytes: Int64 = 0
 
-    init(limits: ResponseLimits, cache: ResponseHeadCache) { parser = HeadParser(limits: limits, cache: cache) }
+    init(limits: CurlewResponse.Limits, cache: ResponseHeadCache) { parser = HeadParser(limits: limits, cache: cache) }
 
-    var version: HTTPVersion { parser.version }
+    var version: ProtocolVersion { parser.version }
     var status: Int { parser.status }
     var framing: BodyFraming { parser.framing }
     /// Whether any line of the head has come.

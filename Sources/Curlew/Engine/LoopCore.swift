@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The loop itself: one thread, one epoll, the queue of work handed to it, its timers.
 ///
-/// The thread keeps the core alive; ``EventLoop`` is the handle whose end stops it. The thread ends when the handle is
+/// The thread keeps the core alive; ``CurlewEventLoop`` is the handle whose end stops it. The thread ends when the handle is
 /// gone, no multi handle is attached and no work is left.
 ///
 /// `@unchecked Sendable`: what several threads touch is under `lock`; the rest belongs to the loop's thread.

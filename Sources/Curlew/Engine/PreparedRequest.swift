@@ -9,7 +9,7 @@ final class PreparedRequest: Sendable {
     let method: HTTPRequest.Method
     /// Whether the engine may send it twice.
     let isIdempotent: Bool
-    let uri: URI
+    let uri: CurlewURI
     /// The URI without fragment and user information: `CURLOPT_URL`.
     let url: String
     let fields: FieldList?
@@ -19,23 +19,23 @@ final class PreparedRequest: Sendable {
     let trailers: FieldList?
     /// What libcurl is to authenticate with by itself.
     let engineCredential: EngineCredential?
-    let body: RequestBody
+    let body: CurlewRequest.Body
     /// The bytes that will be sent, if that is known; nil goes out chunked.
     let contentLength: Int64?
     let expectContinue: Duration?
-    let version: ProtocolChoice.Kind
+    let version: HTTPVersionPolicy.Kind
     let options: ConnectionOptions
     let timeouts: Timeouts
     /// The limits in nanoseconds; the largest number is none.
     let idleLimit: Int64
     let totalLimit: Int64
-    let limits: ResponseLimits
+    let limits: CurlewResponse.Limits
     let bodyBufferSize: Int
     /// Whether to end once the connection is there, without a byte of the request.
     let isHandshakeOnly: Bool
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
-    init(_ request: Request, defaults: RequestDefaults) throws {
+    init(_ request: CurlewRequest, defaults: RequestDefaults) throws {
         let options = request.options
         method = request.method
         isIdempotent = request.isIdempotent
@@ -57,7 +57,7 @@ final class PreparedRequest: Sendable {
         if self.options.trust.isPinning, !uri.layout.isSecure, self.options.trust.pins(uri.host) {
             throw CurlewError(.invalidRequest, "the security policy pins the server, and http shows no certificate")
         }
-        let choice = options.protocolChoice ?? defaults.protocolChoice
+        let choice = options.versionPolicy ?? defaults.versionPolicy
 
         var check = RequestCheck()
         try check.take(request, length: body.length)
@@ -81,19 +81,19 @@ final class PreparedRequest: Sendable {
 /// What holds for each request that does not say otherwise: in an object, as handing a configuration on copies it.
 final class RequestDefaults: Sendable {
     let timeouts: Timeouts
-    let limits: ResponseLimits
-    let bodyBufferSize: ByteCount
-    let protocolChoice: ProtocolChoice
+    let limits: CurlewResponse.Limits
+    let bodyBufferSize: ByteSize
+    let versionPolicy: HTTPVersionPolicy
     let connection: ConnectionOptions
 
     init(
-        timeouts: Timeouts, limits: ResponseLimits, bodyBufferSize: ByteCount, protocolChoice: ProtocolChoice,
+        timeouts: Timeouts, limits: CurlewResponse.Limits, bodyBufferSize: ByteSize, versionPolicy: HTTPVersionPolicy,
         connection: ConnectionOptions
     ) {
         self.timeouts = timeouts
         self.limits = limits
         self.bodyBufferSize = bodyBufferSize
-        self.protocolChoice = protocolChoice
+        self.versionPolicy = versionPolicy
         self.connection = connection
     }
 }

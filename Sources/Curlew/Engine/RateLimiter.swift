@@ -104,7 +104,7 @@ struct TokenBucket: Sendable {
     /// The most bytes that are worth a turn.
     static let largestStep = 16 << 10
 
-    init(_ limit: ByteCount, at now: Instant) {
+    init(_ limit: ByteSize, at now: Instant) {
         rate = Int64(max(1, limit.bytes))
         due = now
     }
@@ -121,7 +121,7 @@ struct TokenBucket: Sendable {
     mutating func giveBack(_ count: Int) { due = due.advanced(by: -cost(count)) }
 
     /// Goes on at another rate; what is owed stays owed, in bytes.
-    mutating func change(to limit: ByteCount, at now: Instant) {
+    mutating func change(to limit: ByteSize, at now: Instant) {
         let other = TokenBucket(limit, at: now)
         let owed = Double(max(0, now.duration(to: due).nanosecondsClamped)) * Double(rate) / Double(other.rate)
         rate = other.rate
@@ -156,7 +156,7 @@ struct TokenBuckets: Sendable {
         Self.change(&receiving, to: limit.receiving, at: now)
     }
 
-    private static func change(_ bucket: inout TokenBucket?, to limit: ByteCount?, at now: Instant) {
+    private static func change(_ bucket: inout TokenBucket?, to limit: ByteSize?, at now: Instant) {
         guard let limit else { return bucket = nil }
         if bucket == nil { bucket = TokenBucket(limit, at: now) } else { bucket?.change(to: limit, at: now) }
     }

@@ -17,7 +17,7 @@ struct RequestCheck {
     private(set) var expectsContinue = false
 
     /// - Parameter length: The bytes that the body has, if that is known.
-    mutating func take(_ request: Request, length: Int64?) throws {
+    mutating func take(_ request: CurlewRequest, length: Int64?) throws {
         let method = request.method.rawValue
         guard !method.isEmpty, method.utf8.count <= Self.methodLimit, method.utf8.allSatisfy(\.isTokenByte) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
@@ -38,7 +38,7 @@ struct RequestCheck {
         }
     }
 
-    private mutating func takeExpectation(_ request: Request) throws {
+    private mutating func takeExpectation(_ request: CurlewRequest) throws {
         expectsContinue = request.options.expectContinue != nil && !request.body.isNone
         for field in request.fields where field.name == .expect {
             guard field.value.lowercased() == "100-continue" else {
@@ -68,7 +68,7 @@ struct RequestCheck {
         try fieldsWithoutExpectation?.append(line: line)
     }
 
-    private mutating func takeFields(_ request: Request) throws {
+    private mutating func takeFields(_ request: CurlewRequest) throws {
         guard request.fields.count <= Self.fieldLimit else {
             throw CurlewError(.invalidRequest, "there are more than 10,000 fields")
         }
@@ -102,7 +102,7 @@ struct RequestCheck {
     }
 
     /// A length given by the caller serves where the body has none of its own, and must agree where it has.
-    private mutating func takeLength(_ field: HTTPField, of body: RequestBody) throws {
+    private mutating func takeLength(_ field: HTTPField, of body: CurlewRequest.Body) throws {
         guard !field.value.isEmpty, field.value.utf8.allSatisfy(\.isDigit), let length = Int64(field.value) else {
             throw CurlewError(.invalidRequest, "Content-Length is not a number")
         }
@@ -112,7 +112,7 @@ struct RequestCheck {
         contentLength = length
     }
 
-    private mutating func takeTrailers(_ request: Request) throws {
+    private mutating func takeTrailers(_ request: CurlewRequest) throws {
         guard !request.trailers.isEmpty else { return }
         guard !request.body.isNone else {
             throw CurlewError(.invalidRequest, "there are trailers but no body")

@@ -2,7 +2,7 @@
 enum UploadPump {
     /// Runs until the body has ended, failed, or nobody wants it any more.
     /// - Parameter length: The bytes that were promised.
-    static func run(_ source: RequestBody.Source, length: Int64?, into channel: some UploadSink) async {
+    static func run(_ source: CurlewRequest.Body.Source, length: Int64?, into channel: some UploadSink) async {
         do {
             switch source {
             case .none, .bytes: break
@@ -29,7 +29,7 @@ enum UploadPump {
     /// Passes the chunks on. The one that completes the promised length waits until the stream has ended, so that a
     /// stream that is too long fails before the first byte too many.
     private static func pump(
-        _ stream: RequestBody.Stream, length: Int64?, into channel: some UploadSink
+        _ stream: CurlewRequest.Body.Stream, length: Int64?, into channel: some UploadSink
     ) async throws {
         try await pump(opened: stream, length: length, into: channel)
     }

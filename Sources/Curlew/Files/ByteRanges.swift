@@ -45,7 +45,7 @@ struct SegmentPlan: Sendable, Hashable {
     /// The most segments at a time.
     static let countLimit = 16
     /// The least that a segment has: less is not worth a request.
-    static let smallestSegment: ByteCount = .mebibytes(8)
+    static let smallestSegment: ByteSize = .mebibytes(8)
 
     /// The segments in the order of the file.
     let segments: [Range<Int64>]
@@ -55,7 +55,7 @@ struct SegmentPlan: Sendable, Hashable {
     ///   - gaps: The bytes that are missing, in their order. One that goes to `Int64.max` is not divided.
     ///   - count: How many segments are wanted, and fetched at a time; from 1 to ``countLimit``.
     ///   - smallest: The least that a segment has, unless its gap has less.
-    init(dividing gaps: [Range<Int64>], into count: Int, smallest: ByteCount) {
+    init(dividing gaps: [Range<Int64>], into count: Int, smallest: ByteSize) {
         let count = Int64(min(max(count, 1), Self.countLimit))
         let size = Int64(max(smallest.bytes, 1))
         let isEndless = gaps.last?.upperBound == .max

@@ -8,12 +8,12 @@ internal import HTTPTypes
 /// ```
 public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The hash function that made it.
-    public let algorithm: DigestAlgorithm
+    public let algorithm: ContentDigest.Algorithm
     /// The digest itself.
     public let bytes: [UInt8]
 
     /// nil if the algorithm's digests are of another length.
-    public init?(_ algorithm: DigestAlgorithm, bytes: [UInt8]) {
+    public init?(_ algorithm: ContentDigest.Algorithm, bytes: [UInt8]) {
         guard bytes.count == algorithm.length else { return nil }
         self.init(algorithm, finished: bytes)
     }
@@ -23,14 +23,14 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
     public init?(hex: String) {
         let digits = hex.utf8.map(\.hexValue)
         guard digits.count.isMultiple(of: 2), !digits.contains(nil),
-            let algorithm = DigestAlgorithm.all.first(where: { $0.length * 2 == digits.count })
+            let algorithm = ContentDigest.Algorithm.all.first(where: { $0.length * 2 == digits.count })
         else { return nil }
         let values = digits.compactMap(\.self)
         self.init(
             algorithm, finished: stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] })
     }
 
-    init(_ algorithm: DigestAlgorithm, finished bytes: [UInt8]) {
+    init(_ algorithm: ContentDigest.Algorithm, finished bytes: [UInt8]) {
         self.algorithm = algorithm
         self.bytes = bytes
     }
@@ -42,7 +42,7 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let algorithm = try container.decode(DigestAlgorithm.self, forKey: .algorithm)
+        let algorithm = try container.decode(ContentDigest.Algorithm.self, forKey: .algorithm)
         guard let digest = ContentDigest(hex: try container.decode(String.self, forKey: .hex)),
             digest.algorithm == algorithm
         else {
@@ -68,13 +68,14 @@ extension ContentDigest {
     /// Members that cannot be read are passed over, and so are algorithms that are not known. Strictly, one bad member spoils
     /// a whole structured field (RFC 9651 §4.2); the result would be the same, that nothing is checked, or less is.
     public init?(field: String) {
-        var found: [DigestAlgorithm: ContentDigest] = [:]
+        var found: [ContentDigest.Algorithm: ContentDigest] = [:]
         for member in MediaTypeParser.parts(of: Array(field.utf8)) {
             guard let (algorithm, digest) = Self.member(member) else { continue }
             // The last of two members with one name counts (RFC 9651 §4.2.2).
             found[algorithm] = digest
         }
-        guard let strongest = DigestAlgorithm.all.last(where: { found[$0] != nil }), let digest = found[strongest]
+        guard let strongest = ContentDigest.Algorithm.all.last(where: { found[$0] != nil }),
+            let digest = found[strongest]
         else {
             return nil
         }
@@ -94,10 +95,10 @@ extension ContentDigest {
     static let contentField = HTTPField.Name("Content-Digest")!
 
     /// `sha-256=:BASE64:`, and parameters, which mean nothing here.
-    private static func member(_ bytes: ArraySlice<UInt8>) -> (DigestAlgorithm, ContentDigest)? {
+    private static func member(_ bytes: ArraySlice<UInt8>) -> (ContentDigest.Algorithm, ContentDigest)? {
         let text = bytes.drop(while: \.isBlank)
         guard let equals = text.firstIndex(of: .equals),
-            let algorithm = DigestAlgorithm(String(decoding: text[..<equals], as: UTF8.self))
+            let algorithm = ContentDigest.Algorithm(String(decoding: text[..<equals], as: UTF8.self))
         else { return nil }
         let value = text[(equals + 1)...]
         guard value.first == .colon, let end = value.dropFirst().firstIndex(of: .colon) else { return nil }
@@ -110,44 +111,46 @@ extension ContentDigest {
     }
 }
 
-/// A hash function that is safe to compare content by.
-public struct DigestAlgorithm: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// Its name in the registry of RFC 9530 §5, such as `sha-256`.
-    public let name: String
+extension ContentDigest {
+    /// A hash function that is safe to compare content by.
+    public struct Algorithm: Sendable, Hashable, Codable, CustomStringConvertible {
+        /// Its name in the registry of RFC 9530 §5, such as `sha-256`.
+        public let name: String
 
-    /// SHA-256: 32 bytes.
-    public static let sha256 = DigestAlgorithm(name: "sha-256")
-    /// SHA-512: 64 bytes.
-    public static let sha512 = DigestAlgorithm(name: "sha-512")
+        /// SHA-256: 32 bytes.
+        public static let sha256 = ContentDigest.Algorithm(name: "sha-256")
+        /// SHA-512: 64 bytes.
+        public static let sha512 = ContentDigest.Algorithm(name: "sha-512")
 
-    /// The weakest first.
-    static let all = [sha256, sha512]
+        /// The weakest first.
+        static let all = [sha256, sha512]
 
-    private init(name: String) { self.name = name }
+        private init(name: String) { self.name = name }
 
-    /// nil for a name that is not known here, such as `md5`, `sha` and `crc32c`, which keep nobody from changing content.
-    public init?(_ name: String) {
-        guard let known = Self.all.first(where: { $0.name == name }) else { return nil }
-        self = known
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let known = DigestAlgorithm(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no digest algorithm")
+        /// nil for a name that is not known here, such as `md5`, `sha` and `crc32c`, which keep nobody from changing content.
+        public init?(_ name: String) {
+            guard let known = Self.all.first(where: { $0.name == name }) else { return nil }
+            self = known
         }
-        self = known
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            guard let known = ContentDigest.Algorithm(try container.decode(String.self)) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "no digest algorithm")
+            }
+            self = known
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(name)
+        }
+
+        public var description: String { name }
+
+        /// The length of its digests in bytes.
+        var length: Int { self == .sha512 ? 64 : 32 }
+
+        var function: MessageDigest.Algorithm { self == .sha512 ? .sha512 : .sha256 }
     }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
-
-    public var description: String { name }
-
-    /// The length of its digests in bytes.
-    var length: Int { self == .sha512 ? 64 : 32 }
-
-    var function: MessageDigest.Algorithm { self == .sha512 ? .sha512 : .sha256 }
 }

@@ -18,9 +18,9 @@ public struct Destination: Sendable {
     }
 
     private let place: Place
-    /// The rule for a file that is there already. ``ExistingFile/fail`` by default. It is looked for before a byte is
+    /// The rule for a file that is there already. ``Destination/ExistingFile/fail`` by default. It is looked for before a byte is
     /// written and, in one step with the naming, again at the end.
-    public var existing = ExistingFile.fail
+    public var existing = Destination.ExistingFile.fail
     /// Whether missing folders are made, with 0777 without the bits of the umask. They stay if the download fails. False by
     /// default.
     public var createsFolders = false
@@ -30,11 +30,11 @@ public struct Destination: Sendable {
     /// This very file. A relative path begins at the process's working folder.
     public static func file(_ path: String) -> Destination { Destination(place: .file(path)) }
 
-    /// A file in this folder, with the name that ``Response/suggestedFileName`` has.
+    /// A file in this folder, with the name that ``CurlewResponse/suggestedFileName`` has.
     public static func folder(_ path: String) -> Destination { Destination(place: .folder(path)) }
 
     /// The file that a closure names when the head of the response has come. It gets the head and the name that
-    /// ``Response/suggestedFileName`` has, and returns a path. What it throws ends the download.
+    /// ``CurlewResponse/suggestedFileName`` has, and returns a path. What it throws ends the download.
     public static func chosen(
         _ choose: @escaping @Sendable (_ response: HTTPResponse, _ suggestedName: String) async throws -> String
     ) -> Destination {
@@ -44,7 +44,7 @@ public struct Destination: Sendable {
     private init(place: Place) { self.place = place }
 
     /// The path that a response's body is to have.
-    func path(for response: Response) async throws -> String {
+    func path(for response: CurlewResponse) async throws -> String {
         switch place {
         case .file(let path): return path
         case .folder(let folder):
@@ -70,34 +70,36 @@ public struct Destination: Sendable {
     }
 }
 
-/// The rule for a file that is already where a new one is to go.
-public enum ExistingFile: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It stays, and the new one is an error: ``ErrorCode/fileExists``.
-    case fail
-    /// The new one takes its place, in one step: whoever opens the name gets the old file or the new one, whole. A symbolic
-    /// link is replaced itself; what it leads to stays as it is.
-    case replace
-    /// It stays, and the new one gets a number: `name (1).txt`, `name (2).txt`, and so on up to 9,999.
-    case unique
+extension Destination {
+    /// The rule for a file that is already where a new one is to go.
+    public enum ExistingFile: String, Sendable, Hashable, Codable, CaseIterable {
+        /// It stays, and the new one is an error: ``ErrorCode/fileExists``.
+        case fail
+        /// The new one takes its place, in one step: whoever opens the name gets the old file or the new one, whole. A symbolic
+        /// link is replaced itself; what it leads to stays as it is.
+        case replace
+        /// It stays, and the new one gets a number: `name (1).txt`, `name (2).txt`, and so on up to 9,999.
+        case unique
+    }
 }
 
 /// A file that a body was written into, whole.
 public struct DownloadedFile: Sendable {
-    /// Where it is: as ``Destination`` has it, with a number in its name if ``ExistingFile/unique`` gave it one.
+    /// Where it is: as ``Destination`` has it, with a number in its name if ``Destination/ExistingFile/unique`` gave it one.
     public let path: String
     /// Its size in bytes.
     public let size: Int64
     /// The head of the response.
     public let response: HTTPResponse
     /// The URI that answered.
-    public let uri: URI
+    public let uri: CurlewURI
     /// Its digest, which was checked; nil if there was nothing to check it against.
     public let digest: ContentDigest?
     /// The redirects that led there, first to last.
-    public let history: [Hop]
+    public let history: [CurlewResponse.Redirect]
 }
 
-extension Response {
+extension CurlewResponse {
     private enum FileKey: Key { static let defaultValue: DownloadedFile? = nil }
 
     /// The file that the body was written into, if ``RequestOptions/onResponse`` wanted that.

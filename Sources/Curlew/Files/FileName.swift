@@ -93,7 +93,7 @@ extension UInt8 {
 enum SuggestedFileName {
     /// The name in Content-Disposition, else the last part of the URI's path, else `download` with an extension that goes
     /// with the media type.
-    static func name(fields: HTTPFields, uri: URI) -> String {
+    static func name(fields: HTTPFields, uri: CurlewURI) -> String {
         ContentDisposition(of: fields)?.fileName.flatMap { sanitized($0) }
             ?? lastPart(of: uri.path).flatMap { sanitized($0) }
             ?? "download" + (fallbackExtension(fields).map { ".\($0)" } ?? "")
@@ -106,7 +106,7 @@ enum SuggestedFileName {
     }
 
     private static func fallbackExtension(_ fields: HTTPFields) -> String? {
-        MediaType(contentTypeOf: fields).flatMap { FileExtensionTable.fileExtension(for: $0) }
+        ContentType(contentTypeOf: fields).flatMap { FileExtensionTable.fileExtension(for: $0) }
     }
 
     /// Makes a name of what a peer says is one; nil if nothing is left. Scalars are looked at, not characters: a separator
@@ -165,7 +165,7 @@ enum SuggestedFileName {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     /// A name for a file that holds the body: from Content-Disposition (RFC 6266: `filename*` before `filename`), else the last
     /// part of the path of ``uri``, else `download` with an extension that goes with the media type.
     ///

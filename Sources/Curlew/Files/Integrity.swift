@@ -3,10 +3,10 @@ internal import HTTPTypes
 /// The requirements on a body, to be taken for whole. It is checked before the file gets its name; what differs is removed.
 ///
 /// ```swift
-/// let integrity = Integrity(digest: ContentDigest(hex: publishedDigest))
+/// let integrity = IntegrityRequirement(digest: ContentDigest(hex: publishedDigest))
 /// let file = try await response.save(to: .folder("/srv/inbox"), integrity: integrity)
 /// ```
-public struct Integrity: Sendable, Hashable {
+public struct IntegrityRequirement: Sendable, Hashable {
     /// The number of bytes that are written. Where a content coding is undone these are the decoded ones.
     public var length: Int64?
     /// The digest of what is written.
@@ -31,13 +31,13 @@ public struct Integrity: Sendable, Hashable {
 
 /// The requirements on a response's body, put together from what the caller wants and what the response says of itself.
 struct IntegrityCheck: Sendable {
-    private let integrity: Integrity
+    private let integrity: IntegrityRequirement
     private let isPartial: Bool
     private let checksFields: Bool
     /// What is known before the body comes; the rest may be in its trailers.
     private(set) var digest: ContentDigest?
 
-    init(_ integrity: Integrity, of response: Response) {
+    init(_ integrity: IntegrityRequirement, of response: CurlewResponse) {
         self.integrity = integrity
         isPartial = response.status == .partialContent
         checksFields = integrity.checksFields && response.contentCodings.isEmpty
@@ -45,7 +45,9 @@ struct IntegrityCheck: Sendable {
     }
 
     /// - Parameter response: The answer to a request for a part, or for the whole; the check is of the whole.
-    init(_ integrity: Integrity, ofWhole response: Response) { self.init(integrity, of: response.asWhole) }
+    init(_ integrity: IntegrityRequirement, ofWhole response: CurlewResponse) {
+        self.init(integrity, of: response.asWhole)
+    }
 
     private func fieldDigest(_ fields: HTTPFields) -> ContentDigest? {
         checksFields ? ContentDigest(of: fields, isPartial: isPartial) : nil
@@ -81,10 +83,10 @@ struct IntegrityCheck: Sendable {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     /// The same as if it were the answer to a request for the whole: what it says of its content alone is left out. That is
     /// all that a 416 says, which has the representation of a refusal.
-    fileprivate var asWhole: Response {
+    fileprivate var asWhole: CurlewResponse {
         guard status == .partialContent || status == .rangeNotSatisfiable else { return self }
         var whole = self
         whole.fields[ContentDigest.contentField] = nil

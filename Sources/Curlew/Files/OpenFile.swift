@@ -29,7 +29,7 @@ final class OpenFile: Sendable {
 
     /// Makes a file beside another one that it is to become: `.NAME.RANDOM.part`.
     convenience init(
-        beside destination: String, existing: ExistingFile, createsFolders: Bool, permissions: mode_t
+        beside destination: String, existing: Destination.ExistingFile, createsFolders: Bool, permissions: mode_t
     ) throws {
         let place = try FilePlace(destination)
         let folder = try OpenFolder(place.folder, creates: createsFolders)
@@ -154,7 +154,7 @@ final class OpenFile: Sendable {
     }
 
     /// Checks that the file can be given a path in the end, and makes missing folders if wanted.
-    func checkDestination(_ path: String, existing: ExistingFile, createsFolders: Bool) throws {
+    func checkDestination(_ path: String, existing: Destination.ExistingFile, createsFolders: Bool) throws {
         let place = try FilePlace(path)
         let isHere = place.folder == folder.path
         let target = isHere ? folder : try OpenFolder(place.folder, creates: createsFolders)
@@ -165,7 +165,7 @@ final class OpenFile: Sendable {
     }
 
     /// Gives the file its name, in one step.
-    func commit(to path: String, existing: ExistingFile, synchronizes: Bool) throws -> String {
+    func commit(to path: String, existing: Destination.ExistingFile, synchronizes: Bool) throws -> String {
         if synchronizes { try synchronize() } else { try flush() }
         do {
             let place = try FilePlace(path)
@@ -189,7 +189,7 @@ final class OpenFile: Sendable {
         return folder
     }
 
-    private func move(to target: OpenFolder, as name: String, existing: ExistingFile) throws -> String {
+    private func move(to target: OpenFolder, as name: String, existing: Destination.ExistingFile) throws -> String {
         guard isInItsPlace else { throw CurlewError(.fileFailed, "the file was removed or replaced by another") }
         try target.checkPlace(of: name, existing: existing)
         switch existing {

@@ -94,7 +94,7 @@ extension OpenFolder {
     /// Looks whether a file may go where this name is.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidDestination`` for a folder, a device, a pipe, or a link to one, which
     ///   no file may replace; with ``ErrorCode/fileExists``.
-    func checkPlace(of name: String, existing: ExistingFile) throws {
+    func checkPlace(of name: String, existing: Destination.ExistingFile) throws {
         guard let status = status(of: name) else { return }
         // A link whose target is not there counts as itself.
         let isLink = status.st_mode & S_IFMT == S_IFLNK

@@ -28,13 +28,13 @@ final class PartFile: Sendable {
     /// Makes a file beside another one that it is to become: `.NAME.RANDOM.part`.
     /// - Parameters:
     ///   - destination: The path that the file is to have in the end.
-    ///   - existing: What happens to a file that is there. With ``ExistingFile/fail`` this throws, before a byte is written.
+    ///   - existing: What happens to a file that is there. With ``Destination/ExistingFile/fail`` this throws, before a byte is written.
     ///   - createsFolders: Whether missing folders are made.
     ///   - permissions: Those of the file, without the bits of the umask.
     /// - Throws: ``CurlewError``: ``ErrorCode/invalidDestination``, ``ErrorCode/fileExists``, ``ErrorCode/diskFull``,
     ///   ``ErrorCode/fileFailed``.
     static func create(
-        beside destination: String, existing: ExistingFile = .replace, createsFolders: Bool = false,
+        beside destination: String, existing: Destination.ExistingFile = .replace, createsFolders: Bool = false,
         permissions: mode_t = 0o666
     ) async throws -> PartFile {
         try await PartFile {
@@ -172,7 +172,7 @@ final class PartFile: Sendable {
     /// Checks that the file can be given a path in the end, and makes missing folders if wanted. ``commit`` checks again.
     /// - Throws: ``CurlewError``: ``ErrorCode/invalidDestination``, also for a folder on another file system, to which
     ///   nothing can be moved; ``ErrorCode/fileExists``; ``ErrorCode/fileFailed``.
-    func checkDestination(_ path: String, existing: ExistingFile, createsFolders: Bool) async throws {
+    func checkDestination(_ path: String, existing: Destination.ExistingFile, createsFolders: Bool) async throws {
         try await perform { try $0.checkDestination(path, existing: existing, createsFolders: createsFolders) }
     }
 
@@ -181,9 +181,9 @@ final class PartFile: Sendable {
     ///   - path: The path that it is to have.
     ///   - existing: What happens to a file that is there.
     ///   - synchronizes: Whether to wait until the file, and its name, are on the disk.
-    /// - Returns: Its path: another one only with ``ExistingFile/unique``.
+    /// - Returns: Its path: another one only with ``Destination/ExistingFile/unique``.
     /// - Throws: ``CurlewError``. If the bytes are whole and could not be moved, ``CurlewError/file`` says where they lie.
-    func commit(to path: String, existing: ExistingFile, synchronizes: Bool) async throws -> String {
+    func commit(to path: String, existing: Destination.ExistingFile, synchronizes: Bool) async throws -> String {
         try await perform { try $0.commit(to: path, existing: existing, synchronizes: synchronizes) }
     }
 
@@ -201,7 +201,7 @@ final class PartFile: Sendable {
 
     /// From now on what is written next to what is there makes a digest grow, so that the file need not be read again.
     /// - Parameter offset: How much is there; it is read.
-    func follow(_ algorithm: DigestAlgorithm, from offset: Int64 = 0) async throws {
+    func follow(_ algorithm: ContentDigest.Algorithm, from offset: Int64 = 0) async throws {
         let digest = Guarded(try MessageDigest(algorithm.function))
         try await feed(0..<offset, to: digest, isCancellable: true)
         try await perform { [running] _ in
@@ -211,7 +211,7 @@ final class PartFile: Sendable {
 
     /// The digest of a range: what has grown with the writing if it is that, else by reading it again.
     /// - Throws: ``CurlewError`` with ``ErrorCode/fileFailed`` if the file is shorter, or cannot be read.
-    func digest(of algorithm: DigestAlgorithm, in range: Range<Int64>) async throws -> ContentDigest {
+    func digest(of algorithm: ContentDigest.Algorithm, in range: Range<Int64>) async throws -> ContentDigest {
         let grown: ContentDigest? = try await perform { [running] _ in
             try running.withLock { current in
                 guard let digest = current, digest.algorithm == algorithm, range == 0..<digest.position else {
@@ -250,7 +250,7 @@ final class PartFile: Sendable {
 
 /// A digest that grows with a file that is written from its beginning to its end.
 private struct RunningDigest: Sendable {
-    let algorithm: DigestAlgorithm
+    let algorithm: ContentDigest.Algorithm
     let digest: Guarded<MessageDigest>
     /// The first byte that it does not have.
     private(set) var position: Int64

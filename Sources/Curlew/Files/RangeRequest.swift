@@ -7,7 +7,7 @@ struct RangeRequest: Sendable, Hashable {
     /// The length of the whole, if it is known.
     var total: Int64?
     /// What the bytes that are there already belong to.
-    var validator: RepresentationValidator
+    var validator: ResumeToken.Validator
 
     /// The use of an answer.
     enum Verdict: Sendable, Hashable {
@@ -54,7 +54,7 @@ struct RangeRequest: Sendable, Hashable {
     }
 
     private func evaluatePart(_ fields: HTTPFields) -> Verdict {
-        let mediaType = MediaType(contentTypeOf: fields)
+        let mediaType = ContentType(contentTypeOf: fields)
         if mediaType?.type == "multipart" { return .mismatch(.severalParts) }
         guard let content = try? ContentRange(fields), let range = content.range else { return .mismatch(.unreadable) }
         if RangeRequest.isCoded(fields) { return .mismatch(.coded) }

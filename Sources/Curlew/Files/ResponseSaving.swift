@@ -2,9 +2,9 @@ internal import HTTPTypes
 
 /// The writing of one response into a file, from its head to the file's name.
 struct ResponseSaving {
-    let response: Response
+    let response: CurlewResponse
     let destination: Destination
-    let integrity: Integrity
+    let integrity: IntegrityRequirement
 
     func run() async throws -> DownloadedFile {
         try await checkHead()
@@ -76,7 +76,7 @@ struct ResponseSaving {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     /// Writes the body into a file, off the event loop, as it comes.
     ///
     /// - Only a success (2xx) is written, and 206 only if the request had Range. 204, 205 and what answers HEAD have no content:
@@ -98,7 +98,9 @@ extension Response {
     /// - Throws: ``CurlewError``, also with ``ErrorCode/invalidDestination``, ``ErrorCode/fileExists``,
     ///   ``ErrorCode/diskFull``, ``ErrorCode/fileFailed``, ``ErrorCode/lengthMismatch``, ``ErrorCode/digestMismatch``, and
     ///   what breaks the body off; what the closure of ``Destination/chosen(_:)`` throws.
-    public func save(to destination: Destination, integrity: Integrity = Integrity()) async throws -> DownloadedFile {
+    public func save(to destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement()) async throws
+        -> DownloadedFile
+    {
         do {
             let file = try await ResponseSaving(response: self, destination: destination, integrity: integrity).run()
             exchange?.report(.moved(path: file.path))
@@ -125,7 +127,7 @@ extension Response {
     /// The error for a status that brings no file, with the beginning of the body, which mostly tells why. The rest of the
     /// body is abandoned.
     func refusal(_ message: String) async -> CurlewError {
-        let (bytes, breakage) = await body.gather(upTo: ByteCount(CurlewError.bodyPrefixLimit))
+        let (bytes, breakage) = await body.gather(upTo: ByteSize(CurlewError.bodyPrefixLimit))
         body.abandon()
         if breakage is CancellationError || (breakage as? CurlewError)?.code == .cancelled {
             return CurlewError(.cancelled, "the task was cancelled", underlying: breakage)

@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// The state of a download that was cancelled or failed, for resuming it in this process or a later one.
 ///
 /// It is found in ``CurlewError/resumeToken``, comes from ``DownloadTask/cancel()``, or is read from the file that
-/// ``DownloadOptions/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or discard
+/// ``DownloadTask/Options/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or discard
 /// the bytes that have come with ``discard()``.
 ///
 /// It holds no field, no user information and no byte of the file; but it holds the URL with its query, so a URL that is
@@ -45,11 +45,11 @@ public struct ResumeToken: Sendable, Hashable {
     }
 
     /// What was asked for, without user information.
-    public let uri: URI
+    public let uri: CurlewURI
     /// What answered in the end, if redirects led elsewhere. The request begins again at ``uri``.
-    public let finalURI: URI?
+    public let finalURI: CurlewURI?
     /// The sign by which the server still has the same file.
-    public let validator: RepresentationValidator
+    public let validator: ResumeToken.Validator
     /// The length of the whole file, if the server has said it.
     public let total: Int64?
     /// Where the bytes lie that have come.
@@ -64,7 +64,7 @@ public struct ResumeToken: Sendable, Hashable {
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
     init(
-        uri: URI, finalURI: URI?, validator: RepresentationValidator, total: Int64?, partPath: String,
+        uri: CurlewURI, finalURI: CurlewURI?, validator: ResumeToken.Validator, total: Int64?, partPath: String,
         destination: String?, identity: FileSnapshot, received: [Received]
     ) throws {
         self.uri = uri
@@ -157,9 +157,9 @@ extension ResumeToken: Codable {
         }
         let part = try container.nestedContainer(keyedBy: PartKeys.self, forKey: .part)
         try self.init(
-            uri: try URI(try container.decode(String.self, forKey: .url)),
-            finalURI: try container.decodeIfPresent(String.self, forKey: .finalURL).map { try URI($0) },
-            validator: try container.decode(RepresentationValidator.self, forKey: .validator),
+            uri: try CurlewURI(try container.decode(String.self, forKey: .url)),
+            finalURI: try container.decodeIfPresent(String.self, forKey: .finalURL).map { try CurlewURI($0) },
+            validator: try container.decode(ResumeToken.Validator.self, forKey: .validator),
             total: try container.decodeIfPresent(Int64.self, forKey: .total),
             partPath: try part.decode(String.self, forKey: .path),
             destination: try container.decodeIfPresent(String.self, forKey: .destination),
@@ -201,7 +201,7 @@ extension CurlewError.Context {
         set { self[ResumeTokenKey.self] = newValue }
     }
 
-    init(method: HTTPRequest.Method? = nil, uri: URI? = nil, resumeToken: ResumeToken?) {
+    init(method: HTTPRequest.Method? = nil, uri: CurlewURI? = nil, resumeToken: ResumeToken?) {
         self.init(method: method, uri: uri)
         self.resumeToken = resumeToken
     }

@@ -4,9 +4,9 @@ internal import Glibc
 
 extension ResumeToken {
     /// The most bytes of a token's file that are read.
-    static let fileLimit: ByteCount = .mebibytes(1)
+    static let fileLimit: ByteSize = .mebibytes(1)
 
-    /// Reads a token from the file that a download has kept (``DownloadOptions/tokenFile``).
+    /// Reads a token from the file that a download has kept (``DownloadTask/Options/tokenFile``).
     /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if there is no such file, if it is larger than 1 MiB,
     ///   cannot be read or belongs to another user (root excepted); ``ErrorCode/invalidResumeToken`` if it holds no token that can be used.
     public init(contentsOf path: String) async throws {
@@ -53,7 +53,7 @@ extension ResumeToken {
 enum TokenFile {
     private static let queue = DispatchQueue(label: "curlew.token")
 
-    static func read(_ path: String, upTo limit: ByteCount) async throws -> [UInt8] {
+    static func read(_ path: String, upTo limit: ByteSize) async throws -> [UInt8] {
         try await perform {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
             guard descriptor >= 0 else { throw failure("opened", errno) }

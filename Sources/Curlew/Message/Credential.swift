@@ -22,7 +22,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     public static let ticket = Credential(kind: .ticket)
 
     /// The schemes that it can answer, the strongest first.
-    var schemes: [AuthenticationScheme] {
+    var schemes: [Credential.Scheme] {
         switch kind {
         case .password: [.negotiate, .ntlm, .digest, .basic]
         case .token: [.bearer]
@@ -42,7 +42,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
 
     /// The value of Authorization that needs nothing of a challenge; nil for schemes that do.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent so.
-    func value(for scheme: AuthenticationScheme) throws -> String? {
+    func value(for scheme: Credential.Scheme) throws -> String? {
         switch (kind, scheme) {
         case (.password(let user, let password), .basic):
             try Self.check(user + password)
@@ -67,31 +67,33 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     }
 }
 
-/// A way to authenticate by the name that it has in challenges (RFC 9110 §11.1), compared without regard to case.
-public struct AuthenticationScheme: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The name, in lower case.
-    public let rawValue: String
+extension Credential {
+    /// A way to authenticate by the name that it has in challenges (RFC 9110 §11.1), compared without regard to case.
+    public struct Scheme: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+        /// The name, in lower case.
+        public let rawValue: String
 
-    public init(rawValue: String) { self.rawValue = rawValue.lowercased() }
+        public init(rawValue: String) { self.rawValue = rawValue.lowercased() }
 
-    public var description: String { rawValue }
+        public var description: String { rawValue }
 
-    /// User and password in every request, readable by who sees it (RFC 7617).
-    public static let basic = AuthenticationScheme(rawValue: "basic")
-    /// A token (RFC 6750).
-    public static let bearer = AuthenticationScheme(rawValue: "bearer")
-    /// A digest over password, nonce and request (RFC 7616).
-    public static let digest = AuthenticationScheme(rawValue: "digest")
-    /// A ticket of Kerberos (RFC 4559).
-    public static let negotiate = AuthenticationScheme(rawValue: "negotiate")
-    /// Microsoft's challenge and response, which binds the connection.
-    public static let ntlm = AuthenticationScheme(rawValue: "ntlm")
+        /// User and password in every request, readable by who sees it (RFC 7617).
+        public static let basic = Credential.Scheme(rawValue: "basic")
+        /// A token (RFC 6750).
+        public static let bearer = Credential.Scheme(rawValue: "bearer")
+        /// A digest over password, nonce and request (RFC 7616).
+        public static let digest = Credential.Scheme(rawValue: "digest")
+        /// A ticket of Kerberos (RFC 4559).
+        public static let negotiate = Credential.Scheme(rawValue: "negotiate")
+        /// Microsoft's challenge and response, which binds the connection.
+        public static let ntlm = Credential.Scheme(rawValue: "ntlm")
+    }
 }
 
 /// A credential that the engine authenticates with by itself, in a scheme of several steps, and the only origin that it is
 /// for, should a link send the request on.
 struct EngineCredential: Sendable {
     let credential: Credential
-    let scheme: AuthenticationScheme
+    let scheme: Credential.Scheme
     let origin: String
 }

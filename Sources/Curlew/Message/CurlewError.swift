@@ -35,19 +35,19 @@ public struct CurlewError: Error, Sendable {
     /// What is known of the exchange.
     struct Context: Sendable {
         var method: HTTPRequest.Method?
-        var uri: URI?
+        var uri: CurlewURI?
         var stage = Stage.preparing
         var response: HTTPResponse?
         var bodyPrefix: [UInt8] = []
         var engineCode: Int?
         var attempts = 1
-        var history: [Hop] = []
+        var history: [CurlewResponse.Redirect] = []
         fileprivate var keyed = KeyedValues()
 
         init(
-            method: HTTPRequest.Method? = nil, uri: URI? = nil, stage: Stage = .preparing,
+            method: HTTPRequest.Method? = nil, uri: CurlewURI? = nil, stage: Stage = .preparing,
             response: HTTPResponse? = nil, bodyPrefix: [UInt8] = [], engineCode: Int? = nil, attempts: Int = 1,
-            history: [Hop] = []
+            history: [CurlewResponse.Redirect] = []
         ) {
             self.method = method
             self.uri = uri
@@ -92,7 +92,7 @@ public struct CurlewError: Error, Sendable {
     /// The method of the request that failed.
     public var method: HTTPRequest.Method? { storage.context.method }
     /// The URI of the request that failed.
-    public var uri: URI? { storage.context.uri }
+    public var uri: CurlewURI? { storage.context.uri }
     /// How far the exchange got.
     public var stage: Stage { storage.context.stage }
     /// The head of the response, if one came.
@@ -104,7 +104,7 @@ public struct CurlewError: Error, Sendable {
     /// How often the request was sent, the first time included: more than 1 where ``Retry`` sent it again.
     public var attempts: Int { storage.context.attempts }
     /// The redirects that had been followed, first to last; see ``Redirects``.
-    public var history: [Hop] { storage.context.history }
+    public var history: [CurlewResponse.Redirect] { storage.context.history }
     /// The error beneath this one.
     public var underlying: (any Error)? { storage.underlying }
     /// What is known of the exchange.

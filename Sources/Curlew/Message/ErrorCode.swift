@@ -104,11 +104,11 @@ extension ErrorCode {
 extension ErrorCode {
     /// The peer's bytes are not HTTP, or break its framing.
     public static let invalidResponse = Self("invalid-response")
-    /// The head has more bytes or fields than ``ResponseLimits`` allows, or that of a part more than ``MultipartLimits`` does.
+    /// The head has more bytes or fields than ``CurlewResponse/Limits`` allows, or that of a part more than ``MultipartParts/Limits`` does.
     public static let responseHeadTooLarge = Self("response-head-too-large")
     /// The body ended before its declared length, its last chunk, its last boundary, or the end of its content coding.
     public static let responseTruncated = Self("response-truncated")
-    /// The body is larger than the caller was ready to collect, or grows beyond ``ContentDecodingLimits``.
+    /// The body is larger than the caller was ready to collect, or grows beyond ``ContentDecoding/Limits``.
     public static let responseTooLarge = Self("response-too-large")
     /// An HTTP/2 stream or connection failed.
     public static let http2Failed = Self("http2-failed")
@@ -125,7 +125,7 @@ extension ErrorCode {
     public static let invalidRedirect = Self("invalid-redirect")
     /// A redirect led back to a request that had been sent before.
     public static let redirectLoop = Self("redirect-loop")
-    /// There were more redirects than ``RedirectPolicy`` allows.
+    /// There were more redirects than ``Redirects/Policy`` allows.
     public static let tooManyRedirects = Self("too-many-redirects")
     /// A redirect came where the policy takes none, or it led from `https` to `http`.
     public static let redirectRefused = Self("redirect-refused")

@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// The exchange that brought a response, as far as those who read the response have to do with it.
 protocol Exchange: AnyObject, Sendable {
     /// The request as it was sent.
-    var request: Request { get }
+    var request: CurlewRequest { get }
     /// Whether anybody listens to what is reported.
     var isObserved: Bool { get }
 

@@ -13,11 +13,11 @@
 /// by one piece, which is then waited for. Sending keeps to it to the byte.
 public struct RateLimit: Sendable, Hashable, Codable {
     /// Bytes of request bodies a second. nil is no limit; less than 1 counts as 1.
-    public var sending: ByteCount?
+    public var sending: ByteSize?
     /// Bytes of response bodies a second. nil is no limit; less than 1 counts as 1.
-    public var receiving: ByteCount?
+    public var receiving: ByteSize?
 
-    public init(sending: ByteCount? = nil, receiving: ByteCount? = nil) {
+    public init(sending: ByteSize? = nil, receiving: ByteSize? = nil) {
         self.sending = sending
         self.receiving = receiving
     }

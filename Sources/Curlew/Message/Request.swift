@@ -1,16 +1,16 @@
 public import HTTPTypes
 
 /// A request: method, URI, fields, body and how it is to be carried.
-public struct Request: Sendable {
+public struct CurlewRequest: Sendable {
     /// The method; `GET` unless said otherwise.
     public var method: HTTPRequest.Method
     /// Where the request goes.
-    public var uri: URI
+    public var uri: CurlewURI
     /// The header fields, sent in this order. `Content-Length` and `Transfer-Encoding` are made from ``body``;
     /// `Host` from ``uri`` unless given here. `HTTPField(checking:value:)` makes one from text that may not be fit.
     public var fields: HTTPFields
     /// The body.
-    public var body: RequestBody
+    public var body: CurlewRequest.Body
     /// Fields sent after the body. They make the body go out chunked, and the request over HTTP/1.1.
     public var trailers: HTTPFields
     /// Options of this request alone; what is nil is the session's.
@@ -18,9 +18,9 @@ public struct Request: Sendable {
 
     public init(
         _ method: HTTPRequest.Method = .get,
-        _ uri: URI,
+        _ uri: CurlewURI,
         fields: HTTPFields = HTTPFields(),
-        body: RequestBody = .none,
+        body: CurlewRequest.Body = .none,
         trailers: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions()
     ) {
@@ -38,11 +38,11 @@ public struct Request: Sendable {
         _ method: HTTPRequest.Method = .get,
         _ url: String,
         fields: HTTPFields = HTTPFields(),
-        body: RequestBody = .none,
+        body: CurlewRequest.Body = .none,
         trailers: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions()
     ) throws {
-        self.init(method, try URI(url), fields: fields, body: body, trailers: trailers, options: options)
+        self.init(method, try CurlewURI(url), fields: fields, body: body, trailers: trailers, options: options)
     }
 
     /// The request's head as the currency type of swift-http-types.
@@ -57,7 +57,7 @@ public struct Request: Sendable {
     }
 }
 
-extension Request {
+extension CurlewRequest {
     /// Whether it may be sent twice: as ``RequestOptions/isIdempotent`` says, else as its method does.
     var isIdempotent: Bool { options.isIdempotent ?? method.isIdempotent }
 }

@@ -14,9 +14,9 @@ public struct RequestOptions: Sendable {
     /// of it, and their waits count. The session's own ``Timeouts/total`` holds for each request anew.
     public var totalTimeout: Duration?
     /// The versions of HTTP that may be used.
-    public var protocolChoice: ProtocolChoice?
+    public var versionPolicy: HTTPVersionPolicy?
     /// Where to connect to, and from where.
-    public var route: Route? {
+    public var route: ConnectionRoute? {
         get { rare?.values.route }
         set { change { $0.route = newValue } }
     }
@@ -31,9 +31,9 @@ public struct RequestOptions: Sendable {
         set { change { $0.proxy = newValue } }
     }
     /// The size of the buffer that the socket is read into.
-    public var readBufferSize: ByteCount?
+    public var readBufferSize: ByteSize?
     /// The most bytes of a body that may wait for its reader before the transfer pauses.
-    public var bodyBufferSize: ByteCount?
+    public var bodyBufferSize: ByteSize?
     /// How fast the bodies of this request and of its response may flow; see ``TaskActor/setRateLimit(_:)``. Each task of the
     /// call, as after a redirect, has the limit for itself.
     public var rateLimit: RateLimit? {
@@ -76,7 +76,7 @@ public struct RequestOptions: Sendable {
     /// The options of a request that are large or seldom set.
     final class Rare: Sendable {
         struct Values: Sendable {
-            var route: Route?
+            var route: ConnectionRoute?
             var addressPolicy: AddressPolicy?
             var proxy: ProxyConfiguration?
             var tag: String?

@@ -3,19 +3,19 @@ public import HTTPTypes
 /// A response: its head, and a body still to be read.
 ///
 /// A body that is dropped unread ends its transfer and frees the connection.
-public struct Response: Sendable {
+public struct CurlewResponse: Sendable {
     /// Status, reason and header fields.
     public var head: HTTPResponse
     /// The body. It can be read once.
-    public var body: ResponseBody
+    public var body: CurlewResponse.Body
     /// The protocol that carried the response.
-    public var version: HTTPVersion
+    public var version: ProtocolVersion
     /// The URI that answered.
-    public var uri: URI
-    /// The interim responses (1xx) that came before, oldest first, at most ``ResponseLimits/interimResponses``.
+    public var uri: CurlewURI
+    /// The interim responses (1xx) that came before, oldest first, at most ``CurlewResponse/Limits/interimResponses``.
     public var interim: [HTTPResponse]
     /// The redirects that led here, first to last; see ``Redirects``.
-    public var history: [Hop] = []
+    public var history: [CurlewResponse.Redirect] = []
     /// How often the request was sent for this answer, the first time and hedges included: more than 1 where ``Retry`` or
     /// ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport repeats by itself on a
     /// fresh connection is in ``TaskActor/metrics``.
@@ -23,16 +23,16 @@ public struct Response: Sendable {
     /// The exchange that brought the response; nil where none did, as in a stub.
     let exchange: (any Exchange)?
     /// What serializers without a bound of their own collect of the body at most.
-    var collectLimit = ResponseLimits().collectedBody
+    var collectLimit = CurlewResponse.Limits().collectedBody
     private var keyed = KeyedValues()
 
     /// Makes a response that no task carried: for a link that answers by itself, and for tests.
     public init(
         _ status: HTTPResponse.Status,
         fields: HTTPFields = HTTPFields(),
-        body: ResponseBody = .bytes([]),
-        version: HTTPVersion = .http11,
-        uri: URI
+        body: CurlewResponse.Body = .bytes([]),
+        version: ProtocolVersion = .http11,
+        uri: CurlewURI
     ) {
         self.init(
             head: HTTPResponse(status: status, headerFields: fields),
@@ -41,7 +41,8 @@ public struct Response: Sendable {
     }
 
     init(
-        head: HTTPResponse, body: ResponseBody, version: HTTPVersion, uri: URI, interim: [HTTPResponse],
+        head: HTTPResponse, body: CurlewResponse.Body, version: ProtocolVersion, uri: CurlewURI,
+        interim: [HTTPResponse],
         exchange: (any Exchange)?
     ) {
         self.head = head
@@ -61,8 +62,8 @@ public struct Response: Sendable {
         set { head.headerFields = newValue }
     }
 
-    /// Content-Type as ``MediaType/init(contentTypeOf:)`` reads it.
-    public var mediaType: MediaType? { MediaType(contentTypeOf: fields) }
+    /// Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
+    public var mediaType: ContentType? { ContentType(contentTypeOf: fields) }
 
     /// Content-Length as a number, if the field is there and no Transfer-Encoding, which has the last word on the length of
     /// the body (RFC 9112 §6.3).
@@ -72,7 +73,7 @@ public struct Response: Sendable {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     /// The key of something that a link, mostly one of your own, has to say of a response.
     public protocol Key {
         associatedtype Value: Sendable

@@ -1,5 +1,5 @@
 /// Where a connection goes and where it comes from, when that is not what the URI alone says.
-public struct Route: Sendable, Hashable, Codable {
+public struct ConnectionRoute: Sendable, Hashable, Codable {
     /// Addresses to use for a host instead of asking the resolver, as `curl --resolve`.
     public struct HostOverride: Sendable, Hashable, Codable {
         public var host: String

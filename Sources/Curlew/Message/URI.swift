@@ -7,10 +7,10 @@
 /// - spaces, non-ASCII text and the characters `" < > \ ^ ` { | }` in path and query are percent-encoded.
 ///
 /// ```swift
-/// let uri = try URI("https://example.com/v1/")
+/// let uri = try CurlewURI("https://example.com/v1/")
 /// try uri.resolving("foo?bar=baz").description  // https://example.com/v1/foo?bar=baz
 /// ```
-public struct URI: Sendable, Hashable, CustomStringConvertible {
+public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// The whole URI without user information, its path never empty.
     let text: String
     /// The UTF-8 offsets at which the parts of `text` begin.
@@ -70,7 +70,7 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
     public var origin: String { "\(scheme)://\(host.lowercased()):\(port)" }
 
     /// Whether scheme, host and port are the same (RFC 6454 §5).
-    func hasSameOrigin(as other: URI) -> Bool {
+    func hasSameOrigin(as other: CurlewURI) -> Bool {
         layout.isSecure == other.layout.isSecure && port == other.port && host.lowercased() == other.host.lowercased()
     }
 
@@ -81,12 +81,12 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
     var requestText: String { layout.queryEnd == text.utf8.count ? text : slice(0..<layout.queryEnd) }
 
     /// The same URI with its path made to end in a slash, as a base is read.
-    func asBase() -> URI {
+    func asBase() -> CurlewURI {
         guard !path.hasSuffix("/") else { return self }
         var copy = layout
         copy.pathEnd += 1
         copy.queryEnd = copy.pathEnd
-        return URI(text: slice(0..<layout.pathEnd) + "/", layout: copy, userInformation: userInformation)
+        return CurlewURI(text: slice(0..<layout.pathEnd) + "/", layout: copy, userInformation: userInformation)
     }
 
     private func slice(_ range: Range<Int>) -> String {
@@ -97,25 +97,26 @@ public struct URI: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-extension URI {
+extension CurlewURI {
     /// The URI that `reference` means when read relative to this one (RFC 3986 §5.2).
     ///
     /// An absolute reference stands for itself, `//host/…` keeps the scheme, `/…` the authority, `?…` the path.
     /// Dot segments are removed; a fragment of the base is not inherited.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme``.
-    public func resolving(_ reference: String) throws -> URI {
+    public func resolving(_ reference: String) throws -> CurlewURI {
         let utf8 = reference.utf8
-        if URIParser.schemeEnd(of: utf8) != nil { return try URI(reference).removingDotSegments() }
+        if URIParser.schemeEnd(of: utf8) != nil { return try CurlewURI(reference).removingDotSegments() }
         let end: Int
         switch utf8.first {
         case nil, UInt8.numberSign: end = layout.queryEnd
         case UInt8.questionMark: end = layout.pathEnd
         case UInt8.slash where utf8.dropFirst().first == .slash:
-            return try URI("\(scheme):\(reference)").removingDotSegments()
+            return try CurlewURI("\(scheme):\(reference)").removingDotSegments()
         case UInt8.slash: end = layout.authorityEnd
         default: end = folderEnd
         }
-        return try URI(prefix(through: end) + reference).withUserInformation(userInformation).removingDotSegments()
+        return try CurlewURI(prefix(through: end) + reference).withUserInformation(userInformation)
+            .removingDotSegments()
     }
 
     /// The offset of the path's last segment.
@@ -136,12 +137,12 @@ extension URI {
         return String(text[..<text.utf8.index(text.startIndex, offsetBy: offset)])
     }
 
-    func withUserInformation(_ userInformation: String?) -> URI {
-        userInformation == nil ? self : URI(text: text, layout: layout, userInformation: userInformation)
+    func withUserInformation(_ userInformation: String?) -> CurlewURI {
+        userInformation == nil ? self : CurlewURI(text: text, layout: layout, userInformation: userInformation)
     }
 
     /// RFC 3986 §5.2.4, a segment at a time.
-    func removingDotSegments() -> URI {
+    func removingDotSegments() -> CurlewURI {
         guard layout.hasDotSegment else { return self }
         let path = self.path
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -166,6 +167,6 @@ extension URI {
         moved.hasDotSegment = kept.contains { $0.hasPrefix(".") }
         let rest = String(decoding: text.utf8.dropFirst(layout.pathEnd), as: UTF8.self)
         let whole = prefix(through: layout.authorityEnd) + shorter + rest
-        return URI(text: whole, layout: moved, userInformation: userInformation)
+        return CurlewURI(text: whole, layout: moved, userInformation: userInformation)
     }
 }

@@ -1,6 +1,6 @@
-/// Reads text into a ``URI``: one pass for the parts, one for what has to be percent-encoded.
+/// Reads text into a ``CurlewURI``: one pass for the parts, one for what has to be percent-encoded.
 enum URIParser {
-    static func absolute(_ string: String) throws -> URI {
+    static func absolute(_ string: String) throws -> CurlewURI {
         if let uri = URIFastPath.read(string) { return uri }
         let bytes = Array(string.utf8)
         guard let schemeEnd = schemeEnd(of: bytes) else {
@@ -33,9 +33,10 @@ enum URIParser {
         return nil
     }
 
-    private static func assemble(isSecure: Bool, authority: ArraySlice<UInt8>, target: ArraySlice<UInt8>) throws -> URI
+    private static func assemble(isSecure: Bool, authority: ArraySlice<UInt8>, target: ArraySlice<UInt8>) throws
+        -> CurlewURI
     {
-        var layout = URI.Layout()
+        var layout = CurlewURI.Layout()
         layout.isSecure = isSecure
         var hostAndPort = authority
         var userInformation: String?
@@ -57,10 +58,11 @@ enum URIParser {
         try appendEncoded(target[queryStart..<fragmentStart], to: &text)
         layout.queryEnd = text.count
         try appendEncoded(target[fragmentStart...], to: &text)
-        return URI(text: String(decoding: text, as: UTF8.self), layout: layout, userInformation: userInformation)
+        return CurlewURI(text: String(decoding: text, as: UTF8.self), layout: layout, userInformation: userInformation)
     }
 
-    private static func appendHost(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8], layout: inout URI.Layout) throws
+    private static func appendHost(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8], layout: inout CurlewURI.Layout)
+        throws
     {
         var hostEnd = bytes.endIndex
         if bytes.first == .openBracket {
@@ -165,14 +167,14 @@ enum URIParser {
 /// to ``URIParser``, which knows why.
 private enum URIFastPath {
     /// The URI, if it is a plain one.
-    static func read(_ string: String) -> URI? {
+    static func read(_ string: String) -> CurlewURI? {
         var text = string
         guard let layout = text.withUTF8(layout) else { return nil }
-        return URI(text: text, layout: layout, userInformation: nil)
+        return CurlewURI(text: text, layout: layout, userInformation: nil)
     }
 
-    private static func layout(_ bytes: UnsafeBufferPointer<UInt8>) -> URI.Layout? {
-        var layout = URI.Layout()
+    private static func layout(_ bytes: UnsafeBufferPointer<UInt8>) -> CurlewURI.Layout? {
+        var layout = CurlewURI.Layout()
         var position = 7
         if bytes.starts(with: "https://".utf8) {
             layout.isSecure = true
@@ -207,7 +209,7 @@ private enum URIFastPath {
 
     /// Path, query and fragment.
     private static func readTarget(
-        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, _ layout: inout URI.Layout
+        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, _ layout: inout CurlewURI.Layout
     ) -> Bool {
         var pathEnd = -1
         var queryEnd = -1

@@ -23,7 +23,7 @@ struct CallDeadline {
 
     /// Gives a request the time that is left.
     /// - Throws: ``CurlewError`` with ``ErrorCode/totalTimeout`` if there is none.
-    func limit(_ request: inout Request) throws {
+    func limit(_ request: inout CurlewRequest) throws {
         guard let total, let remaining else { return }
         guard remaining > .zero else {
             let context = CurlewError.Context(method: request.method, uri: request.uri)

@@ -8,15 +8,15 @@ public typealias Next<Input, Output> = nonisolated(nonsending) @Sendable (Input)
 /// types, a request in and a response out; a serializer changes them.
 ///
 /// ```swift
-/// struct RequestID: Middleware {
-///     func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+/// struct RequestID: CurlewMiddleware {
+///     func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse {
 ///         var request = request
-///         request.fields[.init("X-Request-ID")!] = UUID().uuidString
+///         request.fields[.init("X-CurlewRequest-ID")!] = UUID().uuidString
 ///         return try await next(request)
 ///     }
 /// }
 /// ```
-public protocol Middleware<Input, Output>: Sendable {
+public protocol CurlewMiddleware<Input, Output>: Sendable {
     associatedtype Input: Sendable
     associatedtype Output: Sendable
     /// What the rest of the chain takes.
@@ -28,56 +28,70 @@ public protocol Middleware<Input, Output>: Sendable {
     func intercept(_ input: Input, next: Next<NextInput, NextOutput>) async throws -> Output
 }
 
-/// Two links, the first around the second.
-public struct Chain<Outer: Middleware, Inner: Middleware>: Middleware
-where Outer.NextInput == Inner.Input, Outer.NextOutput == Inner.Output {
-    let outer: Outer
-    let inner: Inner
-
-    public func intercept(
-        _ input: Outer.Input, next: Next<Inner.NextInput, Inner.NextOutput>
-    ) async throws -> Outer.Output {
-        try await outer.intercept(input) { try await inner.intercept($0, next: next) }
-    }
+extension CurlewMiddleware {
+    /// The short names, as links may write them: inside a link they stand for Curlew's types, whatever else is imported.
+    public typealias CurlewRequest = CurlewRequest
+    public typealias CurlewResponse = CurlewResponse
 }
 
-/// One of two links, chosen when the chain was built.
-public enum EitherMiddleware<First: Middleware, Second: Middleware>: Middleware
-where
-    First.Input == Second.Input, First.Output == Second.Output,
-    First.NextInput == Second.NextInput, First.NextOutput == Second.NextOutput
-{
-    case first(First)
-    case second(Second)
+extension ChainBuilder {
+    /// Two links, the first around the second.
+    public struct Pair<Outer: CurlewMiddleware, Inner: CurlewMiddleware>: CurlewMiddleware
+    where Outer.NextInput == Inner.Input, Outer.NextOutput == Inner.Output {
+        let outer: Outer
+        let inner: Inner
 
-    public func intercept(
-        _ input: First.Input, next: Next<First.NextInput, First.NextOutput>
-    ) async throws -> First.Output {
-        switch self {
-        case .first(let link): try await link.intercept(input, next: next)
-        case .second(let link): try await link.intercept(input, next: next)
+        public func intercept(
+            _ input: Outer.Input, next: Next<Inner.NextInput, Inner.NextOutput>
+        ) async throws -> Outer.Output {
+            try await outer.intercept(input) { try await inner.intercept($0, next: next) }
         }
     }
 }
 
-/// A link that may be absent. Only one that keeps the types can be.
-public struct OptionalMiddleware<Link: Middleware>: Middleware
-where Link.NextInput == Link.Input, Link.NextOutput == Link.Output {
-    let link: Link?
+extension ChainBuilder {
+    /// One of two links, chosen when the chain was built.
+    public enum Either<First: CurlewMiddleware, Second: CurlewMiddleware>: CurlewMiddleware
+    where
+        First.Input == Second.Input, First.Output == Second.Output,
+        First.NextInput == Second.NextInput, First.NextOutput == Second.NextOutput
+    {
+        case first(First)
+        case second(Second)
 
-    public func intercept(
-        _ input: Link.Input, next: Next<Link.Input, Link.Output>
-    ) async throws -> Link.Output {
-        guard let link else { return try await next(input) }
-        return try await link.intercept(input, next: next)
+        public func intercept(
+            _ input: First.Input, next: Next<First.NextInput, First.NextOutput>
+        ) async throws -> First.Output {
+            switch self {
+            case .first(let link): try await link.intercept(input, next: next)
+            case .second(let link): try await link.intercept(input, next: next)
+            }
+        }
     }
 }
 
-/// No link at all.
-public struct PassThrough<Input: Sendable, Output: Sendable>: Middleware {
-    public init() {}
+extension ChainBuilder {
+    /// A link that may be absent. Only one that keeps the types can be.
+    public struct Maybe<Link: CurlewMiddleware>: CurlewMiddleware
+    where Link.NextInput == Link.Input, Link.NextOutput == Link.Output {
+        let link: Link?
 
-    public func intercept(_ input: Input, next: Next<Input, Output>) async throws -> Output {
-        try await next(input)
+        public func intercept(
+            _ input: Link.Input, next: Next<Link.Input, Link.Output>
+        ) async throws -> Link.Output {
+            guard let link else { return try await next(input) }
+            return try await link.intercept(input, next: next)
+        }
+    }
+}
+
+extension ChainBuilder {
+    /// No link at all.
+    public struct Empty<Input: Sendable, Output: Sendable>: CurlewMiddleware {
+        public init() {}
+
+        public func intercept(_ input: Input, next: Next<Input, Output>) async throws -> Output {
+            try await next(input)
+        }
     }
 }

@@ -7,36 +7,36 @@
 /// }
 /// ```
 @resultBuilder
-public enum MiddlewareBuilder {
-    public static func buildBlock() -> PassThrough<Request, Response> { PassThrough() }
+public enum ChainBuilder {
+    public static func buildBlock() -> ChainBuilder.Empty<CurlewRequest, CurlewResponse> { ChainBuilder.Empty() }
 
-    public static func buildPartialBlock<Link: Middleware>(first: Link) -> Link { first }
+    public static func buildPartialBlock<Link: CurlewMiddleware>(first: Link) -> Link { first }
 
-    public static func buildPartialBlock<Outer: Middleware, Inner: Middleware>(
+    public static func buildPartialBlock<Outer: CurlewMiddleware, Inner: CurlewMiddleware>(
         accumulated: Outer, next: Inner
-    ) -> Chain<Outer, Inner> {
-        Chain(outer: accumulated, inner: next)
+    ) -> ChainBuilder.Pair<Outer, Inner> {
+        ChainBuilder.Pair(outer: accumulated, inner: next)
     }
 
-    public static func buildOptional<Link: Middleware>(_ link: Link?) -> OptionalMiddleware<Link> {
-        OptionalMiddleware(link: link)
+    public static func buildOptional<Link: CurlewMiddleware>(_ link: Link?) -> ChainBuilder.Maybe<Link> {
+        ChainBuilder.Maybe(link: link)
     }
 
-    public static func buildEither<First: Middleware, Second: Middleware>(
+    public static func buildEither<First: CurlewMiddleware, Second: CurlewMiddleware>(
         first link: First
-    ) -> EitherMiddleware<First, Second> {
+    ) -> ChainBuilder.Either<First, Second> {
         .first(link)
     }
 
-    public static func buildEither<First: Middleware, Second: Middleware>(
+    public static func buildEither<First: CurlewMiddleware, Second: CurlewMiddleware>(
         second link: Second
-    ) -> EitherMiddleware<First, Second> {
+    ) -> ChainBuilder.Either<First, Second> {
         .second(link)
     }
 
-    public static func buildExpression<Link: Middleware>(_ link: Link) -> Link { link }
+    public static func buildExpression<Link: CurlewMiddleware>(_ link: Link) -> Link { link }
 
-    public static func buildExpression<Link: Middleware>(_ link: Link?) -> OptionalMiddleware<Link> {
-        OptionalMiddleware(link: link)
+    public static func buildExpression<Link: CurlewMiddleware>(_ link: Link?) -> ChainBuilder.Maybe<Link> {
+        ChainBuilder.Maybe(link: link)
     }
 }

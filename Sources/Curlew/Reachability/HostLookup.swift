@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// Finds the addresses of a host, as the system does: `/etc/hosts`, DNS and whatever else it is configured to use.
@@ -65,7 +66,7 @@ private final class Lookup: Sendable {
 
     private func addresses() -> HostLookup.Answer {
         var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_socktype = Int32(curlew_socket_stream)
         var list: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(host, nil, &hints, &list)
         defer { if let list { freeaddrinfo(list) } }

@@ -112,8 +112,9 @@ struct NetlinkOpening: Sendable {
     var receiveBuffer = NetlinkSocket.receiveBuffer
 
     static func system(_ receiveBuffer: Int32) -> Int32 {
-        let kind = SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
-        let descriptor = Glibc.socket(AF_NETLINK, Int32(kind), NETLINK_ROUTE)
+        // On Linux these two flags of files are those of sockets.
+        let kind = Int32(curlew_socket_raw) | O_CLOEXEC | O_NONBLOCK
+        let descriptor = Glibc.socket(AF_NETLINK, kind, NETLINK_ROUTE)
         guard descriptor >= 0 else { return 0 - errno }
         var size = receiveBuffer
         let length = socklen_t(MemoryLayout.size(ofValue: size))

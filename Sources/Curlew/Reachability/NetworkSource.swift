@@ -4,7 +4,7 @@ struct NetworkSource: Sendable {
     var interfaces = SystemInterfaces()
     var lookup = HostLookup()
     /// The loop to work on; nil is that of all monitors.
-    var loop: EventLoop?
+    var loop: CurlewEventLoop?
     var times = MonitorTimes()
 }
 
@@ -77,16 +77,16 @@ final class NetworkWatch: SocketHandler {
 /// files under `/sys` are read there.
 enum NetworkLoop {
     private struct Reference: Sendable {
-        weak var loop: EventLoop?
+        weak var loop: CurlewEventLoop?
     }
 
     private static let reference = Guarded(Reference())
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if it cannot be started.
-    static func shared() throws -> EventLoop {
+    static func shared() throws -> CurlewEventLoop {
         try reference.withLock { reference in
             if let loop = reference.loop { return loop }
-            let made = try EventLoop(name: "curlew-network")
+            let made = try CurlewEventLoop(name: "curlew-network")
             reference.loop = made
             return made
         }

@@ -57,8 +57,8 @@ struct NetworkSnapshot: Equatable, Sendable {
     struct Way: Equatable, Sendable {
         var route: NetworkRoute
         var link: NetworkLink
-        var kind: InterfaceKind
-        var over: InterfaceKind?
+        var kind: NetworkPath.InterfaceKind
+        var over: NetworkPath.InterfaceKind?
         /// Whether the destination is a link-local address, for which a link-local source will do.
         var isToLinkLocal = false
     }

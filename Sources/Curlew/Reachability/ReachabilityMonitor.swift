@@ -16,7 +16,7 @@
 ///
 /// The article <doc:Reachability> says what counts as reachable.
 public actor ReachabilityMonitor: LoopActor {
-    nonisolated let loop: EventLoop
+    nonisolated let loop: CurlewEventLoop
     private let target: ReachabilityTarget
     private let source: NetworkSource
     /// A listener has room for one status, the newest.
@@ -67,7 +67,7 @@ public actor ReachabilityMonitor: LoopActor {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// The status now, then each change, for any number of listeners.
-    public nonisolated var updates: ReachabilityUpdates { ReachabilityUpdates(monitor: self) }
+    public nonisolated var updates: ReachabilityMonitor.Updates { ReachabilityMonitor.Updates(monitor: self) }
 
     /// The status now. A host may have to be looked up first.
     ///

@@ -19,7 +19,7 @@ public protocol BodyResponseSerializer<Output>: ResponseSerializer {
     var format: String { get }
 
     /// The media types that are read when the status is not taken. Those of ``acceptance`` by default.
-    var failureContentTypes: AcceptableContent { get }
+    var failureContentTypes: ResponseAcceptance.ContentTypes { get }
 
     /// Makes a value of a response that is taken.
     /// - Throws: Any error; it becomes the error beneath ``ErrorCode/decodingFailed``. ``ErrorCode/emptyBody`` and
@@ -33,20 +33,20 @@ public protocol BodyResponseSerializer<Output>: ResponseSerializer {
 
 extension BodyResponseSerializer {
     /// Bodies larger than this, 64 KiB, are decoded on the global concurrent executor.
-    public static var offloadSize: ByteCount { .kibibytes(64) }
+    public static var offloadSize: ByteSize { .kibibytes(64) }
 
-    public var failureContentTypes: AcceptableContent { acceptance.contentTypes }
+    public var failureContentTypes: ResponseAcceptance.ContentTypes { acceptance.contentTypes }
 
     public func decodeFailure(_ response: CollectedResponse) throws -> any Sendable { try decode(response) }
 
-    public func serialize(_ response: Response) async throws -> Output {
+    public func serialize(_ response: CurlewResponse) async throws -> Output {
         guard response.isObserved else { return try await read(response) { _ in } }
         return try await reporting(on: response) { bytes in try await read(response) { bytes = $0.body } }
     }
 
     /// - Parameter note: Called with what was read.
     private func read(
-        _ response: Response, noting note: (CollectedResponse) -> Void
+        _ response: CurlewResponse, noting note: (CollectedResponse) -> Void
     ) async throws -> Output {
         switch try await acceptance.judge(response, failureContent: failureContentTypes) {
         case .accepted:
@@ -102,9 +102,9 @@ public struct CollectedResponse: Sendable {
     /// The whole body.
     public let body: [UInt8]
     /// The URI that answered.
-    public let uri: URI
+    public let uri: CurlewURI
 
-    public init(head: HTTPResponse, body: [UInt8], uri: URI) {
+    public init(head: HTTPResponse, body: [UInt8], uri: CurlewURI) {
         self.head = head
         self.body = body
         self.uri = uri
@@ -113,8 +113,8 @@ public struct CollectedResponse: Sendable {
     /// The status.
     public var status: HTTPResponse.Status { head.status }
 
-    /// Content-Type as ``MediaType/init(contentTypeOf:)`` reads it.
-    public var mediaType: MediaType? { MediaType(contentTypeOf: head.headerFields) }
+    /// Content-Type as ``ContentType/init(contentTypeOf:)`` reads it.
+    public var mediaType: ContentType? { ContentType(contentTypeOf: head.headerFields) }
 }
 
 /// A type that has a value for a body that is not there.

@@ -18,7 +18,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, R
     /// The serializers in their order.
     public var serializers: [any BodyResponseSerializer<Value>]
     /// The most bytes of a body that are read; see ``ResponseAcceptance/bodyLimit``.
-    public var bodyLimit: ByteCount?
+    public var bodyLimit: ByteSize?
 
     /// - Parameter serializers: The serializers in their order.
     public init(_ serializers: [any BodyResponseSerializer<Value>]) { self.serializers = serializers }
@@ -30,7 +30,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, R
         return fields.isEmpty ? nil : (fields + ["*/*;q=0.1"]).joined(separator: ", ")
     }
 
-    public func serialize(_ response: Response) async throws -> Value {
+    public func serialize(_ response: CurlewResponse) async throws -> Value {
         guard response.isObserved else { return try await value(from: collect(response)) }
         return try await reporting(on: response) { bytes in
             let collected = try await collect(response)
@@ -52,10 +52,10 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, R
     }
 
     /// Reads the body once for all: as much as is wanted of one that is taken, less of one that nobody takes.
-    private func collect(_ response: Response) async throws -> CollectedResponse {
+    private func collect(_ response: CurlewResponse) async throws -> CollectedResponse {
         let acceptances = serializers.map(\.acceptance)
         var common = ResponseAcceptance(acceptances.map(\.contentTypes).reduce(.types([])) { $0.union($1) })
-        common.statuses = AcceptableStatuses(ranges: acceptances.flatMap(\.statuses.ranges))
+        common.statuses = ResponseAcceptance.Statuses(ranges: acceptances.flatMap(\.statuses.ranges))
         common.bodyLimit = bodyLimit
         if common.statuses.contains(response.status) { return try await common.collect(response) }
         common.errorBodyLimit = acceptances.map(\.errorBodyLimit).max() ?? common.errorBodyLimit
@@ -71,7 +71,7 @@ extension BodyResponseSerializer {
     /// Makes a value of a response whose body was read before.
     fileprivate func serialize(_ collected: CollectedResponse) async throws -> Output {
         try await serialize(
-            Response(
+            CurlewResponse(
                 head: collected.head, body: .bytes(collected.body), version: .http11, uri: collected.uri, interim: [],
                 exchange: nil))
     }
@@ -101,7 +101,9 @@ private struct CompoundFailure {
     private func make(
         _ code: ErrorCode, _ message: String, parsed: (any Sendable)? = nil, underlying: (any Error)?
     ) -> CurlewError {
-        let acceptable = serializers.map(\.contentTypes).reduce(AcceptableContent.types([])) { $0.union($1) }
+        let acceptable = serializers.map(\.contentTypes).reduce(ResponseAcceptance.ContentTypes.types([])) {
+            $0.union($1)
+        }
         var context = CurlewError.Context(response, acceptable: acceptable)
         let limit = serializers.map(\.errorBodyLimit.bytes).max() ?? 0
         if response.body.count <= limit { context.failure?.body = response.body }

@@ -5,7 +5,7 @@ struct ResponseFailure: Sendable {
     /// The body, if it was read whole.
     var body: [UInt8]?
     /// The media types that would have been taken.
-    var acceptable: AcceptableContent?
+    var acceptable: ResponseAcceptance.ContentTypes?
     /// The value that the body of an unacceptable status was read as.
     var parsed: (any Sendable)?
     /// The failures of several serializers.
@@ -29,12 +29,12 @@ extension CurlewError {
     public var body: [UInt8]? { context.failure?.body }
 
     /// The media type that the response had.
-    public var receivedContentType: MediaType? {
-        response.flatMap { MediaType(contentTypeOf: $0.headerFields) }
+    public var receivedContentType: ContentType? {
+        response.flatMap { ContentType(contentTypeOf: $0.headerFields) }
     }
 
     /// The media types that would have been taken.
-    public var acceptableContent: AcceptableContent? { context.failure?.acceptable }
+    public var acceptableContent: ResponseAcceptance.ContentTypes? { context.failure?.acceptable }
 
     /// The value that the body of an unacceptable status was read as: a value of the model for failures, if the
     /// serializer has one (``BodyResponseSerializer/orFailure(_:)``), else what the serializer itself made of it; for

@@ -20,7 +20,7 @@ public struct MappedResponseSerializer<Base: BodyResponseSerializer, Value: Send
     }
     public var acceptField: String? { base.acceptField }
     public var format: String { base.format }
-    public var failureContentTypes: AcceptableContent { base.failureContentTypes }
+    public var failureContentTypes: ResponseAcceptance.ContentTypes { base.failureContentTypes }
 
     public func decode(_ response: CollectedResponse) throws -> Value { try transform(base.decode(response)) }
 
@@ -57,7 +57,7 @@ public struct FailureResponseSerializer<
     }
     public var acceptField: String? { base.acceptField }
     public var format: String { base.format }
-    public var failureContentTypes: AcceptableContent { failure.acceptance.contentTypes }
+    public var failureContentTypes: ResponseAcceptance.ContentTypes { failure.acceptance.contentTypes }
 
     public func decode(_ response: CollectedResponse) throws -> Base.Output { try base.decode(response) }
 

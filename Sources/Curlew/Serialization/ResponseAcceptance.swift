@@ -9,18 +9,18 @@ public import HTTPTypes
 /// - If both fail, the status is the error and the type the error beneath it. So a 502 with a page of HTML is a 502.
 public struct ResponseAcceptance: Sendable, Hashable {
     /// The statuses that are taken. 200 to 299 by default.
-    public var statuses = AcceptableStatuses.successful
+    public var statuses = ResponseAcceptance.Statuses.successful
     /// The media types that are taken.
-    public var contentTypes: AcceptableContent
-    /// The most bytes of a body that are read. nil, the default, takes ``ResponseLimits/collectedBody`` of the session, or
+    public var contentTypes: ResponseAcceptance.ContentTypes
+    /// The most bytes of a body that are read. nil, the default, takes ``CurlewResponse/Limits/collectedBody`` of the session, or
     /// 64 MiB for a response of no session. A larger body is ``ErrorCode/responseTooLarge``.
-    public var bodyLimit: ByteCount?
+    public var bodyLimit: ByteSize?
     /// The most bytes of a body that are read, and kept in the error, when a response is not taken. 1 MiB by default. A
     /// larger body leaves its beginning in ``CurlewError/bodyPrefix`` and is not parsed.
-    public var errorBodyLimit: ByteCount = .mebibytes(1)
+    public var errorBodyLimit: ByteSize = .mebibytes(1)
 
     /// Takes 200 to 299 with these media types.
-    public init(_ contentTypes: AcceptableContent) { self.contentTypes = contentTypes }
+    public init(_ contentTypes: ResponseAcceptance.ContentTypes) { self.contentTypes = contentTypes }
 }
 
 extension ResponseAcceptance {
@@ -35,7 +35,9 @@ extension ResponseAcceptance {
 
     /// Judges a response. The body is read only if the head is not enough.
     /// - Parameter failureContent: The media types taken when the status is not.
-    func judge(_ response: Response, failureContent: AcceptableContent? = nil) async throws -> Verdict {
+    func judge(_ response: CurlewResponse, failureContent: ResponseAcceptance.ContentTypes? = nil) async throws
+        -> Verdict
+    {
         let isStatusAccepted = statuses.contains(response.status)
         let content = isStatusAccepted ? contentTypes : failureContent ?? contentTypes
         let isTypeAccepted = content.accepts(response.mediaType)
@@ -57,7 +59,7 @@ extension ResponseAcceptance {
     }
 
     /// Reads the body of a response that is taken.
-    func collect(_ response: Response) async throws -> CollectedResponse {
+    func collect(_ response: CurlewResponse) async throws -> CollectedResponse {
         do {
             let bytes = try await response.body.collect(upTo: bodyLimit ?? response.collectLimit)
             return CollectedResponse(head: response.head, body: bytes, uri: response.uri)
@@ -80,74 +82,82 @@ extension ResponseAcceptance {
 
 extension CurlewError.Context {
     /// The details of a response whose body was read.
-    init(_ response: CollectedResponse, acceptable: AcceptableContent) {
+    init(_ response: CollectedResponse, acceptable: ResponseAcceptance.ContentTypes) {
         self.init(uri: response.uri, stage: .receiving, response: response.head)
         bodyPrefix = Array(response.body.prefix(CurlewError.bodyPrefixLimit))
         failure = ResponseFailure(acceptable: acceptable)
     }
 }
 
-/// The statuses that count as success.
-public struct AcceptableStatuses: Sendable, Hashable {
-    /// The codes, as ranges.
-    public let ranges: [ClosedRange<Int>]
+extension ResponseAcceptance {
+    /// The statuses that count as success.
+    public struct Statuses: Sendable, Hashable {
+        /// The codes, as ranges.
+        public let ranges: [ClosedRange<Int>]
 
-    /// The codes within one of the ranges.
-    public static func ranges(_ ranges: ClosedRange<Int>...) -> AcceptableStatuses {
-        AcceptableStatuses(ranges: ranges)
-    }
+        /// The codes within one of the ranges.
+        public static func ranges(_ ranges: ClosedRange<Int>...) -> ResponseAcceptance.Statuses {
+            ResponseAcceptance.Statuses(ranges: ranges)
+        }
 
-    /// These codes.
-    public static func codes(_ codes: Int...) -> AcceptableStatuses {
-        AcceptableStatuses(ranges: codes.map { $0...$0 })
-    }
+        /// These codes.
+        public static func codes(_ codes: Int...) -> ResponseAcceptance.Statuses {
+            ResponseAcceptance.Statuses(ranges: codes.map { $0...$0 })
+        }
 
-    /// 200 to 299.
-    public static let successful = AcceptableStatuses(ranges: [200...299])
-    /// 204 (No Content) and 205 (Reset Content), which have no body.
-    public static let withoutContent = AcceptableStatuses(ranges: [204...205])
-    /// Every status.
-    public static let any = AcceptableStatuses(ranges: [Int.min...Int.max])
-    /// No status.
-    public static let none = AcceptableStatuses(ranges: [])
+        /// 200 to 299.
+        public static let successful = ResponseAcceptance.Statuses(ranges: [200...299])
+        /// 204 (No Content) and 205 (Reset Content), which have no body.
+        public static let withoutContent = ResponseAcceptance.Statuses(ranges: [204...205])
+        /// Every status.
+        public static let any = ResponseAcceptance.Statuses(ranges: [Int.min...Int.max])
+        /// No status.
+        public static let none = ResponseAcceptance.Statuses(ranges: [])
 
-    /// Whether a status is among them.
-    public func contains(_ status: HTTPResponse.Status) -> Bool { ranges.contains { $0.contains(status.code) } }
+        /// Whether a status is among them.
+        public func contains(_ status: HTTPResponse.Status) -> Bool { ranges.contains { $0.contains(status.code) } }
 
-    /// The ranges as text, such as `200 to 299`.
-    var text: String {
-        ranges.map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
-            .joined(separator: ", ")
+        /// The ranges as text, such as `200 to 299`.
+        var text: String {
+            ranges.map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
+                .joined(separator: ", ")
+        }
     }
 }
 
-/// The media types that a serializer takes.
-///
-/// A list of ranges as ``MediaType/matches(_:)`` reads them, or anything.
-public struct AcceptableContent: Sendable, Hashable {
-    /// The ranges; nil if anything is taken.
-    public let ranges: [MediaType]?
+extension ResponseAcceptance {
+    /// The media types that a serializer takes.
+    ///
+    /// A list of ranges as ``ContentType/matches(_:)`` reads them, or anything.
+    public struct ContentTypes: Sendable, Hashable {
+        /// The ranges; nil if anything is taken.
+        public let ranges: [ContentType]?
 
-    /// Anything, also a response without a Content-Type.
-    public static let any = AcceptableContent(ranges: nil)
+        /// Anything, also a response without a Content-Type.
+        public static let any = ResponseAcceptance.ContentTypes(ranges: nil)
 
-    /// The types within one of the ranges.
-    public static func types(_ ranges: [MediaType]) -> AcceptableContent { AcceptableContent(ranges: ranges) }
+        /// The types within one of the ranges.
+        public static func types(_ ranges: [ContentType]) -> ResponseAcceptance.ContentTypes {
+            ResponseAcceptance.ContentTypes(ranges: ranges)
+        }
 
-    /// The types within one of the ranges.
-    public static func types(_ ranges: MediaType...) -> AcceptableContent { AcceptableContent(ranges: ranges) }
+        /// The types within one of the ranges.
+        public static func types(_ ranges: ContentType...) -> ResponseAcceptance.ContentTypes {
+            ResponseAcceptance.ContentTypes(ranges: ranges)
+        }
 
-    /// The media types that either of the two takes.
-    public func union(_ other: AcceptableContent) -> AcceptableContent {
-        guard let ranges, let others = other.ranges else { return .any }
-        return AcceptableContent(ranges: ranges + others.filter { !ranges.contains($0) })
-    }
+        /// The media types that either of the two takes.
+        public func union(_ other: ResponseAcceptance.ContentTypes) -> ResponseAcceptance.ContentTypes {
+            guard let ranges, let others = other.ranges else { return .any }
+            return ResponseAcceptance.ContentTypes(ranges: ranges + others.filter { !ranges.contains($0) })
+        }
 
-    /// Whether a type is taken. No type at all is taken only by ``any``.
-    public func accepts(_ type: MediaType?) -> Bool {
-        guard let ranges else { return true }
-        guard let type else { return false }
-        return ranges.contains { type.matches($0) }
+        /// Whether a type is taken. No type at all is taken only by ``any``.
+        public func accepts(_ type: ContentType?) -> Bool {
+            guard let ranges else { return true }
+            guard let type else { return false }
+            return ranges.contains { type.matches($0) }
+        }
     }
 }
 
@@ -155,11 +165,11 @@ public struct AcceptableContent: Sendable, Hashable {
 struct RejectedResponse {
     let response: CollectedResponse
     /// The statuses that are taken, if its own is not among them.
-    let statuses: AcceptableStatuses?
+    let statuses: ResponseAcceptance.Statuses?
     /// The media types that are taken, if its own is not among them.
-    let content: AcceptableContent?
+    let content: ResponseAcceptance.ContentTypes?
     /// The media types that would have been taken.
-    let acceptable: AcceptableContent
+    let acceptable: ResponseAcceptance.ContentTypes
     /// The error that kept the body from being read whole.
     let readError: (any Error)?
 

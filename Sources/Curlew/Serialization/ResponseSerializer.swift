@@ -9,12 +9,12 @@ internal import HTTPTypes
 /// ```
 ///
 /// Most read the whole body and conform to ``BodyResponseSerializer``, which brings ``serialize(_:)`` along.
-public protocol ResponseSerializer<Output>: Middleware
-where Input == Request, NextInput == Request, NextOutput == Response {
+public protocol ResponseSerializer<Output>: CurlewMiddleware
+where Input == CurlewRequest, NextInput == CurlewRequest, NextOutput == CurlewResponse {
     // Said again with their types, without which the compiler does not find them.
-    associatedtype Input = Request
-    associatedtype NextInput = Request
-    associatedtype NextOutput = Response
+    associatedtype Input = CurlewRequest
+    associatedtype NextInput = CurlewRequest
+    associatedtype NextOutput = CurlewResponse
     /// The value.
     associatedtype Output
 
@@ -23,13 +23,13 @@ where Input == Request, NextInput == Request, NextOutput == Response {
 
     /// Turns a response into a value, or says why that cannot be done.
     /// - Throws: ``CurlewError``.
-    func serialize(_ response: Response) async throws -> Output
+    func serialize(_ response: CurlewResponse) async throws -> Output
 }
 
 extension ResponseSerializer {
     public var acceptField: String? { nil }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Output {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws -> Output {
         let response = try await next(accepting(request))
         do {
             guard response.isObserved, !(self is any BodyResponseSerializer), !(self is any ReportingSerializer) else {
@@ -43,7 +43,7 @@ extension ResponseSerializer {
 
     /// Reports what `body` makes of a response; it puts the bytes that it reads into its argument.
     func reporting(
-        on response: Response, _ body: (inout [UInt8]) async throws -> Output
+        on response: CurlewResponse, _ body: (inout [UInt8]) async throws -> Output
     ) async throws -> Output {
         var bytes: [UInt8] = []
         do {
@@ -57,7 +57,7 @@ extension ResponseSerializer {
     }
 
     /// The request with ``acceptField``, if it asks for nothing itself.
-    func accepting(_ request: Request) -> Request {
+    func accepting(_ request: CurlewRequest) -> CurlewRequest {
         guard let acceptField, request.fields[.accept] == nil else { return request }
         var request = request
         request.fields[.accept] = acceptField
@@ -68,7 +68,7 @@ extension ResponseSerializer {
 /// A response serializer that reports by itself what it did, or has nothing to report.
 protocol ReportingSerializer {}
 
-extension Response {
+extension CurlewResponse {
     /// Whether anybody listens to what a serializer makes of the response.
     var isObserved: Bool { exchange?.isObserved ?? false }
 
@@ -82,13 +82,13 @@ extension Response {
 /// Hands the response over as it came: any status, any media type, its body still a stream.
 ///
 /// It is what calls with parameters bring unless they are told otherwise.
-public struct UnreadResponse: ResponseSerializer, ReportingSerializer {
+public struct RawResponseSerializer: ResponseSerializer, ReportingSerializer {
     public init() {}
 
-    public func serialize(_ response: Response) async throws -> Response { response }
+    public func serialize(_ response: CurlewResponse) async throws -> CurlewResponse { response }
 }
 
-extension ResponseSerializer where Self == UnreadResponse {
+extension ResponseSerializer where Self == RawResponseSerializer {
     /// The response as it came.
-    public static var unread: UnreadResponse { UnreadResponse() }
+    public static var unread: RawResponseSerializer { RawResponseSerializer() }
 }

@@ -7,17 +7,21 @@
 ///     ResponseValidator(contentTypes: .types(.json))
 /// }
 /// ```
-public struct ResponseValidator: Middleware {
+public struct ResponseValidator: CurlewMiddleware {
     /// The responses that are taken.
     public var acceptance: ResponseAcceptance
 
     /// Takes 200 to 299 with any media type, unless told otherwise.
-    public init(statuses: AcceptableStatuses = .successful, contentTypes: AcceptableContent = .any) {
+    public init(
+        statuses: ResponseAcceptance.Statuses = .successful, contentTypes: ResponseAcceptance.ContentTypes = .any
+    ) {
         acceptance = ResponseAcceptance(contentTypes)
         acceptance.statuses = statuses
     }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         let response = try await next(request)
         do {
             return try await validate(response)
@@ -28,7 +32,7 @@ public struct ResponseValidator: Middleware {
 
     /// The response, if it is acceptable.
     /// - Throws: ``CurlewError`` with ``ErrorCode/unacceptableStatus`` or ``ErrorCode/unacceptableContentType``.
-    public func validate(_ response: Response) async throws -> Response {
+    public func validate(_ response: CurlewResponse) async throws -> CurlewResponse {
         switch try await acceptance.judge(response) {
         case .accepted: return response
         case .acceptedEmpty:

@@ -21,7 +21,7 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
     public var fields: HTTPFields
     /// The options of its requests, before the chain sees them.
     public var options: RequestOptions
-    private let chain: @Sendable (Request, Input, Next<Request, Response>) async throws -> Output
+    private let chain: @Sendable (CurlewRequest, Input, Next<CurlewRequest, CurlewResponse>) async throws -> Output
 
     /// - Parameters:
     ///   - session: What carries the requests.
@@ -31,11 +31,11 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
     ///   - options: The options.
     ///   - links: The chain.
     ///   - input: Makes what the chain takes in from the request and the argument of a call.
-    public init<Links: Middleware>(
+    public init<Links: CurlewMiddleware>(
         _ session: HTTPSession, _ method: HTTPRequest.Method, _ reference: String, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(), links: Links,
-        input: @escaping @Sendable (Request, Input) throws -> Links.Input
-    ) where Links.Output == Output, Links.NextInput == Request, Links.NextOutput == Response {
+        input: @escaping @Sendable (CurlewRequest, Input) throws -> Links.Input
+    ) where Links.Output == Output, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
         self.session = session
         self.method = method
         self.reference = reference
@@ -47,7 +47,7 @@ public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
     /// Makes the call.
     /// - Throws: ``CurlewError``, or what a link throws.
     public func callAsFunction(_ input: Input) async throws -> Output {
-        let request = Request(method, try session.resolve(reference), fields: fields, options: options)
+        let request = CurlewRequest(method, try session.resolve(reference), fields: fields, options: options)
         return try await chain(request, input) { try await session.send($0) }
     }
 }
@@ -59,11 +59,11 @@ extension Endpoint where Input == Void {
 
 extension HTTPSession {
     /// A call without an argument, as a value.
-    public func endpoint<Links: Middleware>(
+    public func endpoint<Links: CurlewMiddleware>(
         _ method: HTTPRequest.Method, _ reference: String, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), @MiddlewareBuilder _ links: () -> Links
+        options: RequestOptions = RequestOptions(), @ChainBuilder _ links: () -> Links
     ) -> Endpoint<Void, Links.Output>
-    where Links.Input == Request, Links.NextInput == Request, Links.NextOutput == Response {
+    where Links.Input == CurlewRequest, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
         Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, _ in request }
     }
 
@@ -76,11 +76,11 @@ extension HTTPSession {
     /// }
     /// let user = try await create(newUser)
     /// ```
-    public func endpoint<Links: Middleware>(
+    public func endpoint<Links: CurlewMiddleware>(
         _ method: HTTPRequest.Method, _ reference: String, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), @MiddlewareBuilder _ links: () -> Links
+        options: RequestOptions = RequestOptions(), @ChainBuilder _ links: () -> Links
     ) -> Endpoint<Links.Input.Argument, Links.Output>
-    where Links.Input: EndpointInput, Links.NextInput == Request, Links.NextOutput == Response {
+    where Links.Input: EndpointInput, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
         Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, argument in
             try Links.Input(request, argument: argument)
         }
@@ -103,14 +103,14 @@ extension HTTPSession {
     ///   - fields: The fields, before the chain sees them.
     ///   - options: The options, before the chain sees them.
     ///   - links: The chain; a request serializer stands first.
-    public func endpoint<Argument: Encodable & Sendable, Links: Middleware>(
+    public func endpoint<Argument: Encodable & Sendable, Links: CurlewMiddleware>(
         _ method: HTTPRequest.Method, _ reference: String, taking type: Argument.Type,
-        placement: ParameterPlacement = .automatic, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), @MiddlewareBuilder _ links: () -> Links
+        placement: RequestParameters.Placement = .automatic, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions(), @ChainBuilder _ links: () -> Links
     ) -> Endpoint<Argument, Links.Output>
-    where Links.Input == ParameterizedRequest, Links.NextInput == Request, Links.NextOutput == Response {
+    where Links.Input == ParameterizedRequest, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
         Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, argument in
-            ParameterizedRequest(request, parameters: Parameters(argument), placement: placement)
+            ParameterizedRequest(request, parameters: RequestParameters(argument), placement: placement)
         }
     }
 }

@@ -4,5 +4,5 @@ public protocol EndpointInput: Sendable {
     associatedtype Argument: Sendable
 
     /// Puts the endpoint's request and the argument of a call together.
-    init(_ request: Request, argument: Argument) throws
+    init(_ request: CurlewRequest, argument: Argument) throws
 }

@@ -56,7 +56,7 @@ extension EventSource {
             }
         }
 
-        private func request() -> Request {
+        private func request() -> CurlewRequest {
             var request = source.request
             request.fields[EventSource.lastEventIDField] = lastEventID.isEmpty || !isSendable ? nil : lastEventID
             return request
@@ -65,10 +65,10 @@ extension EventSource {
         /// An identifier may hold control characters, which no field may.
         private var isSendable: Bool { lastEventID.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == .tab } }
 
-        private func check(_ response: Response) async throws {
+        private func check(_ response: CurlewResponse) async throws {
             var acceptance = ResponseAcceptance(.types(.eventStream))
             acceptance.statuses = .codes(200)
-            acceptance.errorBodyLimit = ByteCount(CurlewError.bodyPrefixLimit)
+            acceptance.errorBodyLimit = ByteSize(CurlewError.bodyPrefixLimit)
             if acceptance.statuses.contains(response.status), acceptance.contentTypes.accepts(response.mediaType) {
                 return
             }
@@ -81,7 +81,7 @@ extension EventSource {
 
         /// Judges a response that is no event stream. Its body tells why, but has only so much time: the request has no limit.
         private func judge(
-            _ response: Response, by acceptance: ResponseAcceptance
+            _ response: CurlewResponse, by acceptance: ResponseAcceptance
         ) async throws -> ResponseAcceptance.Verdict {
             let clock = source.clock
             let limit = Task {

@@ -32,11 +32,11 @@ public struct EventSource: AsyncSequence, Sendable {
     public typealias Element = Event
 
     let session: HTTPSession
-    let request: Request
+    let request: CurlewRequest
     /// When to connect again.
-    public var reconnection: ReconnectionPolicy
+    public var reconnection: ServerSentEvent.ReconnectionPolicy
     /// Bounds on lines and events.
-    public var limits: ServerSentEventLimits
+    public var limits: ServerSentEvent.Limits
     /// What measures the waits.
     public var clock: any Clock<Duration>
 
@@ -49,8 +49,9 @@ public struct EventSource: AsyncSequence, Sendable {
     ///   - lastEventID: The identifier to go on from.
     ///   - clock: What measures the waits.
     public init(
-        _ session: HTTPSession, _ request: Request, reconnection: ReconnectionPolicy = ReconnectionPolicy(),
-        limits: ServerSentEventLimits = ServerSentEventLimits(), lastEventID: String = "",
+        _ session: HTTPSession, _ request: CurlewRequest,
+        reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
+        limits: ServerSentEvent.Limits = ServerSentEvent.Limits(), lastEventID: String = "",
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.session = session
@@ -66,7 +67,7 @@ public struct EventSource: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
 
-    private static func prepared(_ request: Request) -> Request {
+    private static func prepared(_ request: CurlewRequest) -> CurlewRequest {
         var request = request
         if request.fields[.accept] == nil { request.fields[.accept] = "text/event-stream" }
         if request.fields[.cacheControl] == nil { request.fields[.cacheControl] = "no-store" }
@@ -81,11 +82,11 @@ extension HTTPSession {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a reference that cannot be resolved.
     public func eventSource(
         _ reference: String, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
-        reconnection: ReconnectionPolicy = ReconnectionPolicy(),
-        limits: ServerSentEventLimits = ServerSentEventLimits(), lastEventID: String = "",
+        reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
+        limits: ServerSentEvent.Limits = ServerSentEvent.Limits(), lastEventID: String = "",
         clock: any Clock<Duration> = ContinuousClock()
     ) throws -> EventSource {
-        let request = Request(.get, try resolve(reference), fields: fields, options: options)
+        let request = CurlewRequest(.get, try resolve(reference), fields: fields, options: options)
         return EventSource(
             self, request, reconnection: reconnection, limits: limits, lastEventID: lastEventID, clock: clock)
     }

@@ -58,7 +58,7 @@ extension HTTPSession {
         var fields = fields
         if fields[.contentType] == nil { fields[.contentType] = "application/json" }
         return try await send(
-            method, reference, parameters: Parameters(json), placement: .body, serializer: Self.jsonSerializer,
+            method, reference, parameters: RequestParameters(json), placement: .body, serializer: Self.jsonSerializer,
             fields: fields, options: options, response: .anyJSON(type))
     }
 

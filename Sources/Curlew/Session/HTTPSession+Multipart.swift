@@ -12,7 +12,7 @@ extension HTTPSession {
     /// ```
     public func post<Result: ResponseSerializer>(
         _ reference: String, multipart form: MultipartFormData, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(.post, reference, multipart: form, fields: fields, options: options, response: response)
     }
@@ -26,26 +26,28 @@ extension HTTPSession {
     /// ```
     public func post<Result: ResponseSerializer>(
         _ reference: String, parameters: ParameterValue? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse(),
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer(),
         multipart build: (inout MultipartFormData) throws -> Void
     ) async throws -> Result.Output {
         var form = MultipartFormData()
         try build(&form)
         return try await send(
-            .post, reference, multipart: form, parameters: Parameters(parameters), fields: fields, options: options,
+            .post, reference, multipart: form, parameters: RequestParameters(parameters), fields: fields,
+            options: options,
             response: response)
     }
 
     /// Posts the parameters that a value encodes itself as, then the parts that `build` appends.
     public func post<Result: ResponseSerializer>(
         _ reference: String, parameters: (some Encodable & Sendable)?, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse(),
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer(),
         multipart build: (inout MultipartFormData) throws -> Void
     ) async throws -> Result.Output {
         var form = MultipartFormData()
         try build(&form)
         return try await send(
-            .post, reference, multipart: form, parameters: Parameters(parameters), fields: fields, options: options,
+            .post, reference, multipart: form, parameters: RequestParameters(parameters), fields: fields,
+            options: options,
             response: response)
     }
 
@@ -56,7 +58,7 @@ extension HTTPSession {
     ///   - form: The parts.
     ///   - parameters: Parameters, which become parts before those of `form`. They are written as the session's
     ///     ``requestSerializer`` would write them into a query, if it is one of this library's.
-    ///   - placement: ``ParameterPlacement/query`` puts the parameters into the query instead.
+    ///   - placement: ``RequestParameters/Placement/query`` puts the parameters into the query instead.
     ///   - fields: Fields of this call. A Content-Type among them does not lose the boundary.
     ///   - options: Options of this call; `onTask` has the task whose ``TaskActor/progress`` counts what was sent.
     ///   - response: What becomes of the response; it is brought as it is unless said otherwise.
@@ -64,8 +66,9 @@ extension HTTPSession {
     ///   ``ErrorCode/bodyFailed`` and ``ErrorCode/bodyLengthMismatch`` for a file that is gone or has changed.
     public func send<Result: ResponseSerializer>(
         _ method: HTTPRequest.Method, _ reference: String, multipart form: MultipartFormData,
-        parameters: Parameters = .none, placement: ParameterPlacement = .automatic, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        parameters: RequestParameters = .none, placement: RequestParameters.Placement = .automatic,
+        fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
             method, reference, parameters: parameters, placement: placement,

@@ -9,79 +9,79 @@ public import HTTPTypes
 extension HTTPSession {
     /// Fetches a representation; the parameters go into the query.
     public func get<Result: ResponseSerializer>(
-        _ reference: String, parameters: ParameterValue?, placement: ParameterPlacement = .automatic,
+        _ reference: String, parameters: ParameterValue?, placement: RequestParameters.Placement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
-            .get, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            .get, reference, parameters: RequestParameters(parameters), placement: placement, serializer: serializer,
             fields: fields, options: options, response: response)
     }
 
     /// Fetches the head of a representation; the parameters go into the query.
     public func head<Result: ResponseSerializer>(
-        _ reference: String, parameters: ParameterValue?, placement: ParameterPlacement = .automatic,
+        _ reference: String, parameters: ParameterValue?, placement: RequestParameters.Placement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
-            .head, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            .head, reference, parameters: RequestParameters(parameters), placement: placement, serializer: serializer,
             fields: fields, options: options, response: response)
     }
 
     /// Gives parameters to a resource to act on, in the body.
     public func post<Result: ResponseSerializer>(
-        _ reference: String, parameters: ParameterValue?, placement: ParameterPlacement = .automatic,
+        _ reference: String, parameters: ParameterValue?, placement: RequestParameters.Placement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
-            .post, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            .post, reference, parameters: RequestParameters(parameters), placement: placement, serializer: serializer,
             fields: fields, options: options, response: response)
     }
 
     /// Puts a representation in place, given as parameters in the body.
     public func put<Result: ResponseSerializer>(
-        _ reference: String, parameters: ParameterValue?, placement: ParameterPlacement = .automatic,
+        _ reference: String, parameters: ParameterValue?, placement: RequestParameters.Placement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
-            .put, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            .put, reference, parameters: RequestParameters(parameters), placement: placement, serializer: serializer,
             fields: fields, options: options, response: response)
     }
 
     /// Changes a part of a representation (RFC 5789); the parameters go into the body.
     public func patch<Result: ResponseSerializer>(
-        _ reference: String, parameters: ParameterValue?, placement: ParameterPlacement = .automatic,
+        _ reference: String, parameters: ParameterValue?, placement: RequestParameters.Placement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
-            .patch, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            .patch, reference, parameters: RequestParameters(parameters), placement: placement, serializer: serializer,
             fields: fields, options: options, response: response)
     }
 
-    /// Removes a resource; the parameters go into the query, or into the body with ``ParameterPlacement/body``.
+    /// Removes a resource; the parameters go into the query, or into the body with ``RequestParameters/Placement/body``.
     public func delete<Result: ResponseSerializer>(
-        _ reference: String, parameters: ParameterValue?, placement: ParameterPlacement = .automatic,
+        _ reference: String, parameters: ParameterValue?, placement: RequestParameters.Placement = .automatic,
         serializer: (any RequestSerializer)? = nil, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), response: Result = UnreadResponse()
+        options: RequestOptions = RequestOptions(), response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
-            .delete, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            .delete, reference, parameters: RequestParameters(parameters), placement: placement, serializer: serializer,
             fields: fields, options: options, response: response)
     }
 
     /// Sends parameters with any method.
     public func send<Result: ResponseSerializer>(
         _ method: HTTPRequest.Method, _ reference: String, parameters: ParameterValue?,
-        placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
+        placement: RequestParameters.Placement = .automatic, serializer: (any RequestSerializer)? = nil,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
-        response: Result = UnreadResponse()
+        response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         try await send(
-            method, reference, parameters: Parameters(parameters), placement: placement, serializer: serializer,
+            method, reference, parameters: RequestParameters(parameters), placement: placement, serializer: serializer,
             fields: fields, options: options, response: response)
     }
 }

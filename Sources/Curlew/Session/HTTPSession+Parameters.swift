@@ -5,7 +5,7 @@ extension HTTPSession {
     ///
     /// ```swift
     /// let bird = try await api.send(
-    ///     .put, "birds/7", parameters: Parameters(bird), serializer: JSONRequestSerializer(), response: .json(Bird.self))
+    ///     .put, "birds/7", parameters: RequestParameters(bird), serializer: JSONRequestSerializer(), response: .json(Bird.self))
     /// ```
     /// - Parameters:
     ///   - method: The method.
@@ -19,12 +19,12 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``; ``ErrorCode/encodingFailed`` if the parameters cannot be written, and then nothing was
     ///   sent. What a serializer's own closure throws is thrown as it is.
     public func send<Result: ResponseSerializer>(
-        _ method: HTTPRequest.Method, _ reference: String, parameters: Parameters,
-        placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
+        _ method: HTTPRequest.Method, _ reference: String, parameters: RequestParameters,
+        placement: RequestParameters.Placement = .automatic, serializer: (any RequestSerializer)? = nil,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
-        response: Result = UnreadResponse()
+        response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
-        let request = Request(method, try resolve(reference), fields: fields, options: options)
+        let request = CurlewRequest(method, try resolve(reference), fields: fields, options: options)
         return try await response.intercept(request) { request in
             let call = prepare(request, parameters: parameters, placement: placement)
             do {
@@ -36,19 +36,19 @@ extension HTTPSession {
     }
 
     /// The request that such a call would send, the session's default fields included: to be changed, sent later, or shown
-    /// by ``Request/curlCommand(maskingSecrets:)``.
+    /// by ``CurlewRequest/curlCommand(maskingSecrets:)``.
     public func request(
-        _ method: HTTPRequest.Method, _ reference: String, parameters: Parameters,
-        placement: ParameterPlacement = .automatic, serializer: (any RequestSerializer)? = nil,
+        _ method: HTTPRequest.Method, _ reference: String, parameters: RequestParameters,
+        placement: RequestParameters.Placement = .automatic, serializer: (any RequestSerializer)? = nil,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
-    ) throws -> Request {
-        let request = Request(method, try resolve(reference), fields: fields, options: options)
+    ) throws -> CurlewRequest {
+        let request = CurlewRequest(method, try resolve(reference), fields: fields, options: options)
         return try (serializer ?? requestSerializer).serialize(
             prepare(request, parameters: parameters, placement: placement))
     }
 
     private func prepare(
-        _ request: Request, parameters: Parameters, placement: ParameterPlacement
+        _ request: CurlewRequest, parameters: RequestParameters, placement: RequestParameters.Placement
     ) -> ParameterizedRequest {
         var request = request
         // Before the serializer's, which give way to them.

@@ -9,17 +9,18 @@ extension HTTPSession {
     /// ```
     /// - Throws: ``CurlewError``, also what `serializer` throws.
     public func send<Serializer: ResponseSerializer>(
-        _ request: Request, serializer: Serializer
+        _ request: CurlewRequest, serializer: Serializer
     ) async throws -> Serializer.Output {
         try await serializer.intercept(request) { try await send($0) }
     }
 
     /// Sends a request made from its parts and makes a value of the response.
     public func send<Serializer: ResponseSerializer>(
-        _ method: HTTPRequest.Method, _ reference: String, body: RequestBody = .none, fields: HTTPFields = HTTPFields(),
+        _ method: HTTPRequest.Method, _ reference: String, body: CurlewRequest.Body = .none,
+        fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(), serializer: Serializer
     ) async throws -> Serializer.Output {
-        let request = Request(method, try resolve(reference), fields: fields, body: body, options: options)
+        let request = CurlewRequest(method, try resolve(reference), fields: fields, body: body, options: options)
         return try await send(request, serializer: serializer)
     }
 
@@ -33,7 +34,7 @@ extension HTTPSession {
 
     /// Gives a body to a resource to act on and makes a value of the answer.
     public func post<Serializer: ResponseSerializer>(
-        _ reference: String, body: RequestBody, fields: HTTPFields = HTTPFields(),
+        _ reference: String, body: CurlewRequest.Body, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(), serializer: Serializer
     ) async throws -> Serializer.Output {
         try await send(.post, reference, body: body, fields: fields, options: options, serializer: serializer)
@@ -41,7 +42,7 @@ extension HTTPSession {
 
     /// Puts a representation in place and makes a value of the answer.
     public func put<Serializer: ResponseSerializer>(
-        _ reference: String, body: RequestBody, fields: HTTPFields = HTTPFields(),
+        _ reference: String, body: CurlewRequest.Body, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(), serializer: Serializer
     ) async throws -> Serializer.Output {
         try await send(.put, reference, body: body, fields: fields, options: options, serializer: serializer)
@@ -49,7 +50,7 @@ extension HTTPSession {
 
     /// Changes a part of a representation (RFC 5789) and makes a value of the answer.
     public func patch<Serializer: ResponseSerializer>(
-        _ reference: String, body: RequestBody, fields: HTTPFields = HTTPFields(),
+        _ reference: String, body: CurlewRequest.Body, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(), serializer: Serializer
     ) async throws -> Serializer.Output {
         try await send(.patch, reference, body: body, fields: fields, options: options, serializer: serializer)
@@ -57,7 +58,7 @@ extension HTTPSession {
 
     /// Removes a resource and makes a value of the answer.
     public func delete<Serializer: ResponseSerializer>(
-        _ reference: String, body: RequestBody = .none, fields: HTTPFields = HTTPFields(),
+        _ reference: String, body: CurlewRequest.Body = .none, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(), serializer: Serializer
     ) async throws -> Serializer.Output {
         try await send(.delete, reference, body: body, fields: fields, options: options, serializer: serializer)

@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 /// Uploads: the verbs with a body, with what users of large ones want beside it. Their tasks are of the kind
-/// ``TaskKind/upload``.
+/// ``TaskActor/Kind/upload``.
 extension HTTPSession {
     /// Sends a body.
     ///
@@ -14,7 +14,7 @@ extension HTTPSession {
     ///   - reference: The URL, absolute or relative to ``baseURL``.
     ///   - method: The method.
     ///   - body: What is sent. Redirects, authentication and retries send it again only if it can be
-    ///     (``RequestBody/isReplayable``).
+    ///     (``CurlewRequest/Body/isReplayable``).
     ///   - fields: Fields of this call; they replace defaults of the same name.
     ///   - options: Options of this call; what is nil is the session's.
     ///   - progress: Follows the call over all its sendings.
@@ -22,23 +22,23 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``; ``ErrorCode/bodyNotReplayable``, ``ErrorCode/bodyFailed`` and
     ///   ``ErrorCode/bodyLengthMismatch`` for a body that cannot be sent, or not again, or is not what it was.
     public func upload<Result: ResponseSerializer>(
-        _ reference: String, method: HTTPRequest.Method = .post, from body: RequestBody,
+        _ reference: String, method: HTTPRequest.Method = .post, from body: CurlewRequest.Body,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(), progress: CallProgress? = nil,
-        response: Result = UnreadResponse()
+        response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         defer { progress?.finish() }
         let options = options.uploading(progress)
-        let request = Request(method, try resolve(reference), fields: fields, body: body, options: options)
+        let request = CurlewRequest(method, try resolve(reference), fields: fields, body: body, options: options)
         return try await send(request, serializer: response)
     }
 
     /// Sends a file, with the media type that belongs to its name unless `fields` has another.
     ///
-    /// It must stay as it is until the call is over; see ``RequestBody/file(_:offset:length:)``.
+    /// It must stay as it is until the call is over; see ``CurlewRequest/Body/file(_:offset:length:)``.
     public func upload<Result: ResponseSerializer>(
         _ reference: String, method: HTTPRequest.Method = .post, file path: String,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(), progress: CallProgress? = nil,
-        response: Result = UnreadResponse()
+        response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         var fields = fields
         if fields[.contentType] == nil { fields[.contentType] = MultipartFormData.contentType(forFileNamed: path) }
@@ -51,7 +51,7 @@ extension HTTPSession {
     public func upload<Result: ResponseSerializer>(
         _ reference: String, method: HTTPRequest.Method = .post, multipart form: MultipartFormData,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(), progress: CallProgress? = nil,
-        response: Result = UnreadResponse()
+        response: Result = RawResponseSerializer()
     ) async throws -> Result.Output {
         defer { progress?.finish() }
         return try await send(

@@ -9,10 +9,10 @@ public import HTTPTypes
 /// let user = try await api.get("users/7", as: User.self)
 /// ```
 public struct HTTPSession: Sendable {
-    typealias Call = @Sendable (Request, Next<Request, Response>) async throws -> Response
+    typealias Call = @Sendable (CurlewRequest, Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse
 
     /// What relative references are read against; its path ends in a slash.
-    public let baseURL: URI?
+    public let baseURL: CurlewURI?
     /// Fields for every request that does not have them itself.
     public var defaultFields: HTTPFields
     /// What puts parameters into requests, unless a call brings its own: queries and forms as AFNetworking writes them.
@@ -20,7 +20,7 @@ public struct HTTPSession: Sendable {
     /// What carries the requests.
     public let transport: any Transport
     private let chain: Call?
-    private let limits: ResponseLimits
+    private let limits: CurlewResponse.Limits
     /// What waits for the network over a transport that is no session; a session waits by itself.
     let connectivity: SessionConnectivity?
 
@@ -29,16 +29,16 @@ public struct HTTPSession: Sendable {
     ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
     ///   - configuration: How the session works.
     ///   - defaultFields: Fields for every request that does not have them itself.
-    ///   - eventLoops: The loops to run on; none means ``EventLoop/shared``.
+    ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
     /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used, such as a policy with
     ///   pins and a base URL that is not https.
     public init(
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
         defaultFields: HTTPFields = HTTPFields(),
-        eventLoops: [EventLoop] = []
+        eventLoops: [CurlewEventLoop] = []
     ) throws {
-        self.baseURL = try baseURL.map { try URI($0).asBase() }
+        self.baseURL = try baseURL.map { try CurlewURI($0).asBase() }
         try configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
         transport = try SessionActor(configuration: configuration, eventLoops: eventLoops)
@@ -48,15 +48,16 @@ public struct HTTPSession: Sendable {
     }
 
     /// Makes a client with a session of its own and a chain of links.
-    public init<Links: Middleware>(
+    public init<Links: CurlewMiddleware>(
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
         defaultFields: HTTPFields = HTTPFields(),
-        eventLoops: [EventLoop] = [],
-        @MiddlewareBuilder _ links: () throws -> Links
+        eventLoops: [CurlewEventLoop] = [],
+        @ChainBuilder _ links: () throws -> Links
     ) throws
     where
-        Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response
+        Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
+        Links.NextOutput == CurlewResponse
     {
         let actor = try SessionActor(configuration: configuration, eventLoops: eventLoops)
         try self.init(
@@ -64,17 +65,18 @@ public struct HTTPSession: Sendable {
     }
 
     /// Makes a client over any transport: a session shared with others, or a stub.
-    public init<Links: Middleware>(
+    public init<Links: CurlewMiddleware>(
         baseURL: String? = nil,
         transport: any Transport,
         defaultFields: HTTPFields = HTTPFields(),
-        limits: ResponseLimits = ResponseLimits(),
-        @MiddlewareBuilder _ links: () throws -> Links
+        limits: CurlewResponse.Limits = CurlewResponse.Limits(),
+        @ChainBuilder _ links: () throws -> Links
     ) throws
     where
-        Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response
+        Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
+        Links.NextOutput == CurlewResponse
     {
-        self.baseURL = try baseURL.map { try URI($0).asBase() }
+        self.baseURL = try baseURL.map { try CurlewURI($0).asBase() }
         try (transport as? SessionActor)?.configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
         self.transport = transport
@@ -89,20 +91,20 @@ public struct HTTPSession: Sendable {
 
     /// The absolute URI that `reference` stands for: relative to the base as RFC 3986 §5.2 has it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``; also for a relative reference without a base.
-    public func resolve(_ reference: String) throws -> URI {
-        guard let baseURL else { return try URI(reference).removingDotSegments() }
+    public func resolve(_ reference: String) throws -> CurlewURI {
+        guard let baseURL else { return try CurlewURI(reference).removingDotSegments() }
         return try baseURL.resolving(reference)
     }
 
     /// Sends a request through the chain and waits for the head of its response.
-    public func send(_ request: Request) async throws -> Response {
+    public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
         if !defaultFields.isEmpty { addDefaultFields(to: &request) }
         // Asked here and not at the transport: about what the chain brings, once.
         let decide = request.options.onResponse
         if decide != nil { request.options.onResponse = nil }
         if case .file = request.body.source { try watchFile(of: &request) }
-        var response: Response
+        var response: CurlewResponse
         if let chain {
             response = try await chain(request) { try await carry($0) }
         } else {
@@ -114,11 +116,12 @@ public struct HTTPSession: Sendable {
     }
 
     /// Sends a request that has come through the chain.
-    private func carry(_ request: Request) async throws -> Response {
-        guard let connectivity, let limit = request.options.waitsForConnectivity else {
+    private func carry(_ request: CurlewRequest) async throws -> CurlewResponse {
+        guard let connectivity, let limit = request.options.connectivityTimeout else {
             return try await transport.send(request)
         }
-        return try await connectivity.send(request, waitingFor: limit, defaults: (Route(), .none)) { request in
+        return try await connectivity.send(request, waitingFor: limit, defaults: (ConnectionRoute(), .none)) {
+            request in
             try await transport.send(request)
         }
     }
@@ -133,15 +136,15 @@ public struct HTTPSession: Sendable {
     public func send(
         _ method: HTTPRequest.Method,
         _ reference: String,
-        body: RequestBody = .none,
+        body: CurlewRequest.Body = .none,
         fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions()
-    ) async throws -> Response {
-        try await send(Request(method, try resolve(reference), fields: fields, body: body, options: options))
+    ) async throws -> CurlewResponse {
+        try await send(CurlewRequest(method, try resolve(reference), fields: fields, body: body, options: options))
     }
 
     /// Looks at the file once for the whole call, so that every sending of it is of the same file.
-    private func watchFile(of request: inout Request) throws {
+    private func watchFile(of request: inout CurlewRequest) throws {
         do {
             request.body = try request.body.watchingFile()
         } catch let error as CurlewError {
@@ -149,7 +152,7 @@ public struct HTTPSession: Sendable {
         }
     }
 
-    func addDefaultFields(to request: inout Request) {
+    func addDefaultFields(to request: inout CurlewRequest) {
         let own = request.fields
         for field in defaultFields where own[fields: field.name].isEmpty { request.fields.append(field) }
     }

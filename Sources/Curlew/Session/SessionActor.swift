@@ -17,13 +17,14 @@ public actor SessionActor {
     /// - Parameters:
     ///   - configuration: How the session works.
     ///   - eventLoops: The loops that carry it, each with a pool of connections of its own; a host keeps to one of them.
-    ///     None means ``EventLoop/shared``.
+    ///     None means ``CurlewEventLoop/shared``.
     /// - Throws: ``CurlewError`` if the engine or the loop cannot be started, or the configuration cannot be used.
-    public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [EventLoop] = []) throws {
+    public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [CurlewEventLoop] = []) throws
+    {
         self.configuration = configuration
         defaults = try RequestDefaults(configuration)
         broadcaster = Broadcaster(bufferSize: configuration.eventBufferSize)
-        let loops = eventLoops.isEmpty ? [try EventLoop.shared] : eventLoops
+        let loops = eventLoops.isEmpty ? [try CurlewEventLoop.shared] : eventLoops
         rate = SharedRate(configuration.rateLimit)
         let invalidation = Invalidation(loops: loops.count, broadcaster: broadcaster)
         shards = try loops.map { [rate, broadcaster] loop in
@@ -46,13 +47,13 @@ public actor SessionActor {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { shards[0].unownedExecutor }
 
     /// The loop that carries the session, or the first of them.
-    public nonisolated var eventLoop: EventLoop { shards[0].loop }
+    public nonisolated var eventLoop: CurlewEventLoop { shards[0].loop }
 
     // MARK: Tasks
 
     /// Makes a task that gives its response to the caller. It starts suspended.
     /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
-    public nonisolated func dataTask(_ request: Request) throws -> TaskActor {
+    public nonisolated func dataTask(_ request: CurlewRequest) throws -> TaskActor {
         do {
             let prepared = try PreparedRequest(request, defaults: defaults)
             let number = Self.lastIdentifier.withLock { last in
@@ -60,7 +61,8 @@ public actor SessionActor {
                 return last
             }
             let task = TaskActor(
-                id: TaskIdentifier(number: number), kind: request.options.kind, request: request, prepared: prepared,
+                id: TaskActor.Identifier(number: number), kind: request.options.kind, request: request,
+                prepared: prepared,
                 host: shard(for: request.uri), session: self)
             request.options.hold?.add(task)
             request.options.onTask?(task)
@@ -78,27 +80,27 @@ public actor SessionActor {
     ///   - request: The request. Its method should be one that takes a body.
     ///   - body: What is sent, in the place of the request's own.
     /// - Throws: ``CurlewError`` if the request cannot be sent as it stands, and if a file is not there or too short.
-    public nonisolated func uploadTask(_ request: Request, from body: RequestBody) throws -> TaskActor {
+    public nonisolated func uploadTask(_ request: CurlewRequest, from body: CurlewRequest.Body) throws -> TaskActor {
         var request = request
         request.body = body
         request.options.kind = .upload
         return try dataTask(request)
     }
 
-    private nonisolated func shard(for uri: URI) -> SessionShard {
+    private nonisolated func shard(for uri: CurlewURI) -> SessionShard {
         guard shards.count > 1 else { return shards[0] }
         return shards[Int(uri.origin.hashValue.magnitude % UInt(shards.count))]
     }
 
     /// The tasks that were started and have not ended, in the order in which they were made.
-    public nonisolated func tasks(_ kind: TaskKind? = nil) async -> [TaskActor] {
+    public nonisolated func tasks(_ kind: TaskActor.Kind? = nil) async -> [TaskActor] {
         var found: [TaskActor] = []
         for shard in shards { found += await shard.tasks }
         return found.filter { kind == nil || $0.kind == kind }.sorted { $0.id < $1.id }
     }
 
     /// What happens in the session from now on.
-    public nonisolated var events: EventSequence { EventSequence(broadcaster: broadcaster) }
+    public nonisolated var events: SessionEvent.Stream { SessionEvent.Stream(broadcaster: broadcaster) }
 
     /// How many connections are open, idle ones included.
     public nonisolated func connectionCount() async -> Int {
@@ -116,7 +118,7 @@ public actor SessionActor {
     public nonisolated func connectionSecurity(
         of url: String, options: RequestOptions = RequestOptions()
     ) async throws -> ConnectionSecurity {
-        var request = try Request(.head, url, options: options)
+        var request = try CurlewRequest(.head, url, options: options)
         guard request.uri.scheme == "https" else {
             throw CurlewError(.unsupportedScheme, "only https has a handshake to look at")
         }
@@ -157,14 +159,14 @@ public actor SessionActor {
     /// For who knows that the network has changed. A kept connection over a network that is gone does not know that it is
     /// dead, and the request that it is used for learns so by its timeout. What is under way on a connection whose local
     /// address the machine has lost ends at once with ``ErrorCode/connectionLost``.
-    public nonisolated func letConnectionsGo() async {
+    public nonisolated func retireConnections() async {
         var hadAny = false
-        for shard in shards where await shard.letConnectionsGo() { hadAny = true }
+        for shard in shards where await shard.retireConnections() { hadAny = true }
         guard hadAny else { return }
         broadcaster.publish(SessionEvent(.networkChanged))
     }
 
-    /// Calls ``letConnectionsGo()`` whenever the network has become another one: the way there leaves by another interface,
+    /// Calls ``retireConnections()`` whenever the network has become another one: the way there leaves by another interface,
     /// from other addresses or to other routers than before. It does so until the session ends.
     ///
     /// ```swift
@@ -179,7 +181,7 @@ public actor SessionActor {
             var network: NetworkPath?
             for await status in updates {
                 guard let path = status.path else { continue }
-                if let network, network != path { await self?.letConnectionsGo() }
+                if let network, network != path { await self?.retireConnections() }
                 network = path
             }
         }
@@ -229,7 +231,7 @@ extension RequestDefaults {
             addressPolicy: configuration.addressPolicy)
         self.init(
             timeouts: configuration.timeouts, limits: configuration.limits,
-            bodyBufferSize: configuration.bodyBufferSize, protocolChoice: configuration.protocolChoice,
+            bodyBufferSize: configuration.bodyBufferSize, versionPolicy: configuration.versionPolicy,
             connection: try ConnectionOptions(values, proxies: ProxyResolver(configuration.proxy)))
     }
 }

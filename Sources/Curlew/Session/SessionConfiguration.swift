@@ -5,11 +5,11 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// How many connections to keep.
     public var connections = ConnectionLimits()
     /// Bounds on what a response may send.
-    public var limits = ResponseLimits()
+    public var limits = CurlewResponse.Limits()
     /// Which versions of HTTP to use.
-    public var protocolChoice = ProtocolChoice.negotiated
+    public var versionPolicy = HTTPVersionPolicy.negotiated
     /// Where to connect to, and from where.
-    public var route = Route()
+    public var route = ConnectionRoute()
     /// Which addresses may be connected to.
     public var addressPolicy = AddressPolicy.any
     /// Which proxies to go through.
@@ -17,9 +17,9 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// Whom to trust at the other end.
     public var security = SecurityPolicy.system
     /// How much of a body may wait for its reader, or for the network, before its transfer pauses. 1 MiB by default.
-    public var bodyBufferSize: ByteCount = .mebibytes(1)
+    public var bodyBufferSize: ByteSize = .mebibytes(1)
     /// The size of the buffer that sockets are read into: 1 KiB to 10 MiB, 256 KiB by default.
-    public var readBufferSize: ByteCount = .kibibytes(256)
+    public var readBufferSize: ByteSize = .kibibytes(256)
     /// How many tasks may be under way at a time on each event loop of the session; what exceeds it waits its turn.
     /// 20,000 by default.
     public var tasksInFlight = 20_000
@@ -29,12 +29,12 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     /// The shortest time between two elements of a task's progress. 50 ms by default: 20 a second.
     public var progressInterval: Duration = .milliseconds(50)
     /// How long a request waits for the network to come back if it could not connect because there is none; see
-    /// ``WaitsForConnectivity``. nil, the default, and zero wait for nothing.
-    public var waitsForConnectivity: Duration?
+    /// ``ConnectivityWait``. nil, the default, and zero wait for nothing.
+    public var connectivityTimeout: Duration?
     /// How many events wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
     public var eventBufferSize = 1000
     /// How much of a body an event keeps (``SessionEvent/Serialization/body``). 64 KiB by default.
-    public var eventBodyLimit: ByteCount = .kibibytes(64)
+    public var eventBodyLimit: ByteSize = .kibibytes(64)
 
     public init() {}
 }

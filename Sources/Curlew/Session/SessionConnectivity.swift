@@ -97,24 +97,25 @@ extension SessionConnectivity {
     ///   - onWait: Called before each wait with the error that it waits after.
     ///   - next: What sends the request.
     func send(
-        _ request: Request, waitingFor limit: Duration, defaults: (route: Route, proxy: ProxyConfiguration),
-        onWait: @escaping @Sendable (CurlewError) -> Void = { _ in }, next: Next<Request, Response>
-    ) async throws -> Response {
+        _ request: CurlewRequest, waitingFor limit: Duration,
+        defaults: (route: ConnectionRoute, proxy: ProxyConfiguration),
+        onWait: @escaping @Sendable (CurlewError) -> Void = { _ in }, next: Next<CurlewRequest, CurlewResponse>
+    ) async throws -> CurlewResponse {
         guard limit > .zero else { return try await next(request) }
         // Most requests connect, and need no monitor.
         let network = NetworkChanges { onWait in
             guard let updates = try? self.updates(for: request, defaults) else { return false }
             return await self.wait { await NetworkChanges(updates).isBack(onWait) }
         }
-        var link = WaitsForConnectivity(network, limit: limit)
+        var link = ConnectivityWait(network, limit: limit)
         link.onWait = { _, error in onWait(error) }
         return try await link.intercept(request, next: next)
     }
 
     /// What to watch for a request: the way to an address if that is where it goes, else the network in general.
     private func updates(
-        for request: Request, _ defaults: (route: Route, proxy: ProxyConfiguration)
-    ) throws -> ReachabilityUpdates? {
+        for request: CurlewRequest, _ defaults: (route: ConnectionRoute, proxy: ProxyConfiguration)
+    ) throws -> ReachabilityMonitor.Updates? {
         guard (request.options.route ?? defaults.route).unixSocket == nil else { return nil }
         let proxy = request.options.proxy ?? defaults.proxy
         let address = IPAddress(host: request.uri.host)
@@ -124,8 +125,8 @@ extension SessionConnectivity {
 }
 
 extension SessionActor: Transport {
-    public nonisolated func send(_ request: Request) async throws -> Response {
-        guard let limit = request.options.waitsForConnectivity ?? configuration.waitsForConnectivity else {
+    public nonisolated func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+        guard let limit = request.options.connectivityTimeout ?? configuration.connectivityTimeout else {
             return try await dataTask(request).run()
         }
         let latest = LatestTask()

@@ -17,9 +17,9 @@ package enum SessionRegistry {
     }
 
     /// The requests of all tasks that were started and have not ended, in words, by the numbers of the tasks.
-    package static func tasks() async -> [TaskIdentifier: String] {
+    package static func tasks() async -> [TaskActor.Identifier: String] {
         let sessions = references.withLock { $0.values.compactMap(\.session) }
-        var found: [TaskIdentifier: String] = [:]
+        var found: [TaskActor.Identifier: String] = [:]
         for session in sessions {
             for task in await session.tasks() { found[task.id] = "\(task.request.method) \(task.request.uri)" }
         }

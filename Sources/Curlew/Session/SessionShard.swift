@@ -1,6 +1,6 @@
 /// The part of a session that lives on one loop: its connections, the tasks under way, and those that wait their turn.
 actor SessionShard: LoopActor, TaskHost {
-    nonisolated let loop: EventLoop
+    nonisolated let loop: CurlewEventLoop
     nonisolated let progressInterval: Duration
     @exclusivity(unchecked) private var multi: MultiHandle
     private nonisolated let connections: ConnectionLimits
@@ -12,14 +12,15 @@ actor SessionShard: LoopActor, TaskHost {
     private let rate: SharedRate
     private let invalidation: Invalidation
     private var hasPublishedEmptiness = true
-    @exclusivity(unchecked) private var live: [TaskIdentifier: TaskActor] = [:]
-    @exclusivity(unchecked) private var queue: AdmissionQueue<TaskIdentifier, TaskActor>
+    @exclusivity(unchecked) private var live: [TaskActor.Identifier: TaskActor] = [:]
+    @exclusivity(unchecked) private var queue: AdmissionQueue<TaskActor.Identifier, TaskActor>
     private var isInvalidated = false
     private var emptyWaiters: [CheckedContinuation<Void, Never>] = []
     private let queueTimer = QueueTimer()
 
     init(
-        loop: EventLoop, configuration: SessionConfiguration, rate: SharedRate, broadcaster: Broadcaster<SessionEvent>,
+        loop: CurlewEventLoop, configuration: SessionConfiguration, rate: SharedRate,
+        broadcaster: Broadcaster<SessionEvent>,
         invalidation: Invalidation
     ) throws {
         self.loop = loop
@@ -125,7 +126,7 @@ actor SessionShard: LoopActor, TaskHost {
 
     /// Gives what begins from now on other connections than those there are, which are closed once nobody uses them.
     /// - Returns: Whether there were any.
-    func letConnectionsGo() -> Bool {
+    func retireConnections() -> Bool {
         retired.removeAll(where: \.isClosed)
         // An address may be lost long after the way that it stood for.
         for multi in retired { multi.endLost() }

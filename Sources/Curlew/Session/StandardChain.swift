@@ -10,9 +10,9 @@ public import Logging
 /// 3. ``Redirects`` sends each hop through all that follows, so that it is repeated by itself, with its own method and its
 ///    own host: a GET that a POST was sent on to may be tried again, though the POST may not.
 /// 4. ``Retry`` repeats a single hop, and with it whatever follows.
-/// 5. ``Cookies`` gives every hop the cookies of its own origin, and has what an answer sets for the next hop and the next
+/// 5. ``CookieHandling`` gives every hop the cookies of its own origin, and has what an answer sets for the next hop and the next
 ///    attempt.
-/// 6. ``Authentication`` signs each attempt anew, as a nonce or a time stamp asks for, and answers a challenge before
+/// 6. ``ChallengeAuthentication`` signs each attempt anew, as a nonce or a time stamp asks for, and answers a challenge before
 ///    ``Retry`` sees the 401.
 ///
 /// Where other links belong:
@@ -20,7 +20,7 @@ public import Logging
 /// - What makes the caller's request, such as a serializer, and what adds a credential once, such as a link for a bearer
 ///   token, is written *before* the chain. ``Redirects`` then takes the credential off where another origin is asked. Written
 ///   after it, the link would add it for that origin too.
-/// - An ``Authenticator`` and ``Hedging`` are written *after* it: every attempt has the newest token, and hedges are sent for
+/// - An ``CredentialRenewal`` and ``Hedging`` are written *after* it: every attempt has the newest token, and hedges are sent for
 ///   a single hop.
 ///
 /// ```swift
@@ -31,7 +31,7 @@ public import Logging
 /// ```
 ///
 /// A request that needs none of it costs a little more than a look at its status.
-public struct StandardChain: Middleware {
+public struct StandardChain: CurlewMiddleware {
     /// What the chain does.
     public struct Options: Sendable {
         /// The link that logs; nothing is logged unless it has a logger.
@@ -43,9 +43,9 @@ public struct StandardChain: Middleware {
         /// The link that sends requests again. nil sends none again.
         public var retry: Retry? = Retry()
         /// The link that keeps cookies: in a jar of its own, unless you give it another. nil keeps none.
-        public var cookies: Cookies? = Cookies()
+        public var cookies: CookieHandling? = CookieHandling()
         /// The link that answers challenges. nil, the default, answers none.
-        public var authentication: Authentication?
+        public var authentication: ChallengeAuthentication?
 
         /// - Parameter logger: What is logged to; nil logs nothing.
         public init(logger: Logger? = nil) { logging.logger = logger }
@@ -56,26 +56,34 @@ public struct StandardChain: Middleware {
 
     public init(_ options: Options = Options()) { self.options = options }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         try await options.logging.intercept(request) { request in
             guard let decoding = options.decoding else { return try await follow(request, next) }
             return try await decoding.intercept(request) { try await follow($0, next) }
         }
     }
 
-    private func follow(_ request: Request, _ next: Next<Request, Response>) async throws -> Response {
+    private func follow(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         try await options.redirects.intercept(request) { request in
             guard let retry = options.retry else { return try await attempt(request, next) }
             return try await retry.intercept(request) { try await attempt($0, next) }
         }
     }
 
-    private func attempt(_ request: Request, _ next: Next<Request, Response>) async throws -> Response {
+    private func attempt(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard let cookies = options.cookies else { return try await authenticate(request, next) }
         return try await cookies.intercept(request) { try await authenticate($0, next) }
     }
 
-    private func authenticate(_ request: Request, _ next: Next<Request, Response>) async throws -> Response {
+    private func authenticate(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard let authentication = options.authentication else { return try await next(request) }
         return try await authentication.intercept(request, next: next)
     }

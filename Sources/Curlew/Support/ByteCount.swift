@@ -1,5 +1,5 @@
 /// A number of bytes.
-public struct ByteCount: Sendable, Hashable, Codable, Comparable, ExpressibleByIntegerLiteral {
+public struct ByteSize: Sendable, Hashable, Codable, Comparable, ExpressibleByIntegerLiteral {
     public var bytes: Int
 
     public init(_ bytes: Int) { self.bytes = bytes }
@@ -7,10 +7,10 @@ public struct ByteCount: Sendable, Hashable, Codable, Comparable, ExpressibleByI
     public init(integerLiteral value: Int) { bytes = value }
 
     /// So many times 1,024 bytes.
-    public static func kibibytes(_ count: Int) -> ByteCount { ByteCount(count << 10) }
+    public static func kibibytes(_ count: Int) -> ByteSize { ByteSize(count << 10) }
 
     /// So many times 1,048,576 bytes.
-    public static func mebibytes(_ count: Int) -> ByteCount { ByteCount(count << 20) }
+    public static func mebibytes(_ count: Int) -> ByteSize { ByteSize(count << 20) }
 
-    public static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
+    public static func < (left: ByteSize, right: ByteSize) -> Bool { left.bytes < right.bytes }
 }

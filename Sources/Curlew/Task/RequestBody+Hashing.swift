@@ -1,4 +1,4 @@
-extension RequestBody {
+extension CurlewRequest.Body {
     /// Reads the body, which must be replayable, and hashes it. Hexadecimal.
     func hash(by algorithm: MessageDigest.Algorithm) async throws -> String {
         let sink = HashingSink(try MessageDigest(algorithm))

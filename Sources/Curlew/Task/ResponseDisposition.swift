@@ -11,7 +11,7 @@ public struct ResponseDisposition: Sendable {
     enum Kind {
         case allow
         case cancel
-        case download(Destination, Integrity)
+        case download(Destination, IntegrityRequirement)
     }
 
     let kind: Kind
@@ -22,11 +22,13 @@ public struct ResponseDisposition: Sendable {
     public static let cancel = ResponseDisposition(kind: .cancel)
 
     /// The task becomes a download: it stays the same, with its progress and its figures, and its ``TaskActor/kind`` is
-    /// ``TaskKind/download`` from now on. The body is written as ``Response/save(to:integrity:)`` does it, and the response
-    /// then goes to the caller with an empty body and the file in ``Response/file``.
+    /// ``TaskActor/Kind/download`` from now on. The body is written as ``CurlewResponse/save(to:integrity:)`` does it, and the response
+    /// then goes to the caller with an empty body and the file in ``CurlewResponse/file``.
     ///
     /// A response that is no success is handed on as with ``allow``: its body never reaches the destination.
-    public static func download(_ destination: Destination, integrity: Integrity = Integrity()) -> ResponseDisposition {
+    public static func download(_ destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement())
+        -> ResponseDisposition
+    {
         ResponseDisposition(kind: .download(destination, integrity))
     }
 }
@@ -50,9 +52,9 @@ extension RequestOptions {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     /// Asks what is to become of the response, and does that.
-    func disposed(by decide: RequestOptions.ResponseDecision) async throws -> Response {
+    func disposed(by decide: RequestOptions.ResponseDecision) async throws -> CurlewResponse {
         let disposition: ResponseDisposition
         do {
             disposition = try await decide(head, task)
@@ -81,12 +83,12 @@ extension Response {
 
 /// One decision on a response for all who wait for it: the first of them asks for it.
 final class SharedDecision: Sendable {
-    private typealias Waiter = CheckedContinuation<Response, any Error>
+    private typealias Waiter = CheckedContinuation<CurlewResponse, any Error>
 
     private enum State {
         case open
         case deciding([Waiter])
-        case decided(Result<Response, any Error>)
+        case decided(Result<CurlewResponse, any Error>)
     }
 
     private let decide: RequestOptions.ResponseDecision
@@ -95,14 +97,14 @@ final class SharedDecision: Sendable {
     init(_ decide: @escaping RequestOptions.ResponseDecision) { self.decide = decide }
 
     /// The response as it goes to the caller, decided upon.
-    func resolve(_ response: Response) async throws -> Response {
+    func resolve(_ response: CurlewResponse) async throws -> CurlewResponse {
         let isFirst = state.withLock { state in
             guard case .open = state else { return false }
             state = .deciding([])
             return true
         }
         guard isFirst else { return try await wait() }
-        let result: Result<Response, any Error>
+        let result: Result<CurlewResponse, any Error>
         do {
             result = .success(try await response.disposed(by: decide))
         } catch {
@@ -117,9 +119,9 @@ final class SharedDecision: Sendable {
         return try result.get()
     }
 
-    private func wait() async throws -> Response {
+    private func wait() async throws -> CurlewResponse {
         try await withCheckedThrowingContinuation { waiter in
-            let result: Result<Response, any Error>? = state.withLock { state in
+            let result: Result<CurlewResponse, any Error>? = state.withLock { state in
                 switch state {
                 case .open: break
                 case .deciding(let waiters): state = .deciding(waiters + [waiter])

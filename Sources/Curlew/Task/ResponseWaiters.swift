@@ -1,7 +1,7 @@
 /// Those who wait for the head of a task's response; mostly it is one.
 struct ResponseWaiters {
     /// A response, and the decision that all who wait for it share.
-    typealias Delivery = (response: Response, decision: SharedDecision?)
+    typealias Delivery = (response: CurlewResponse, decision: SharedDecision?)
     typealias Waiter = UnsafeContinuation<Delivery, any Error>
 
     private var first: Waiter?

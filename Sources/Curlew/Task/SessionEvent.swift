@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// Something that happened in a session; ``EventSequence`` tells in which order.
+/// Something that happened in a session; ``SessionEvent/Stream`` tells in which order.
 public struct SessionEvent: Sendable {
     /// What happened.
     public struct Kind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -22,7 +22,7 @@ public struct SessionEvent: Sendable {
         /// A response serializer made a value of a task's response, or failed to.
         public static let serialized = Kind(rawValue: "serialized")
         /// A task could not connect as there is no network, and its request waits for one; ``SessionEvent/error`` says how
-        /// it failed. See ``WaitsForConnectivity``.
+        /// it failed. See ``ConnectivityWait``.
         public static let waitingForConnectivity = Kind(rawValue: "waiting-for-connectivity")
         /// The network changed, and the session let its connections go; see ``SessionActor/followNetworkChanges(_:)``.
         public static let networkChanged = Kind(rawValue: "network-changed")
@@ -39,7 +39,7 @@ public struct SessionEvent: Sendable {
         /// The bytes that it read, at most ``SessionConfiguration/eventBodyLimit`` of them; empty if it reads no whole bodies.
         public let body: [UInt8]
         /// How many bytes it read.
-        public let bodySize: ByteCount
+        public let bodySize: ByteSize
         /// The value that it made; nil if it failed, and the event has the error.
         public let value: (any Sendable)?
     }

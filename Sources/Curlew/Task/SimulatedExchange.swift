@@ -2,7 +2,7 @@ package import HTTPTypes
 
 // What a transport without a network needs in order to treat requests, bodies and errors as the real one does.
 
-extension Request {
+extension CurlewRequest {
     /// Checks the request as it is checked before it leaves.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` and others, as ``SessionActor`` would.
     package func checkForSending() throws {
@@ -11,7 +11,7 @@ extension Request {
     }
 }
 
-extension RequestBody {
+extension CurlewRequest.Body {
     /// Reads the body once, as sending it does: what can be read only once is used up.
     /// - Parameter limit: The most bytes to take; more is ``ErrorCode/bodyFailed``.
     /// - Throws: ``CurlewError`` if the body fails, has been used up, or is not as long as it promised.
@@ -35,7 +35,8 @@ extension RequestBody {
 extension CurlewError {
     /// The same error with what is known of its exchange; what it already knew stays.
     package func adding(
-        method: HTTPRequest.Method? = nil, uri: URI? = nil, stage: Stage = .preparing, response: HTTPResponse? = nil
+        method: HTTPRequest.Method? = nil, uri: CurlewURI? = nil, stage: Stage = .preparing,
+        response: HTTPResponse? = nil
     ) -> CurlewError {
         adding(Context(method: method, uri: uri, stage: stage, response: response))
     }

@@ -55,7 +55,7 @@ extension TaskActor: Exchange {
             case .failure(let error): event.error = CurlewError(wrapping: error)
             }
             event.serialization = SessionEvent.Serialization(
-                serializer: serializer, body: kept(of: body), bodySize: ByteCount(body.count), value: value)
+                serializer: serializer, body: kept(of: body), bodySize: ByteSize(body.count), value: value)
         case .moved(let path):
             event = SessionEvent(.moved, task: self)
             event.file = path
@@ -68,7 +68,7 @@ extension TaskActor: Exchange {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     /// The task that carried the response; nil where none did, as in a stub.
     public var task: TaskActor? { exchange as? TaskActor }
 }

@@ -7,19 +7,19 @@ internal import Synchronization
 /// any number of times. Nobody has to hold a task that runs: the session does, until its response has been read.
 ///
 /// ```swift
-/// let task = try session.dataTask(Request(.get, "https://example.com/"))
+/// let task = try session.dataTask(CurlewRequest(.get, "https://example.com/"))
 /// task.resume()
 /// let response = try await task.response()
 /// ```
 public actor TaskActor: LoopActor {
     /// The number of the task.
-    public nonisolated let id: TaskIdentifier
-    private nonisolated let firstKind: TaskKind
+    public nonisolated let id: TaskActor.Identifier
+    private nonisolated let firstKind: TaskActor.Kind
     private nonisolated let hasBecomeDownload = Atomic(false)
     /// The request as it was given.
-    public nonisolated let request: Request
+    public nonisolated let request: CurlewRequest
 
-    nonisolated let loop: EventLoop
+    nonisolated let loop: CurlewEventLoop
     nonisolated let host: any TaskHost
     /// The session, until the end, so that it lives as long as its tasks run.
     @exclusivity(unchecked) private var session: (any AnyObject & Sendable)?
@@ -36,7 +36,7 @@ public actor TaskActor: LoopActor {
     var pendingEvents: [SessionEvent] = []
 
     @exclusivity(unchecked) private(set) var head: HTTPResponse?
-    @exclusivity(unchecked) private var version = HTTPVersion.http11
+    @exclusivity(unchecked) private var version = ProtocolVersion.http11
     private var security: ConnectionSecurity?
     /// The error that it has ended with.
     private(set) var end: CurlewError?
@@ -48,7 +48,8 @@ public actor TaskActor: LoopActor {
 
     /// - Parameter session: What is kept until the task has ended.
     init(
-        id: TaskIdentifier, kind: TaskKind, request: Request, prepared: PreparedRequest, host: any TaskHost,
+        id: TaskActor.Identifier, kind: TaskActor.Kind, request: CurlewRequest, prepared: PreparedRequest,
+        host: any TaskHost,
         session: any AnyObject & Sendable
     ) {
         self.id = id
@@ -64,8 +65,8 @@ public actor TaskActor: LoopActor {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What the task is for. It becomes ``TaskKind/download`` where ``RequestOptions/onResponse`` wants that.
-    public nonisolated var kind: TaskKind { hasBecomeDownload.load(ordering: .acquiring) ? .download : firstKind }
+    /// What the task is for. It becomes ``TaskActor/Kind/download`` where ``RequestOptions/onResponse`` wants that.
+    public nonisolated var kind: TaskActor.Kind { hasBecomeDownload.load(ordering: .acquiring) ? .download : firstKind }
 
     nonisolated func becomeDownload() { hasBecomeDownload.store(true, ordering: .releasing) }
 
@@ -106,12 +107,12 @@ public actor TaskActor: LoopActor {
     ///
     /// All who wait when the head arrives get the same response; its body can be read once. Whoever asks later gets
     /// ``ErrorCode/responseAlreadyTaken``.
-    public nonisolated func response() async throws -> Response { try await awaitResponse(resuming: false) }
+    public nonisolated func response() async throws -> CurlewResponse { try await awaitResponse(resuming: false) }
 
     /// Starts the task and waits for the head.
-    nonisolated func run() async throws -> Response { try await awaitResponse(resuming: true) }
+    nonisolated func run() async throws -> CurlewResponse { try await awaitResponse(resuming: true) }
 
-    private nonisolated func awaitResponse(resuming: Bool) async throws -> Response {
+    private nonisolated func awaitResponse(resuming: Bool) async throws -> CurlewResponse {
         let (response, decision) = try await headArrival(resuming: resuming)
         // Mostly there is nothing to decide, and nothing to wait for.
         guard let decision else { return response }
@@ -153,9 +154,9 @@ public actor TaskActor: LoopActor {
     /// Made for who asks, and not kept: the response knows the task.
     private func makeDelivery() -> ResponseWaiters.Delivery {
         transfer?.isClaimed = true
-        let body = ResponseBody(
+        let body = CurlewResponse.Body(
             storage: .source(BodyReader(channel: channel, task: self)), length: latest.received.total)
-        var response = Response(
+        var response = CurlewResponse(
             head: head ?? HTTPResponse(status: .ok), body: body, version: version, uri: request.uri,
             interim: interim.all, exchange: self)
         if security != nil { response.security = security }
@@ -217,7 +218,7 @@ public actor TaskActor: LoopActor {
     /// Ends the exchange, or the waiting for it.
     func abort(_ error: CurlewError) { handle(.abort(Self.endState(error)), error) }
 
-    private static func endState(_ error: CurlewError?) -> TaskState {
+    private static func endState(_ error: CurlewError?) -> TaskActor.State {
         guard let error else { return .completed }
         return error.code == .cancelled ? .cancelled : .failed
     }
@@ -282,7 +283,7 @@ public actor TaskActor: LoopActor {
     // MARK: What can be seen of it, at any moment
 
     /// Where the task is in its life.
-    public var state: TaskState { lifecycle.state }
+    public var state: TaskActor.State { lifecycle.state }
 
     /// The task's figures up to this moment.
     public var metrics: TaskMetrics {
@@ -299,13 +300,13 @@ public actor TaskActor: LoopActor {
     /// How far the task has got at this moment.
     public var currentProgress: TaskProgress { latest }
 
-    /// The interim responses (1xx), those that have come and those to come, at most ``ResponseLimits/interimResponses``.
+    /// The interim responses (1xx), those that have come and those to come, at most ``CurlewResponse/Limits/interimResponses``.
     /// It ends when the final head arrives or the task ends.
     public var interimResponses: AsyncStream<HTTPResponse> { interim.stream() }
 
     /// The task's progress: the newest value whenever it is asked for, at most as often as
     /// ``SessionConfiguration/progressInterval`` allows, and one last element when the task has ended, however it did.
-    public nonisolated var progress: ProgressSequence { ProgressSequence(task: self) }
+    public nonisolated var progress: TaskProgress.Updates { TaskProgress.Updates(task: self) }
 
     func publisher() -> ProgressPublisher {
         if let progressPublisher { return progressPublisher }

@@ -1,7 +1,7 @@
 /// What a task needs of the session that made it: a part of the session, on the task's loop. It outlives the session in the
 /// session's tasks.
 protocol TaskHost: AnyObject, Sendable {
-    var loop: EventLoop { get }
+    var loop: CurlewEventLoop { get }
     /// Where the task publishes what happens to it.
     var broadcaster: Broadcaster<SessionEvent> { get }
     /// As much of a body as an event keeps.

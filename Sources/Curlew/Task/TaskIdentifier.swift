@@ -1,34 +1,40 @@
-/// The number of a task, unique within the process and never used again.
-public struct TaskIdentifier: Sendable, Hashable, Comparable, CustomStringConvertible {
-    let number: UInt64
+extension TaskActor {
+    /// The number of a task, unique within the process and never used again.
+    public struct Identifier: Sendable, Hashable, Comparable, CustomStringConvertible {
+        let number: UInt64
 
-    public var description: String { "task-\(number)" }
+        public var description: String { "task-\(number)" }
 
-    public static func < (left: TaskIdentifier, right: TaskIdentifier) -> Bool { left.number < right.number }
+        public static func < (left: TaskActor.Identifier, right: TaskActor.Identifier) -> Bool {
+            left.number < right.number
+        }
+    }
 }
 
-/// What a task is for.
-public struct TaskKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    public let rawValue: String
+extension TaskActor {
+    /// What a task is for.
+    public struct Kind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        public let rawValue: String
 
-    public init(rawValue: String) { self.rawValue = rawValue }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The response goes to the caller.
-    public static let data = TaskKind(rawValue: "data")
-    /// The response's body goes into a file: an attempt of a ``DownloadTask``, or a task that has become a download.
-    public static let download = TaskKind(rawValue: "download")
-    /// A body is sent; the response goes to the caller.
-    public static let upload = TaskKind(rawValue: "upload")
+        /// The response goes to the caller.
+        public static let data = TaskActor.Kind(rawValue: "data")
+        /// The response's body goes into a file: an attempt of a ``DownloadTask``, or a task that has become a download.
+        public static let download = TaskActor.Kind(rawValue: "download")
+        /// A body is sent; the response goes to the caller.
+        public static let upload = TaskActor.Kind(rawValue: "upload")
 
-    public var description: String { rawValue }
+        public var description: String { rawValue }
+    }
 }
 
 extension RequestOptions {
-    private enum KindKey: Key { static let defaultValue = TaskKind.data }
+    private enum KindKey: Key { static let defaultValue = TaskActor.Kind.data }
     private enum OnTaskKey: Key { static let defaultValue: (@Sendable (TaskActor) -> Void)? = nil }
 
     /// What the task of each attempt is for.
-    var kind: TaskKind {
+    var kind: TaskActor.Kind {
         get { self[KindKey.self] }
         set { self[KindKey.self] = newValue }
     }

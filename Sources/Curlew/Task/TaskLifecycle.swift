@@ -1,18 +1,20 @@
-/// Where a task is in its life.
-public enum TaskState: String, Sendable, Hashable, Codable {
-    /// Not started, or stopped for the moment.
-    case suspended
-    /// Waiting for its turn, connecting, sending or receiving.
-    case running
-    /// Ended with a whole response.
-    case completed
-    /// Ended with an error.
-    case failed
-    /// Ended on our side.
-    case cancelled
+extension TaskActor {
+    /// Where a task is in its life.
+    public enum State: String, Sendable, Hashable, Codable {
+        /// Not started, or stopped for the moment.
+        case suspended
+        /// Waiting for its turn, connecting, sending or receiving.
+        case running
+        /// Ended with a whole response.
+        case completed
+        /// Ended with an error.
+        case failed
+        /// Ended on our side.
+        case cancelled
 
-    /// Whether nothing can happen to the task any more.
-    public var isEnd: Bool { self == .completed || self == .failed || self == .cancelled }
+        /// Whether nothing can happen to the task any more.
+        public var isEnd: Bool { self == .completed || self == .failed || self == .cancelled }
+    }
 }
 
 /// The life of a task as a pure machine: an event in, an action out. The actor performs the action, and nothing else.
@@ -29,11 +31,11 @@ struct TaskLifecycle: Sendable {
         /// The user stops its bytes.
         case suspend
         /// The user, or the session, ends it; how, if there is nothing under way that ends by itself then.
-        case abort(TaskState)
+        case abort(TaskActor.State)
         /// The session has a place for it.
         case turn
         /// Its exchange has ended, or will not take place.
-        case end(TaskState)
+        case end(TaskActor.State)
     }
 
     enum Action: Equatable {
@@ -64,7 +66,7 @@ struct TaskLifecycle: Sendable {
 
     private enum Head { case awaited, unclaimed, claimed }
 
-    private(set) var state = TaskState.suspended
+    private(set) var state = TaskActor.State.suspended
     private var phase = Phase.new
     private var isAborting = false
     private var head = Head.awaited
@@ -103,7 +105,7 @@ struct TaskLifecycle: Sendable {
         return phase == .exchanging ? .pause : .noteSuspension
     }
 
-    private mutating func abort(_ state: TaskState) -> Action {
+    private mutating func abort(_ state: TaskActor.State) -> Action {
         guard phase == .held || phase == .exchanging else { return end(state) }
         isAborting = true
         return .abortExchange
@@ -114,7 +116,7 @@ struct TaskLifecycle: Sendable {
         return phase == .held ? .prepare : .begin
     }
 
-    private mutating func end(_ end: TaskState) -> Action {
+    private mutating func end(_ end: TaskActor.State) -> Action {
         let heldPlace = phase == .held || phase == .exchanging
         phase = .ended
         state = end

@@ -23,35 +23,37 @@ public struct TaskProgress: Sendable, Hashable {
     public internal(set) var isFinished = false
 }
 
-/// The progress of a task. Each iterator gets the newest value; a slow one misses values, never the last.
-public struct ProgressSequence: AsyncSequence, Sendable {
-    public typealias Element = TaskProgress
-    public typealias Failure = Never
+extension TaskProgress {
+    /// The progress of a task. Each iterator gets the newest value; a slow one misses values, never the last.
+    public struct Updates: AsyncSequence, Sendable {
+        public typealias Element = TaskProgress
+        public typealias Failure = Never
 
-    let task: TaskActor
+        let task: TaskActor
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(task: task) }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(task: task) }
 
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private let task: TaskActor
-        private var seen: UInt64 = 0
-        private var isDone = false
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private let task: TaskActor
+            private var seen: UInt64 = 0
+            private var isDone = false
 
-        init(task: TaskActor) { self.task = task }
+            init(task: TaskActor) { self.task = task }
 
-        /// The newest value that was not seen yet; the first call answers at once, the last value is the end's.
-        public mutating func next() async -> TaskProgress? {
-            await next(isolation: nil)
-        }
-
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
-            guard !isDone, let (value, version) = await task.nextProgress(after: seen) else {
-                isDone = true
-                return nil
+            /// The newest value that was not seen yet; the first call answers at once, the last value is the end's.
+            public mutating func next() async -> TaskProgress? {
+                await next(isolation: nil)
             }
-            seen = version
-            isDone = value.isFinished
-            return value
+
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
+                guard !isDone, let (value, version) = await task.nextProgress(after: seen) else {
+                    isDone = true
+                    return nil
+                }
+                seen = version
+                isDone = value.isFinished
+                return value
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ public struct StubAnswer: Sendable {
         _ status: HTTPResponse.Status = .ok,
         fields: HTTPFields = [:],
         body: Body = .none,
-        version: HTTPVersion = .http11
+        version: ProtocolVersion = .http11
     ) -> StubAnswer {
         StubAnswer(outcome: .response(StubResponse(status: status, fields: fields, body: body, version: version)))
     }
@@ -67,7 +67,7 @@ public struct StubAnswer: Sendable {
         return answer
     }
 
-    func perform(for request: Request, clock: any Clock<Duration>) async throws -> Response {
+    func perform(for request: CurlewRequest, clock: any Clock<Duration>) async throws -> CurlewResponse {
         if let delay { try await clock.sleep(for: delay) }
         switch self.outcome {
         case .response(let response): return response.make(for: request, clock: clock)

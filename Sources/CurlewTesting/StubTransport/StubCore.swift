@@ -40,7 +40,7 @@ final class StubCore: Sendable {
 
     // MARK: Requests
 
-    func record(_ request: Request, body: [UInt8]) -> StubRequest {
+    func record(_ request: CurlewRequest, body: [UInt8]) -> StubRequest {
         self.state.update { state in
             let seen = StubRequest(request: request, body: body, index: state.total)
             state.total += 1

@@ -5,7 +5,7 @@ public import HTTPTypes
 /// A request that a ``StubTransport`` has received.
 public struct StubRequest: Sendable {
     /// The request as it left the chain. Its body has been read: use ``body``.
-    public let request: Request
+    public let request: CurlewRequest
     /// The bytes of the body.
     public let body: [UInt8]
     /// Its number at the transport, from 0.
@@ -14,7 +14,7 @@ public struct StubRequest: Sendable {
     /// The method.
     public var method: HTTPRequest.Method { self.request.method }
     /// Where it went.
-    public var uri: URI { self.request.uri }
+    public var uri: CurlewURI { self.request.uri }
     /// The path of the URI.
     public var path: String { self.request.uri.path }
     /// The fields in their order.

@@ -7,9 +7,9 @@ struct StubResponse: Sendable {
     let status: HTTPResponse.Status
     let fields: HTTPFields
     let body: StubAnswer.Body
-    let version: HTTPVersion
+    let version: ProtocolVersion
 
-    func make(for request: Request, clock: any Clock<Duration>) -> Response {
+    func make(for request: CurlewRequest, clock: any Clock<Duration>) -> CurlewResponse {
         var fields = self.fields
         let isBodiless = [204, 304].contains(self.status.code)
         if !isBodiless, fields[.contentLength] == nil, let length = self.body.length {
@@ -18,7 +18,7 @@ struct StubResponse: Sendable {
         let hasBody = !isBodiless && request.method != .head
         let head = HTTPResponse(status: self.status, headerFields: fields)
         let chunks = StubChunks(body: self.body, request: request, head: head, clock: clock)
-        return Response(
+        return CurlewResponse(
             self.status,
             fields: fields,
             body: hasBody ? .stream(chunks, length: self.body.length) : .bytes([]),
@@ -31,7 +31,7 @@ struct StubResponse: Sendable {
 /// The chunks of a stub's body as they come.
 struct StubChunks: AsyncSequence, Sendable {
     let body: StubAnswer.Body
-    let request: Request
+    let request: CurlewRequest
     let head: HTTPResponse
     let clock: any Clock<Duration>
 

@@ -93,7 +93,7 @@ public final class StubTransport: Transport, Sendable {
     }
 
     /// Answers a request; an ``HTTPSession`` calls it.
-    public func send(_ request: Request) async throws -> Response {
+    public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         do {
             try Task.checkCancellation()
             try request.checkForSending()

@@ -81,7 +81,7 @@ enum CodedBodies {
     /// A body that goes through the decoders in pieces of some size.
     static func decode(
         _ bytes: [UInt8], _ kinds: [ContentDecoderKind], pieces size: Int = .max,
-        limits: ContentDecodingLimits = ContentDecodingLimits()
+        limits: ContentDecoding.Limits = ContentDecoding.Limits()
     ) throws -> [UInt8] {
         var stack = DecoderStack(codings: kinds, limits: limits)
         var output: [UInt8] = []

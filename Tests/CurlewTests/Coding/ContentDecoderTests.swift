@@ -162,7 +162,7 @@ struct ContentDecoderTests {
 
     @Test("a body grows a hundredfold beyond the size that is free, and no further", arguments: CodedBodies.codings)
     func bombs(_ coding: ContentCoding) throws {
-        let strict = ContentDecodingLimits(ratioFreeSize: .mebibytes(1))
+        let strict = ContentDecoding.Limits(ratioFreeSize: .mebibytes(1))
         let bomb = try coding.encode(Array(repeating: 0, count: 32 << 20))
         let error = #expect(throws: CurlewError.self) { try CodedBodies.decode(bomb, [coding.kind], limits: strict) }
         #expect(error?.code == .responseTooLarge)
@@ -174,7 +174,7 @@ struct ContentDecoderTests {
         let small = try coding.encode(Array(repeating: 0, count: 1 << 20))
         #expect(try CodedBodies.decode(small, [coding.kind], limits: strict).count == 1 << 20)
         // What lies between two codings is bounded as well, be the end ever so small.
-        var limits = ContentDecodingLimits(ratio: 3, ratioFreeSize: 1000)
+        var limits = ContentDecoding.Limits(ratio: 3, ratioFreeSize: 1000)
         let padded = try ContentCoding.gzip.encode(
             CodedBodies.skippableFrame(100_000) + ContentCoding.zstandard.encode([1]))
         #expect(throws: CurlewError.self) { try CodedBodies.decode(padded, [.zstandard, .gzip], limits: limits) }
@@ -182,7 +182,7 @@ struct ContentDecoderTests {
         #expect(throws: CurlewError.self) {
             try CodedBodies.decode(coding.encode(CodedBodies.short), [coding.kind], limits: limits)
         }
-        limits.size = ByteCount(CodedBodies.short.count)
+        limits.size = ByteSize(CodedBodies.short.count)
         #expect(
             try CodedBodies.decode(coding.encode(CodedBodies.short), [coding.kind], limits: limits) == CodedBodies.short
         )
@@ -195,7 +195,7 @@ struct ContentDecoderTests {
         let coded = try ContentCoding.gzip.encode(log)
         #expect(coded.count * 100 < log.count)
         #expect(try CodedBodies.decode(coded, [.gzip]) == log)
-        let limits = ContentDecodingLimits()
+        let limits = ContentDecoding.Limits()
         #expect(limits.growth(of: 1) == 64 << 20)
         #expect(limits.growth(of: 1 << 20) == 100 << 20)
     }
@@ -215,7 +215,7 @@ struct ContentDecoderTests {
     @Test("bounds beyond all numbers are none", arguments: [Int.max, 1 << 60, -1, 0])
     func sillyBounds(_ ratio: Int) throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
-        let limits = ContentDecodingLimits(ratio: ratio, ratioFreeSize: ByteCount(.max))
+        let limits = ContentDecoding.Limits(ratio: ratio, ratioFreeSize: ByteSize(.max))
         #expect(try CodedBodies.decode(coded, [.gzip], limits: limits) == CodedBodies.short)
     }
 
@@ -226,7 +226,7 @@ struct ContentDecoderTests {
             var stack = DecoderStack(codings: [coding.kind], limits: .unbounded)
             try stack.feed(Array(coded.prefix(50_000)))
             guard case .piece = try stack.next() else { throw CurlewError(.decodingFailed, "no piece") }
-            var broken = DecoderStack(codings: [coding.kind], limits: ContentDecodingLimits(size: 1))
+            var broken = DecoderStack(codings: [coding.kind], limits: ContentDecoding.Limits(size: 1))
             try broken.feed(coded)
             #expect(throws: CurlewError.self) { try broken.next() }
         }
@@ -244,8 +244,8 @@ struct ContentDecoderTests {
     }
 }
 
-extension ContentDecodingLimits {
-    static let unbounded = ContentDecodingLimits(codings: 100, ratio: nil)
+extension ContentDecoding.Limits {
+    static let unbounded = ContentDecoding.Limits(codings: 100, ratio: nil)
 }
 
 extension CodedBodies {

@@ -8,12 +8,12 @@ import Testing
 @Suite("Bodies are decoded as they are read", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ContentDecodingTests {
     private func session(
-        _ limits: ContentDecodingLimits = ContentDecodingLimits(),
+        _ limits: ContentDecoding.Limits = ContentDecoding.Limits(),
         _ adjust: (inout SessionConfiguration) -> Void = { _ in }
     ) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         adjust(&configuration)
-        return try HTTPSession(configuration: configuration, eventLoops: [EventLoop(name: "curlew-test")]) {
+        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
             ContentDecoding(limits: limits)
         }
     }
@@ -28,7 +28,7 @@ struct ContentDecodingTests {
 
     @Test("all codings, with and without a length, over HTTP/1.1 and HTTP/2", arguments: ["1.1", "2"])
     func codings(_ version: String) async throws {
-        let api = try session { $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11 }
+        let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         for coding in CodedBodies.codings {
             for framing in [MockResponse.Framing.automatic, .chunked] {
                 var response = try MockResponse(body: .bytes(CodedBodies.text)).encoded(coding)
@@ -148,7 +148,7 @@ struct ContentDecodingTests {
             let count = Int(request.path.dropFirst()) ?? 0
             return MockResponse(fields: [.contentEncoding: "gzip"], body: .bytes(Array(gzip.prefix(count))))
         }
-        let api = try session { $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11 }
+        let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         for count in 1..<gzip.count {
             let answer = try await api.get(server.url("/\(count)"))
             var read: [UInt8] = []
@@ -203,7 +203,7 @@ struct ContentDecodingTests {
             let error = await curlewError { _ = try await api.get(server.url("/\(count)")) }
             #expect(error?.code == .contentDecodingFailed && error?.response?.status == .ok)
         }
-        let tolerant = try session(ContentDecodingLimits(codings: 10))
+        let tolerant = try session(ContentDecoding.Limits(codings: 10))
         #expect(try await tolerant.fetch(server.url("/10")) == CodedBodies.short)
         try await api.expectUsable()
     }
@@ -222,10 +222,10 @@ struct ContentDecodingTests {
         }
         let server = try await server(responses.merging(["/small": small]) { $1 })
         let adjust: (inout SessionConfiguration) -> Void = {
-            $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11
+            $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11
         }
-        let api = try session(ContentDecodingLimits(ratioFreeSize: .mebibytes(1)), adjust)
-        let bounded = try session(ContentDecodingLimits(ratio: nil, size: .mebibytes(2)), adjust)
+        let api = try session(ContentDecoding.Limits(ratioFreeSize: .mebibytes(1)), adjust)
+        let bounded = try session(ContentDecoding.Limits(ratio: nil, size: .mebibytes(2)), adjust)
         for path in responses.keys {
             for (session, bound) in [(api, 4 << 20), (bounded, 2 << 20)] {
                 var count = 0
@@ -235,7 +235,7 @@ struct ContentDecodingTests {
                 #expect(count <= bound)
             }
         }
-        let all = try session(ContentDecodingLimits(ratio: nil), adjust)
+        let all = try session(ContentDecoding.Limits(ratio: nil), adjust)
         #expect(try await all.fetch(server.url("/gzip")).count == zeros.count)
         #expect(try await api.fetch(server.url("/small")) == CodedBodies.text)
     }
@@ -252,7 +252,7 @@ struct ContentDecodingTests {
                     while true { try await writer.write(member) }
                 })
         }
-        let api = try session { $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11 }
+        let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         weak var decoding: BodyDecoding?
         do {
             let answer = try await api.get(server.url())
@@ -302,7 +302,7 @@ struct ContentDecodingTests {
                 fields: [.contentEncoding: "gzip"],
                 body: .stream { writer in while true { try await writer.write(CodedBodies.short) } })
         }
-        let api = try session { $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11 }
+        let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         let answer = try await api.get(server.url())
         let error = await curlewError { for try await _ in answer.body {} }
         #expect(error?.code == .contentDecodingFailed)
@@ -330,7 +330,7 @@ struct ContentDecodingTests {
     func backPressure(_ coding: ContentCoding) async throws {
         // One chunk makes many pieces, and nothing beyond is asked for before they are taken.
         let source = Source(chunk: try coding.encode(Array(repeating: 0, count: 1 << 20)))
-        let body = ResponseBody.stream(
+        let body = CurlewResponse.Body.stream(
             DecodedChunks(
                 body: .stream(source), codings: [coding.kind], limits: .unbounded, context: CurlewError.Context()))
         #expect(await source.count == 0)

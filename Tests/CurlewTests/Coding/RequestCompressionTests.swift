@@ -15,7 +15,7 @@ struct RequestCompressionTests {
     }
 
     private func session(_ link: RequestCompression) throws -> HTTPSession {
-        try HTTPSession(eventLoops: [EventLoop(name: "curlew-test")]) { link }
+        try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) { link }
     }
 
     private let text = Array(repeating: Array("curlews whistle. ".utf8), count: 20_000).flatMap { $0 }
@@ -35,7 +35,7 @@ struct RequestCompressionTests {
         let file = try TemporaryFile(bytes: 300_000)
         let zeros = Array(repeating: UInt8(0), count: 300_000)
         let text = self.text
-        let bodies: [(RequestBody, [UInt8], Bool)] = [
+        let bodies: [(CurlewRequest.Body, [UInt8], Bool)] = [
             (.bytes(text), text, true), (.file(file.path), zeros, false),
             (.file(file.path, offset: 5, length: 70_000), Array(zeros.prefix(70_000)), false),
             (.stream { [self] in chunks(text, of: 1000) }, text, false),
@@ -78,7 +78,7 @@ struct RequestCompressionTests {
         var generator = SystemRandomNumberGenerator()
         let random = (0..<5000).map { _ in UInt8.random(in: 0...255, using: &generator) }
         let digest = try #require(HTTPField.Name("Content-Digest"))
-        let cases: [(RequestBody, HTTPFields, [UInt8])] = [
+        let cases: [(CurlewRequest.Body, HTTPFields, [UInt8])] = [
             (.none, [:], []), (.bytes([]), [:], []), (.string("short"), [:], Array("short".utf8)),
             (.bytes(random), [:], random), (.bytes(text), [.contentEncoding: "br"], text),
             (.bytes(text), [.contentRange: "bytes 0-9/10"], text), (.bytes(text), [digest: "x"], text),
@@ -108,9 +108,11 @@ struct RequestCompressionTests {
 
     @Test("a compressed body can be sent again if the one beneath can")
     func replaying() async throws {
-        struct Ask: Middleware {
+        struct Ask: CurlewMiddleware {
             let report: @Sendable (Bool) -> Void
-            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+                -> CurlewResponse
+            {
                 report(request.body.isReplayable)
                 _ = try await next(request)
                 return try await next(request)
@@ -118,7 +120,7 @@ struct RequestCompressionTests {
         }
         let server = try await server()
         let (answers, report) = AsyncStream.makeStream(of: Bool.self)
-        let api = try HTTPSession(eventLoops: [EventLoop(name: "curlew-test")]) {
+        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
             RequestCompression()
             Ask { report.yield($0) }
         }
@@ -137,7 +139,7 @@ struct RequestCompressionTests {
         let server = try await server()
         let api = try session(RequestCompression())
         let text = self.text
-        let bodies: [(RequestBody, ErrorCode)] = [
+        let bodies: [(CurlewRequest.Body, ErrorCode)] = [
             (.once(length: Int64(text.count) + 1, chunks(text, of: 5000)), .bodyLengthMismatch),
             (.once(length: Int64(text.count) - 1, chunks(text, of: 5000)), .bodyLengthMismatch),
             (.file("/nowhere/at/all"), .bodyFailed), (.file("/tmp"), .bodyFailed),

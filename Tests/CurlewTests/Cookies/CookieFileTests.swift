@@ -15,7 +15,7 @@ struct CookieFileTests {
         let folder = try ScratchFolder()
         let path = folder.path + "/cookies.txt"
         let jar = CookieJar { 1_700_000_000 }
-        let uri = try URI("https://www.h.example/d/e")
+        let uri = try CurlewURI("https://www.h.example/d/e")
         for field in [
             "a=1; domain=h.example; secure; httponly; max-age=100", "b=\"x y\"; path=/d", "c=a\tb", "d=", "nameless",
             "ü=ö; samesite=lax", "e\tf=not written", "g=not written; path=/a\tb",
@@ -75,7 +75,7 @@ struct CookieFileTests {
             h.example\tFALSE\t/\tFALSE\t9223372036854775807\te\tlast line without an end
             """, to: path)
         let jar = CookieJar { 1000 }
-        jar.set(try Cookie(name: "a", value: "old", domain: "h.example"))
+        jar.set(try CookieJar.Cookie(name: "a", value: "old", domain: "h.example"))
         let report = try await jar.load(from: path)
         #expect(jar.cookies.map(\.name) == ["a", "b", "c", "e"])
         #expect(jar.cookies.map(\.value) == ["1", "2", "", "last line without an end"])
@@ -107,8 +107,8 @@ struct CookieFileTests {
         let folder = try ScratchFolder()
         let path = folder.path + "/cookies.txt"
         try write(String(repeating: "#", count: 1001), to: path)
-        let jar = CookieJar(limits: CookieLimits(fileSize: 1000))
-        jar.set(try Cookie(name: "a", value: "1", domain: "h.example"))
+        let jar = CookieJar(limits: CookieJar.Limits(fileSize: 1000))
+        jar.set(try CookieJar.Cookie(name: "a", value: "1", domain: "h.example"))
         for bad in ["/nowhere/at/all", folder.path, path, "/dev/zero"] {
             let error = await curlewError { try await jar.load(from: bad) }
             #expect(error?.code == .cookieFileFailed && error?.underlying is CurlewError)

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("A jar of cookies", .timeLimit(.minutes(1)))
 struct CookieJarTests {
-    private let uri: URI
+    private let uri: CurlewURI
 
-    init() throws { uri = try URI("https://h.example/d/e") }
+    init() throws { uri = try CurlewURI("https://h.example/d/e") }
 
     private func cookie(_ name: String, _ value: String = "1", path: String = "/", expiry: Int64? = nil) throws
-        -> Cookie
+        -> CookieJar.Cookie
     {
-        try Cookie(name: name, value: value, domain: "h.example", path: path, expirySeconds: expiry)
+        try CookieJar.Cookie(name: name, value: value, domain: "h.example", path: path, expirySeconds: expiry)
     }
 
     @Test("cookies are set, listed, asked for and deleted by the caller")
@@ -27,7 +27,7 @@ struct CookieJarTests {
                 "a for h.example/", "b for h.example/d", "c for h.example/", "a for h.example/d",
             ])
         #expect(jar.cookies(for: uri).map(\.name) == ["b", "a", "a", "c"])
-        #expect(jar.cookies(for: try URI("https://other.example/")).isEmpty)
+        #expect(jar.cookies(for: try CurlewURI("https://other.example/")).isEmpty)
         #expect(jar.remove(name: "a", path: "/d") == 1)
         #expect(jar.remove(name: "a", domain: "other.example") == 0)
         #expect(jar.remove(name: "a", domain: ".H.example") == 1)
@@ -42,31 +42,37 @@ struct CookieJarTests {
     @Test("a cookie for all hosts of a public suffix is not taken from the caller either")
     func publicSuffix() throws {
         let jar = CookieJar()
-        #expect(!jar.set(try Cookie(name: "a", value: "b", domain: "co.uk", isHostOnly: false)))
-        #expect(jar.set(try Cookie(name: "a", value: "b", domain: "co.uk")))
-        #expect(jar.set(try Cookie(name: "a", value: "b", domain: ".Shop.co.uk", isHostOnly: false)))
+        #expect(!jar.set(try CookieJar.Cookie(name: "a", value: "b", domain: "co.uk", isHostOnly: false)))
+        #expect(jar.set(try CookieJar.Cookie(name: "a", value: "b", domain: "co.uk")))
+        #expect(jar.set(try CookieJar.Cookie(name: "a", value: "b", domain: ".Shop.co.uk", isHostOnly: false)))
         #expect(try jar.field(for: "http://www.shop.co.uk/") == "a=b")
     }
 
     @Test("a cookie that could not have come from a server cannot be made")
     func validity() throws {
-        let makers: [() throws -> Cookie] = [
-            { try Cookie(name: "", value: "", domain: "h.example") },
-            { try Cookie(name: "a\r\nb", value: "", domain: "h.example") },
-            { try Cookie(name: "a", value: "b;c", domain: "h.example") },
-            { try Cookie(name: "a=b", value: "c", domain: "h.example") },
-            { try Cookie(name: " a", value: "c", domain: "h.example") },
-            { try Cookie(name: "a", value: "c\t", domain: "h.example") },
-            { try Cookie(name: "a", value: String(repeating: "b", count: 4096), domain: "h.example") },
-            { try Cookie(name: "a", value: "b", domain: "") },
-            { try Cookie(name: "a", value: "b", domain: "h.example/x") },
-            { try Cookie(name: "a", value: "b", domain: "h.example", path: "x") },
-            { try Cookie(name: "a", value: "b", domain: "h.example", path: "/\u{0}") },
-            { try Cookie(name: "a", value: "b", domain: "h.example", path: "/;x") },
-            { try Cookie(name: "a", value: "b", domain: "h.example", path: "/" + String(repeating: "p", count: 1024)) },
-            { try Cookie(name: "__Host-a", value: "b", domain: "h.example") },
-            { try Cookie(name: "__secure-a", value: "b", domain: "h.example") },
-            { try Cookie(name: "a", value: "b", domain: "h.example", sameSite: Cookie.SameSite.none) },
+        let makers: [() throws -> CookieJar.Cookie] = [
+            { try CookieJar.Cookie(name: "", value: "", domain: "h.example") },
+            { try CookieJar.Cookie(name: "a\r\nb", value: "", domain: "h.example") },
+            { try CookieJar.Cookie(name: "a", value: "b;c", domain: "h.example") },
+            { try CookieJar.Cookie(name: "a=b", value: "c", domain: "h.example") },
+            { try CookieJar.Cookie(name: " a", value: "c", domain: "h.example") },
+            { try CookieJar.Cookie(name: "a", value: "c\t", domain: "h.example") },
+            { try CookieJar.Cookie(name: "a", value: String(repeating: "b", count: 4096), domain: "h.example") },
+            { try CookieJar.Cookie(name: "a", value: "b", domain: "") },
+            { try CookieJar.Cookie(name: "a", value: "b", domain: "h.example/x") },
+            { try CookieJar.Cookie(name: "a", value: "b", domain: "h.example", path: "x") },
+            { try CookieJar.Cookie(name: "a", value: "b", domain: "h.example", path: "/\u{0}") },
+            { try CookieJar.Cookie(name: "a", value: "b", domain: "h.example", path: "/;x") },
+            {
+                try CookieJar.Cookie(
+                    name: "a", value: "b", domain: "h.example", path: "/" + String(repeating: "p", count: 1024))
+            },
+            { try CookieJar.Cookie(name: "__Host-a", value: "b", domain: "h.example") },
+            { try CookieJar.Cookie(name: "__secure-a", value: "b", domain: "h.example") },
+            {
+                try CookieJar.Cookie(
+                    name: "a", value: "b", domain: "h.example", sameSite: CookieJar.Cookie.SameSite.none)
+            },
         ]
         for (index, make) in makers.enumerated() {
             do {
@@ -76,13 +82,13 @@ struct CookieJarTests {
                 #expect(error.code == .invalidRequest)
             }
         }
-        #expect(try Cookie(name: "", value: "b", domain: "h.example").name.isEmpty)
+        #expect(try CookieJar.Cookie(name: "", value: "b", domain: "h.example").name.isEmpty)
     }
 
     @Test("a cookie's value is in no description")
     func secrets() throws {
         let cookie = try cookie("name", "secret")
-        let change = CookieChange(.added, cookie)
+        let change = CookieJar.Change(.added, cookie)
         let texts = ["\(cookie)", String(reflecting: cookie), "\([cookie])", "\(change)", String(reflecting: [change])]
         for text in texts {
             #expect(text.contains("name"))
@@ -94,25 +100,25 @@ struct CookieJarTests {
     func coding() throws {
         let jar = CookieJar { 1000 }
         for field in ["a=ü; domain=example.org; path=/x; secure; httponly; samesite=none; max-age=10", "b"] {
-            #expect(jar.store(field, from: try URI("https://home.example.org/")))
+            #expect(jar.store(field, from: try CurlewURI("https://home.example.org/")))
         }
         var cookies = jar.cookies
-        let odd = Cookie(
+        let odd = CookieJar.Cookie(
             unchecked: [0xFF], [0xFC, 0x22], domain: "h.example", isHostOnly: true, path: "/", expirySeconds: nil,
             isSecure: false, isHTTPOnly: false, sameSite: nil)
         cookies.append(odd)
         let data = try JSONEncoder().encode(cookies)
-        #expect(try JSONDecoder().decode([Cookie].self, from: data) == cookies)
+        #expect(try JSONDecoder().decode([CookieJar.Cookie].self, from: data) == cookies)
         let good = try #require(String(data: JSONEncoder().encode(cookies[1]), encoding: .utf8))
         for bad in [good.replacingOccurrences(of: "\"b\"", with: "\"b;c\""), "{}", "[]"] {
             #expect(bad != good)
-            #expect(throws: (any Error).self) { try JSONDecoder().decode(Cookie.self, from: Data(bad.utf8)) }
+            #expect(throws: (any Error).self) { try JSONDecoder().decode(CookieJar.Cookie.self, from: Data(bad.utf8)) }
         }
     }
 
     @Test("changes are told in the order in which they happen, and end with the jar")
     func changes() async throws {
-        var jar: CookieJar? = CookieJar(limits: CookieLimits(perDomain: 2)) { 1000 }
+        var jar: CookieJar? = CookieJar(limits: CookieJar.Limits(perDomain: 2)) { 1000 }
         let changes = try #require(jar).changes
         var iterator = changes.makeAsyncIterator()
         jar?.store("a=1", from: uri)
@@ -147,7 +153,7 @@ struct CookieJarTests {
 
     @Test("a listener that is behind keeps the newest changes")
     func slowListener() async throws {
-        let jar = CookieJar(limits: CookieLimits(changeBufferSize: 3))
+        let jar = CookieJar(limits: CookieJar.Limits(changeBufferSize: 3))
         var iterator = jar.changes.makeAsyncIterator()
         for index in 0..<10 { jar.store("a\(index)=1", from: uri) }
         for index in 7..<10 { #expect(await iterator.next()?.cookie.name == "a\(index)") }
@@ -155,12 +161,12 @@ struct CookieJarTests {
 
     @Test("a jar can be used from everywhere at once")
     func concurrency() async throws {
-        let jar = CookieJar(limits: CookieLimits(perDomain: 40, total: 100))
+        let jar = CookieJar(limits: CookieJar.Limits(perDomain: 40, total: 100))
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<8 {
                 group.addTask {
                     for round in 0..<200 {
-                        guard let uri = try? URI("https://h\(round % 7).example/") else { continue }
+                        guard let uri = try? CurlewURI("https://h\(round % 7).example/") else { continue }
                         jar.store("c\(index)x\(round)=\(round)", from: uri)
                         if round % 5 == 0 { jar.remove(name: "c\(index)x\(round)") }
                         _ = jar.cookies(for: uri)

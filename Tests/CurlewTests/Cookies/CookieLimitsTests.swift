@@ -8,13 +8,13 @@ struct CookieLimitsTests {
 
     @Test("a domain that has too many loses what was used longest ago")
     func perDomain() throws {
-        let jar = CookieJar(limits: CookieLimits(perDomain: 3))
-        let uri = try URI("https://h.example/")
+        let jar = CookieJar(limits: CookieJar.Limits(perDomain: 3))
+        let uri = try CurlewURI("https://h.example/")
         for name in ["a", "b", "c"] { jar.store("\(name)=1; path=/\(name)", from: uri) }
-        jar.store("x=1", from: try URI("https://other.example/"))
+        jar.store("x=1", from: try CurlewURI("https://other.example/"))
         // Sending is use, asking is none.
-        #expect(jar.cookiesToSend(to: try URI("https://h.example/a")).count == 1)
-        _ = jar.cookies(for: try URI("https://h.example/b"))
+        #expect(jar.cookiesToSend(to: try CurlewURI("https://h.example/a")).count == 1)
+        _ = jar.cookies(for: try CurlewURI("https://h.example/b"))
         jar.store("d=1", from: uri)
         #expect(names(jar) == ["a", "c", "x", "d"])
         jar.store("c=2; path=/c", from: uri)
@@ -25,8 +25,8 @@ struct CookieLimitsTests {
     @Test("first what has expired goes, then what is not secure")
     func order() throws {
         let time = SetTime()
-        let jar = CookieJar(limits: CookieLimits(perDomain: 3)) { time.seconds }
-        let uri = try URI("https://h.example/")
+        let jar = CookieJar(limits: CookieJar.Limits(perDomain: 3)) { time.seconds }
+        let uri = try CurlewURI("https://h.example/")
         jar.store("a=1; secure", from: uri)
         jar.store("b=1", from: uri)
         jar.store("c=1; max-age=5; secure", from: uri)
@@ -45,26 +45,26 @@ struct CookieLimitsTests {
     @Test("a jar that is full loses what was used longest ago, wherever it is")
     func total() throws {
         let time = SetTime()
-        let jar = CookieJar(limits: CookieLimits(total: 3)) { time.seconds }
-        jar.store("a=1; secure", from: try URI("https://a.example/"))
-        jar.store("b=1", from: try URI("https://b.example/"))
-        jar.store("c=1; max-age=5", from: try URI("https://c.example/"))
-        _ = jar.cookiesToSend(to: try URI("https://a.example/"))
-        jar.store("d=1", from: try URI("https://d.example/"))
+        let jar = CookieJar(limits: CookieJar.Limits(total: 3)) { time.seconds }
+        jar.store("a=1; secure", from: try CurlewURI("https://a.example/"))
+        jar.store("b=1", from: try CurlewURI("https://b.example/"))
+        jar.store("c=1; max-age=5", from: try CurlewURI("https://c.example/"))
+        _ = jar.cookiesToSend(to: try CurlewURI("https://a.example/"))
+        jar.store("d=1", from: try CurlewURI("https://d.example/"))
         #expect(names(jar) == ["a", "c", "d"])
         time.advance(by: 5)
-        jar.store("e=1", from: try URI("https://e.example/"))
+        jar.store("e=1", from: try CurlewURI("https://e.example/"))
         #expect(names(jar) == ["a", "d", "e"])
     }
 
     @Test("of cookies that were used together, only as many go as must")
     func sameAge() throws {
-        let jar = CookieJar(limits: CookieLimits(total: 4))
-        let uri = try URI("https://a.example/")
+        let jar = CookieJar(limits: CookieJar.Limits(total: 4))
+        let uri = try CurlewURI("https://a.example/")
         for name in ["a", "b", "c"] { jar.store("\(name)=1", from: uri) }
         #expect(jar.cookiesToSend(to: uri).count == 3)
         for host in ["b", "c", "d"] {
-            jar.store("x=1", from: try URI("https://\(host).example/"))
+            jar.store("x=1", from: try CurlewURI("https://\(host).example/"))
             #expect(jar.cookies.count == 4)
         }
         #expect(jar.cookies.map(\.domain).sorted() == ["a.example", "b.example", "c.example", "d.example"])
@@ -72,8 +72,8 @@ struct CookieLimitsTests {
 
     @Test("silly bounds leave one cookie")
     func silly() throws {
-        let jar = CookieJar(limits: CookieLimits(perDomain: -1, total: 0, changeBufferSize: -1))
-        for index in 0..<10 { jar.store("a\(index)=1", from: try URI("https://h\(index % 2).example/")) }
+        let jar = CookieJar(limits: CookieJar.Limits(perDomain: -1, total: 0, changeBufferSize: -1))
+        for index in 0..<10 { jar.store("a\(index)=1", from: try CurlewURI("https://h\(index % 2).example/")) }
         #expect(jar.cookies.count == 1)
     }
 
@@ -81,24 +81,24 @@ struct CookieLimitsTests {
     func defaults() throws {
         let jar = CookieJar()
         for index in 0..<3600 {
-            let uri = try URI("https://h\(index % 72).example/")
+            let uri = try CurlewURI("https://h\(index % 72).example/")
             jar.store("c\(index)=1", from: uri)
         }
         #expect(jar.cookies.count == 3000)
-        let many = try URI("https://" + String(repeating: "a.", count: 500) + "example/")
+        let many = try CurlewURI("https://" + String(repeating: "a.", count: 500) + "example/")
         #expect(jar.store("a=b; domain=a.a.example", from: many))
         #expect(jar.cookies(for: many).count == 1)
     }
 
     @Test("the field that is sent has a bound; the cookies that come first are sent")
     func fieldSize() throws {
-        let jar = CookieJar(limits: CookieLimits(fieldSize: 20))
-        let uri = try URI("https://h.example/")
+        let jar = CookieJar(limits: CookieJar.Limits(fieldSize: 20))
+        let uri = try CurlewURI("https://h.example/")
         for field in ["a=12345678", "b=12345678", "c=1"] { jar.store(field, from: uri) }
         #expect(try jar.field(for: "https://h.example/") == "a=12345678")
-        let wide = CookieJar(limits: CookieLimits(fieldSize: 22))
+        let wide = CookieJar(limits: CookieJar.Limits(fieldSize: 22))
         for field in ["a=12345678", "b=12345678", "c=1"] { wide.store(field, from: uri) }
         #expect(try wide.field(for: "https://h.example/") == "a=12345678; b=12345678")
-        #expect(CookieLimits().fieldSize == .kibibytes(8))
+        #expect(CookieJar.Limits().fieldSize == .kibibytes(8))
     }
 }

@@ -5,10 +5,11 @@ import Testing
 private let secure = "https://h.example/d/e"
 private let plain = "http://h.example/d/e"
 
-private let sameSites: [(String, Cookie.SameSite?)] = [
-    ("a=b; samesite=Strict", Cookie.SameSite.strict), ("a=b; SameSite=LAX", .lax), ("a=b; samesite=other", nil),
+private let sameSites: [(String, CookieJar.Cookie.SameSite?)] = [
+    ("a=b; samesite=Strict", CookieJar.Cookie.SameSite.strict), ("a=b; SameSite=LAX", .lax),
+    ("a=b; samesite=other", nil),
     ("a=b; samesite", nil), ("a=b", nil), ("a=b; samesite=lax; samesite=strict", .strict),
-    ("a=b; samesite=lax; samesite=x", nil), ("a=b; samesite=none; secure", Cookie.SameSite.none),
+    ("a=b; samesite=lax; samesite=x", nil), ("a=b; samesite=none; secure", CookieJar.Cookie.SameSite.none),
 ]
 
 private let lifetimes: [(String, Int64?)] = [
@@ -44,8 +45,8 @@ struct CookieRuleTests {
     @Test("a connection that is not secure leaves secure cookies alone")
     func overlay() throws {
         let jar = CookieJar()
-        let safe = try URI("https://www.h.example/login/en")
-        let open = try URI("http://www.h.example/login/en")
+        let safe = try CurlewURI("https://www.h.example/login/en")
+        let open = try CurlewURI("http://www.h.example/login/en")
         #expect(jar.store("a=1; secure; path=/login", from: safe))
         for field in [
             "a=2; path=/login", "a=2; path=/login/en", "a=2; domain=h.example; path=/login", "a=2",
@@ -53,14 +54,14 @@ struct CookieRuleTests {
         ] {
             #expect(!jar.store(field, from: open), "\(field)")
         }
-        #expect(!jar.store("a=2; path=/login", from: try URI("http://x.www.h.example/")))
-        #expect(!jar.store("a=2; domain=h.example; path=/login", from: try URI("http://other.h.example/")))
+        #expect(!jar.store("a=2; path=/login", from: try CurlewURI("http://x.www.h.example/")))
+        #expect(!jar.store("a=2; domain=h.example; path=/login", from: try CurlewURI("http://other.h.example/")))
         #expect(try jar.field(for: "https://www.h.example/login") == "a=1")
         // Another name, a path that is not beneath, and another host are free.
         #expect(jar.store("b=2; path=/login", from: open))
         #expect(jar.store("a=2; path=/", from: open))
         #expect(jar.store("a=2; path=/logins", from: open))
-        #expect(jar.store("a=2; path=/login", from: try URI("http://other.h.example/")))
+        #expect(jar.store("a=2; path=/login", from: try CurlewURI("http://other.h.example/")))
         // A secure connection may do it.
         #expect(jar.store("a=3; path=/login", from: safe))
         #expect(jar.store("a=4; path=/login", from: open))
@@ -92,11 +93,11 @@ struct CookieRuleTests {
     @Test(
         "SameSite is kept as the last one says, and None needs Secure",
         arguments: sameSites)
-    func sameSite(_ field: String, _ expected: Cookie.SameSite?) throws {
+    func sameSite(_ field: String, _ expected: CookieJar.Cookie.SameSite?) throws {
         let jar = CookieJar()
-        #expect(jar.store(field, from: try URI(secure)))
+        #expect(jar.store(field, from: try CurlewURI(secure)))
         #expect(jar.cookies[0].sameSite == expected)
-        #expect(!jar.store("b=c; samesite=none", from: try URI(secure)))
+        #expect(!jar.store("b=c; samesite=none", from: try CurlewURI(secure)))
     }
 
     @Test(
@@ -104,7 +105,7 @@ struct CookieRuleTests {
         arguments: lifetimes)
     func lifetime(_ field: String, _ expected: Int64?) throws {
         let jar = CookieJar { 1_700_000_000 }
-        #expect(jar.store(field, from: try URI(plain)))
+        #expect(jar.store(field, from: try CurlewURI(plain)))
         #expect(jar.cookies[0].expirySeconds.map { $0 - 1_700_000_000 } == expected)
     }
 
@@ -118,7 +119,7 @@ struct CookieRuleTests {
         ])
     func deletion(_ attributes: String) throws {
         let jar = CookieJar { 1_700_000_000 }
-        let uri = try URI(plain)
+        let uri = try CurlewURI(plain)
         #expect(!jar.store("a=b; \(attributes)", from: uri))
         #expect(jar.store("a=b", from: uri) && jar.store("c=d", from: uri))
         #expect(!jar.store("a=b; \(attributes)", from: uri))
@@ -129,7 +130,7 @@ struct CookieRuleTests {
     func expiry() throws {
         let time = SetTime()
         let jar = CookieJar { time.seconds }
-        jar.store("a=b; max-age=10", from: try URI(plain))
+        jar.store("a=b; max-age=10", from: try CurlewURI(plain))
         time.advance(by: 9)
         #expect(try jar.field(for: plain) == "a=b")
         time.advance(by: 1)
@@ -144,12 +145,12 @@ struct CookieRuleTests {
     func afterExpiry() throws {
         let time = SetTime()
         let jar = CookieJar { time.seconds }
-        jar.store("a=1; secure; max-age=10", from: try URI(secure))
-        jar.store("b=1; max-age=10", from: try URI(secure))
-        jar.store("c=1", from: try URI(secure))
+        jar.store("a=1; secure; max-age=10", from: try CurlewURI(secure))
+        jar.store("b=1; max-age=10", from: try CurlewURI(secure))
+        jar.store("c=1", from: try CurlewURI(secure))
         time.advance(by: 10)
-        #expect(jar.store("a=2; domain=h.example", from: try URI("http://x.h.example/d/")))
-        #expect(jar.store("b=2", from: try URI(plain)))
+        #expect(jar.store("a=2; domain=h.example", from: try CurlewURI("http://x.h.example/d/")))
+        #expect(jar.store("b=2", from: try CurlewURI(plain)))
         #expect(try jar.field(for: plain) == "c=1; a=2; b=2")
     }
 }

@@ -18,7 +18,7 @@ extension CookieJar {
     /// The Cookie field that a request to a URL would carry; nil if none.
     func field(for url: String) throws -> String? {
         var field = CookieField(HTTPFields(), limit: limits.fieldSize)
-        field.append(cookies(for: try URI(url)))
+        field.append(cookies(for: try CurlewURI(url)))
         var fields = HTTPFields()
         field.set(in: &fields)
         return fields[fields: .cookie].first?.value
@@ -47,7 +47,7 @@ struct CookieScript: Sendable, CustomTestStringConvertible {
 
     func sent(clock: SetTime = SetTime()) throws -> String? {
         let jar = CookieJar { clock.seconds }
-        for field in fields { jar.store(field, from: try URI(from)) }
+        for field in fields { jar.store(field, from: try CurlewURI(from)) }
         return try jar.field(for: to)
     }
 }

@@ -21,8 +21,8 @@ struct CookiesLinkTests {
     ) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         adjust(&configuration)
-        return try HTTPSession(configuration: configuration, eventLoops: [EventLoop(name: "curlew-test")]) {
-            Cookies(jar)
+        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
+            CookieHandling(jar)
         }
     }
 
@@ -37,7 +37,7 @@ struct CookiesLinkTests {
     func versions(_ version: String) async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
-        let api = try session(jar) { $0.protocolChoice = version == "2" ? .http2PriorKnowledge : .http11 }
+        let api = try session(jar) { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         #expect(try await text(api, server.url("/?a=1")) == "")
         #expect(try await text(api, server.url("/?b=2;+path=/d")) == "a=1")
         #expect(try await text(api, server.url("/d/?a=;+max-age=0;+path=/")) == "b=2; a=1")
@@ -63,7 +63,7 @@ struct CookiesLinkTests {
     func joining() async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
-        let uri = try URI(server.url())
+        let uri = try CurlewURI(server.url())
         for field in ["a=jar", "b=jar", "nameless"] { jar.store(field, from: uri) }
         let api = try session(jar)
         #expect(try await text(api, server.url(), fields: [.cookie: "a=mine"]) == "a=mine; b=jar; nameless")
@@ -78,7 +78,7 @@ struct CookiesLinkTests {
     func off() async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
-        jar.store("a=1", from: try URI(server.url()))
+        jar.store("a=1", from: try CurlewURI(server.url()))
         let api = try session(jar)
         var options = RequestOptions()
         options.usesCookies = false
@@ -93,7 +93,7 @@ struct CookiesLinkTests {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
         let (first, second) = (try session(jar), try session(jar))
-        let other = try HTTPSession(eventLoops: [EventLoop(name: "curlew-test")]) { Cookies() }
+        let other = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) { CookieHandling() }
         _ = try await text(first, server.url("/?a=1"))
         #expect(try await text(second, server.url()) == "a=1")
         #expect(try await text(other, server.url()) == "")
@@ -152,7 +152,7 @@ struct CookiesLinkTests {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
         let api = try session(jar) {
-            $0.route.redirections = [Route.Redirection(toHost: "127.0.0.1", toPort: server.port)]
+            $0.route.redirections = [ConnectionRoute.Redirection(toHost: "127.0.0.1", toPort: server.port)]
         }
         let base = "http://www.shop.co.uk:\(server.port)"
         for query in ["a=1;+domain=uk", "a=1;+domain=co.uk", "a=1;+domain=other.co.uk", "a=1;+path=/elsewhere"] {
@@ -167,11 +167,13 @@ struct CookiesLinkTests {
     @Test("the link sees every request of a link around it")
     func hops() async throws {
         /// Asks again where Location says, as a link for redirects would.
-        struct Follow: Middleware {
-            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        struct Follow: CurlewMiddleware {
+            func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+                -> CurlewResponse
+            {
                 let response = try await next(request)
                 guard let location = response.fields[.location] else { return response }
-                return try await next(Request(.get, try request.uri.resolving(location)))
+                return try await next(CurlewRequest(.get, try request.uri.resolving(location)))
             }
         }
         let server = try await MockServer.start { request in
@@ -180,9 +182,9 @@ struct CookiesLinkTests {
             }
             return MockResponse(status: .found, fields: [.location: "/end", .setCookie: "a=1; path=/"])
         }
-        let api = try HTTPSession(eventLoops: [EventLoop(name: "curlew-test")]) {
+        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
             Follow()
-            Cookies()
+            CookieHandling()
         }
         #expect(try await text(api, server.url("/start")) == "a=1")
     }

@@ -121,7 +121,7 @@ struct SetCookieTests {
     @Test("longer paths go first, then those that were there first, and an update keeps its place")
     func ordering() throws {
         let jar = CookieJar()
-        let uri = try URI("http://h.example/d/e/f")
+        let uri = try CurlewURI("http://h.example/d/e/f")
         for field in ["z=1; path=/", "y=2; path=/d", "x=3; path=/d/e", "w=4; path=/d", "v=5; path=/"] {
             #expect(jar.store(field, from: uri))
         }
@@ -133,7 +133,7 @@ struct SetCookieTests {
         #expect(try jar.field(for: "http://h.example/") == "v=5; z=7")
         // The same name on another path, and for all hosts beneath, is another cookie.
         jar.store("z=8; path=/d", from: uri)
-        jar.store("z=9; path=/; domain=h.example", from: try URI("http://a.h.example/"))
+        jar.store("z=9; path=/; domain=h.example", from: try CurlewURI("http://a.h.example/"))
         #expect(try jar.field(for: "http://h.example/d") == "y=2; w=4; z=8; v=5; z=7; z=9")
     }
 
@@ -166,7 +166,7 @@ struct SetCookieTests {
     @Test("a cookie is refused whole beyond 4,096 bytes of name and value, an attribute is passed over beyond 1,024")
     func sizes() throws {
         let jar = CookieJar()
-        let uri = try URI("http://h.example/d/e")
+        let uri = try CurlewURI("http://h.example/d/e")
         #expect(jar.store("ab=" + String(repeating: "c", count: 4094), from: uri))
         #expect(!jar.store("ab=" + String(repeating: "c", count: 4095), from: uri))
         #expect(jar.store(String(repeating: "n", count: 4096), from: uri))
@@ -180,7 +180,7 @@ struct SetCookieTests {
         jar.store("b=1; path=\(long)p", from: uri)
         #expect(jar.cookies.last?.path == "/d")
         // A long path of a URI is one that is not kept.
-        #expect(!jar.store("c=1", from: try URI("http://h.example\(long)p/q")))
+        #expect(!jar.store("c=1", from: try CurlewURI("http://h.example\(long)p/q")))
         #expect(jar.store("d=1" + String(repeating: ";", count: 1 << 20), from: uri))
         #expect(jar.store("e=1; x=" + String(repeating: "x", count: 1 << 20) + "; path=/", from: uri))
     }

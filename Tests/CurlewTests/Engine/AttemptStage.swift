@@ -9,8 +9,8 @@ struct AttemptStage {
     private(set) var lastAction = Attempt.LineAction.nothing
 
     init(
-        _ method: HTTPRequest.Method = .get, body: RequestBody = .none, plan: Attempt.Plan = Attempt.Plan(),
-        configure: (inout SessionConfiguration) -> Void = { _ in }, change: (inout Request) -> Void = { _ in }
+        _ method: HTTPRequest.Method = .get, body: CurlewRequest.Body = .none, plan: Attempt.Plan = Attempt.Plan(),
+        configure: (inout SessionConfiguration) -> Void = { _ in }, change: (inout CurlewRequest) -> Void = { _ in }
     ) throws {
         let prepared = try Self.prepared(method, body: body, configure: configure, change: change)
         attempt = Attempt(prepared, plan: plan, cache: ResponseHeadCache())
@@ -19,12 +19,12 @@ struct AttemptStage {
 
     /// A request as it reaches the engine.
     static func prepared(
-        _ method: HTTPRequest.Method = .get, body: RequestBody = .none,
-        configure: (inout SessionConfiguration) -> Void = { _ in }, change: (inout Request) -> Void = { _ in }
+        _ method: HTTPRequest.Method = .get, body: CurlewRequest.Body = .none,
+        configure: (inout SessionConfiguration) -> Void = { _ in }, change: (inout CurlewRequest) -> Void = { _ in }
     ) throws -> PreparedRequest {
         var configuration = SessionConfiguration()
         configure(&configuration)
-        var request = try Request(method, "http://127.0.0.1/")
+        var request = try CurlewRequest(method, "http://127.0.0.1/")
         request.body = body
         change(&request)
         return try PreparedRequest(request, defaults: RequestDefaults(configuration))

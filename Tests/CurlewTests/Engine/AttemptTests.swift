@@ -84,7 +84,7 @@ struct AttemptTests {
 
     @Test("a body that can be read once goes out again only if nothing of it was asked for")
     func oneShot() throws {
-        let body = RequestBody.once(length: 3, AsyncStream<[UInt8]> { $0.finish() })
+        let body = CurlewRequest.Body.once(length: 3, AsyncStream<[UInt8]> { $0.finish() })
         try #require(!body.isReplayable)
         var untouched = try AttemptStage(.put, body: body)
         untouched.connect(isReused: true) { $0.isOutOfStep = true }

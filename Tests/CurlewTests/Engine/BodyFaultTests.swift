@@ -60,7 +60,7 @@ struct BodyFaultTests {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 200000000000\r\n\r\nx")
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.get(server.url()).body.collect(upTo: ByteCount(.max))
+            _ = try await session.get(server.url()).body.collect(upTo: ByteSize(.max))
         }
         #expect(error?.code == .responseTruncated)
         try await session.expectUsable()

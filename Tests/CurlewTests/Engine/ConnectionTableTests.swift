@@ -24,7 +24,7 @@ struct ConnectionTableTests {
     }
 
     private func onLoop(_ body: @escaping @Sendable (MultiHandle) throws -> Void) async throws {
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         let multi = try MultiHandle(core: loop.core, limits: ConnectionLimits())
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             loop.core.execute {

@@ -19,7 +19,7 @@ struct DroppedStreamTests {
             return MockResponse(body: .stream { writer in while true { try await writer.write(Self.piece) } })
         }
         let session = try makeSession {
-            $0.protocolChoice = usesTLS ? .negotiated : .http2PriorKnowledge
+            $0.versionPolicy = usesTLS ? .negotiated : .http2PriorKnowledge
             if usesTLS { $0.security = .anchors(pem: certificate.certificatePEM) }
         }
         return (server, session)

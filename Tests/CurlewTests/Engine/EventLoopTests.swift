@@ -30,7 +30,7 @@ struct EventLoopTests {
     func ends() async throws {
         weak var core: LoopCore?
         do {
-            let loop = try EventLoop(name: "curlew-ends")
+            let loop = try CurlewEventLoop(name: "curlew-ends")
             core = loop.core
             await withCheckedContinuation { done in loop.core.execute { done.resume() } }
             #expect(core != nil)
@@ -43,7 +43,7 @@ struct EventLoopTests {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         weak var core: LoopCore?
         func run() async throws {
-            let loop = try EventLoop(name: "curlew-preferred")
+            let loop = try CurlewEventLoop(name: "curlew-preferred")
             core = loop.core
             let session = try HTTPSession(eventLoops: [loop])
             for _ in 0..<50 {
@@ -57,7 +57,7 @@ struct EventLoopTests {
 
     @Test("an actor on the loop runs there")
     func executor() async throws {
-        let loop = try EventLoop()
+        let loop = try CurlewEventLoop()
         let isThere = await withTaskExecutorPreference(loop) { loop.isIsolatingCurrentContext() }
         #expect(isThere == true)
         #expect(loop.isIsolatingCurrentContext() == false)
@@ -114,10 +114,10 @@ struct EventLoopTests {
 
 /// Jobs that hand in their successors until they are stopped.
 private final class Flood: Sendable {
-    private let loop: EventLoop
+    private let loop: CurlewEventLoop
     private let state = Guarded((count: 0, isStopped: false))
 
-    init(loop: EventLoop) { self.loop = loop }
+    init(loop: CurlewEventLoop) { self.loop = loop }
 
     func run() {
         loop.core.execute { [self] in

@@ -51,7 +51,7 @@ struct ExpectationTests {
             #expect(try await connection.readExactly(5) == Array("hello".utf8))
             try await connection.write("HTTP/1.1 417 Again\r\nContent-Length: 0\r\n\r\n")
         }
-        let body = RequestBody.once(
+        let body = CurlewRequest.Body.once(
             length: 5,
             AsyncStream<[UInt8]> {
                 $0.yield(Array("hello".utf8))

@@ -114,7 +114,7 @@ enum FalseSuccess {
         Row(
             beginning: "With prior knowledge, the second request",
             proof: .attempt {
-                var stage = try AttemptStage(configure: { $0.protocolChoice = .http2PriorKnowledge })
+                var stage = try AttemptStage(configure: { $0.versionPolicy = .http2PriorKnowledge })
                 let mayGo = stage.connect(isReused: true) { $0.speaksHTTP2 = true }
                 #expect(mayGo != Engine.restartsHTTP2)
                 guard Engine.restartsHTTP2 else { return }
@@ -285,7 +285,7 @@ enum FalseSuccess {
             beginning: "Any scheme.",
             proof: .attempt {
                 for url in ["file:///etc/passwd", "gopher://host/"] {
-                    let error = #expect(throws: CurlewError.self) { try Request(.get, url) }
+                    let error = #expect(throws: CurlewError.self) { try CurlewRequest(.get, url) }
                     #expect(error?.code == .unsupportedScheme)
                 }
             }),

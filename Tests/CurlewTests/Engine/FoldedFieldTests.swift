@@ -10,7 +10,7 @@ struct FoldedFieldTests {
 
     @Test("80,000 folded lines of a long value are read in time that grows with their bytes", arguments: [false, true])
     func manyFolds(areTrailers: Bool) throws {
-        var limits = ResponseLimits()
+        var limits = CurlewResponse.Limits()
         limits.fieldCount = 60_000
         var parser = HeadParser(limits: limits, cache: ResponseHeadCache())
         if areTrailers { take(&parser, ["HTTP/1.1 200 OK\r\n", "\r\n"]) }
@@ -26,7 +26,7 @@ struct FoldedFieldTests {
 
     @Test("folded lines count against the limit of fields, in heads, interim heads and trailers")
     func foldLimit() {
-        var limits = ResponseLimits()
+        var limits = CurlewResponse.Limits()
         limits.fieldCount = 4
         let beginnings = [
             ["HTTP/1.1 200 OK"],
@@ -44,7 +44,7 @@ struct FoldedFieldTests {
     @Test("a value is joined whatever follows it: a field, the end of the head, or of the trailers")
     func joins() throws {
         let names = ["A", "B"].compactMap { HTTPField.Name($0) }
-        var parser = HeadParser(limits: ResponseLimits(), cache: ResponseHeadCache())
+        var parser = HeadParser(limits: CurlewResponse.Limits(), cache: ResponseHeadCache())
         take(&parser, ["HTTP/1.1 200 OK", "A: 1", "  2 ", "B: 3", "\t4", " 5"].map { "\($0)\r\n" })
         let response = try #require(head(&parser))
         #expect(names.map { response.headerFields[$0] } == ["1 2", "3 4 5"])

@@ -13,7 +13,7 @@ struct HTTP2FaultTests {
     private func run(
         idle: Duration = .seconds(10),
         over method: HTTPRequest.Method = .get,
-        body: RequestBody = .none,
+        body: CurlewRequest.Body = .none,
         _ script: @escaping Script
     ) async throws -> Result<[UInt8], CurlewError> {
         let server = try await RawServer.start { connection in
@@ -21,7 +21,7 @@ struct HTTP2FaultTests {
             try await script(connection, stream)
         }
         let session = try makeSession {
-            $0.protocolChoice = .http2PriorKnowledge
+            $0.versionPolicy = .http2PriorKnowledge
         }
         var options = RequestOptions()
         options.idleTimeout = idle
@@ -33,7 +33,7 @@ struct HTTP2FaultTests {
             result = .failure(error)
         }
         options = RequestOptions()
-        options.protocolChoice = .http11
+        options.versionPolicy = .http11
         let other = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         #expect(try await session.fetch(other.url(), options: options) == Array("ok".utf8))
         await server.shutdown()
@@ -287,7 +287,7 @@ struct HTTP2FaultTests {
             try await connection.readPreface()
             try await connection.write("HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n")
         }
-        let session = try makeSession { $0.protocolChoice = .http2PriorKnowledge }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
         let error = await curlewError { _ = try await session.fetch(server.url()) }
         #expect(
             [.http2Failed, .connectionLost, .invalidResponse].contains(error?.code),

@@ -37,14 +37,14 @@ struct HTTP2Tests {
     func http11() async throws {
         let (server, session) = try await tlsServer { _ in MockResponse(body: "ok") }
         var options = RequestOptions()
-        options.protocolChoice = .http11
+        options.versionPolicy = .http11
         #expect(try await session.get(server.url(), options: options).version == .http11)
     }
 
     @Test("prior knowledge works without TLS, at once and in a row")
     func priorKnowledge() async throws {
         let server = try await MockServer.start { request in MockResponse(body: .string(request.target)) }
-        let session = try makeSession { $0.protocolChoice = .http2PriorKnowledge }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
         for index in 0..<3 {
             let response = try await session.get(server.url("/\(index)"))
             #expect(response.version == .http2)

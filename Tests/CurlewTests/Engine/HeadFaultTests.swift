@@ -156,7 +156,7 @@ struct HeadFaultTests {
             "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
                 + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let session = try makeSession()
-        let task = try #require(session.session).dataTask(Request(.get, server.url()))
+        let task = try #require(session.session).dataTask(CurlewRequest(.get, server.url()))
         let stream = await task.interimResponses
         task.resume()
         let response = try await task.response()

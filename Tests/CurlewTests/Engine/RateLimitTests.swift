@@ -55,7 +55,7 @@ struct RateLimitTests {
             return MockResponse(body: .string("\(count)"))
         }
         let bodies = [
-            RequestBody.bytes(Array(repeating: 1, count: 1 << 20)),
+            CurlewRequest.Body.bytes(Array(repeating: 1, count: 1 << 20)),
             .stream {
                 AsyncStream {
                     $0.yield(Array(repeating: 1, count: 1 << 20))
@@ -64,7 +64,7 @@ struct RateLimitTests {
             },
         ]
         for body in bodies {
-            var request = try Request(.put, server.url())
+            var request = try CurlewRequest(.put, server.url())
             request.options.rateLimit = RateLimit(sending: 1)
             let task = try #require(session.session).uploadTask(request, from: body)
             task.resume()
@@ -86,9 +86,9 @@ struct RateLimitTests {
             servers.append(try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) })
         }
         let session = try HTTPSession(
-            configuration: configuration, eventLoops: (0..<loops).map { _ in try EventLoop(name: "curlew-test") })
+            configuration: configuration, eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") })
         let actor = try #require(session.session)
-        var responses: [Response] = []
+        var responses: [CurlewResponse] = []
         for server in servers { responses.append(try await session.get(server.url())) }
         var received: Int64 = 0
         for response in responses { received += try #require(await response.task?.currentProgress).received.wire }
@@ -169,7 +169,7 @@ struct RateLimitTests {
             MockResponse(body: .stream(request.body))
         }
         let bytes = BytePattern.bytes(count: 4 << 20)
-        let task = try #require(session.session).uploadTask(Request(.post, server.url()), from: .bytes(bytes))
+        let task = try #require(session.session).uploadTask(CurlewRequest(.post, server.url()), from: .bytes(bytes))
         let actor = try #require(session.session)
         let changes = Task {
             let limits = [
@@ -199,7 +199,7 @@ struct RateLimitTests {
         let (server, session) = try await download(http2: http2)
         for limit in [200_000_000, Int.max] {
             var options = RequestOptions()
-            options.rateLimit = RateLimit(sending: ByteCount(limit), receiving: ByteCount(limit))
+            options.rateLimit = RateLimit(sending: ByteSize(limit), receiving: ByteSize(limit))
             expectPattern(try await session.fetch(server.url(), options: options))
         }
     }
@@ -218,7 +218,7 @@ struct RateLimitTests {
         #expect(await task.rateLimit.receiving == 1)
         try await settle(task)
         #expect(await task.currentProgress.received.wire <= Self.piece)
-        let late = try actor.dataTask(Request(.get, server.url("/end")))
+        let late = try actor.dataTask(CurlewRequest(.get, server.url("/end")))
         late.setRateLimit(RateLimit(receiving: 1))
         late.resume()
         let second = try await late.response()

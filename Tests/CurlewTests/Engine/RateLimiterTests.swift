@@ -13,7 +13,7 @@ struct TokenBucketTests {
         arguments: [1, 7, 1000, 65_536, 1_000_000, 123_456_789])
     func pace(_ rate: Int) {
         var random = SystemRandomNumberGenerator()
-        var bucket = TokenBucket(ByteCount(rate), at: start)
+        var bucket = TokenBucket(ByteSize(rate), at: start)
         var now = start
         var passed = 0
         let largest = max(1, min(16_384, rate))
@@ -38,11 +38,11 @@ struct TokenBucketTests {
     @Test(
         "less than a byte a second is a byte a second, and the largest rate holds nothing back", arguments: [0, -5, 1])
     func extremes(_ rate: Int) {
-        var slow = TokenBucket(ByteCount(rate), at: start)
+        var slow = TokenBucket(ByteSize(rate), at: start)
         #expect(slow.step == 1)
         #expect(slow.reserve(1, at: start) == start)
         #expect(slow.reserve(1, at: start) == seconds(0.9))
-        var fast = TokenBucket(ByteCount(Int.max), at: start)
+        var fast = TokenBucket(ByteSize(Int.max), at: start)
         for _ in 0..<1000 { #expect(fast.reserve(1 << 30, at: start) == start) }
         #expect(fast.step == TokenBucket.largestStep)
         var overflowing = TokenBucket(1, at: start)
@@ -60,7 +60,7 @@ struct TokenBucketTests {
         bucket.change(to: 1, at: start)
         let moment = bucket.reserve(1, at: start)
         #expect(moment > seconds(180_000) && moment < seconds(180_300))
-        bucket.change(to: ByteCount(Int.max), at: start)
+        bucket.change(to: ByteSize(Int.max), at: start)
         #expect(bucket.reserve(1, at: start) == start)
     }
 
@@ -100,7 +100,7 @@ struct TokenBucketTests {
 struct RateLimiterTests {
     /// Runs on a loop, as limiters do.
     private func onLoop<Result: Sendable>(_ body: @escaping @Sendable (LoopCore) -> Result) async throws -> Result {
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         return await withCheckedContinuation { done in
             loop.core.execute { done.resume(returning: body(loop.core)) }
         }
@@ -138,7 +138,7 @@ struct RateLimiterTests {
 
     @Test("calls when bytes may pass again")
     func reopening() async throws {
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         let direction = await withCheckedContinuation { done in
             loop.core.execute {
                 let kept = Guarded<RateLimiter?>(nil)

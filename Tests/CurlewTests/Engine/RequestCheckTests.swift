@@ -1,10 +1,8 @@
-import CLibcurl
+import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
 import Testing
-
-@testable import Curlew
 
 @Suite("A request is checked before it leaves", .endsServers, .timeLimit(.minutes(1)))
 struct RequestCheckTests {
@@ -109,7 +107,7 @@ struct RequestCheckTests {
         #expect(
             head.contains("x-Second: 2\r\nX-First:\r\nx-Second: again\r\nAuthorization: Basic dXNlcjpzQGNyZXQ=\r\n"))
         #expect(head.contains("\r\nHost: 127.0.0.1:\(server.port)\r\n"))
-        #expect(try URI(url).description.contains("cret") == false)
+        #expect(try CurlewURI(url).description.contains("cret") == false)
         for bad in ["http://user:secret@/", "https:/user:secret@host/", "us_er:secret@host", "1u:secret@h"] {
             let error = await curlewError { _ = try await makeSession().get(bad) }
             #expect(error?.description.contains("secret") == false)
@@ -121,67 +119,7 @@ struct RequestCheckTests {
         arguments: ["/a//b/./c", "/%2e%2e/x", "/a;b=c,d"])
     func path(_ path: String) async throws {
         let server = try await MockServer.start { _ in MockResponse() }
-        _ = try await makeSession().send(Request(.get, server.url(path) + "#fragment"))
+        _ = try await makeSession().send(CurlewRequest(.get, server.url(path) + "#fragment"))
         #expect(try #require(await server.takeRequest()).target == path)
-    }
-}
-
-@Suite("A request that is checked, without a session")
-struct PreparedRequestTests {
-    /// The field lines that libcurl is given, and those for a proxy.
-    private func lines(_ list: FieldList?) -> [String] {
-        var lines: [String] = []
-        var node = list?.head
-        while let current = node {
-            lines.append(String(cString: current.pointee.data))
-            node = current.pointee.next
-        }
-        return lines
-    }
-
-    @Test("a body's length and coding are the transport's to say")
-    func framing() throws {
-        let known = try AttemptStage.prepared(.post, body: .string("abc"))
-        #expect(known.contentLength == 3)
-        #expect(lines(known.fields) == ["Expect:"])
-        let unknown = try AttemptStage.prepared(.post, body: .once(AsyncStream<[UInt8]> { $0.finish() }))
-        #expect(unknown.contentLength == nil)
-        #expect(lines(unknown.fields) == ["Expect:", "Transfer-Encoding: chunked"])
-        #expect(lines(try AttemptStage.prepared(.post).fields) == ["Content-Length: 0"])
-        #expect(try AttemptStage.prepared(.get).fields == nil)
-    }
-
-    @Test("an expectation is the request's own, and the list without it differs in nothing else")
-    func expectation() throws {
-        let prepared = try AttemptStage.prepared(
-            .put, body: .string("x"),
-            change: { request in
-                request.fields[.accept] = "*/*"
-                request.options.expectContinue = .seconds(2)
-            })
-        #expect(prepared.expectContinue == .seconds(2))
-        #expect(lines(prepared.fields) == ["Expect: 100-continue", "Accept: */*"])
-        #expect(lines(prepared.fieldsWithoutExpectation) == ["Expect:", "Accept: */*"])
-    }
-
-    @Test("trailers are announced, and the body goes out chunked over HTTP/1.1")
-    func trailers() throws {
-        let prepared = try AttemptStage.prepared(
-            .put, body: .string("x"),
-            change: { request in
-                request.trailers[.eTag] = "\"a\""
-            })
-        #expect(prepared.contentLength == nil && prepared.version == .http11)
-        #expect(lines(prepared.trailers) == ["ETag: \"a\""])
-        #expect(lines(prepared.fields).contains("Trailer: ETag"))
-        #expect(throws: CurlewError.self) {
-            try AttemptStage.prepared(.put, body: .string("x"), change: { $0.trailers[.contentLength] = "1" })
-        }
-    }
-
-    @Test("an empty value keeps its field")
-    func emptyValue() throws {
-        let prepared = try AttemptStage.prepared(change: { $0.fields[.accept] = "" })
-        #expect(lines(prepared.fields) == ["Accept;"])
     }
 }

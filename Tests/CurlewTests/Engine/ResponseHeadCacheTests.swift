@@ -89,7 +89,7 @@ struct ResponseHeadCacheTests {
 
     /// What the parser makes of a head, in words.
     private func outcome(of head: String, _ memory: ResponseHeadCache, fieldCount: Int = 100) -> String {
-        var limits = ResponseLimits()
+        var limits = CurlewResponse.Limits()
         limits.fieldCount = fieldCount
         var parser = HeadParser(limits: limits, cache: memory)
         for line in head.split(separator: "|") + [""] {

@@ -46,7 +46,7 @@ struct ReuseTests {
             }
         }
         let session = try makeSession()
-        let body: RequestBody = method == .post ? .string("body") : .none
+        let body: CurlewRequest.Body = method == .post ? .string("body") : .none
         let response = try await session.send(method, server.url(), body: body)
         #expect(response.status.code == (isMisdirectedTwice ? 421 : 200))
         #expect(try await response.body.collect(upTo: 10) == Array((isMisdirectedTwice ? "else" : "ok").utf8))
@@ -93,7 +93,7 @@ struct ReuseTests {
         signal.yield()
         for await _ in written { break }
         // A one-shot body survives as well: nothing of it had left.
-        let body = RequestBody.once(
+        let body = CurlewRequest.Body.once(
             AsyncStream<[UInt8]> {
                 $0.yield([1, 2, 3])
                 $0.finish()
@@ -128,7 +128,7 @@ struct ReuseTests {
         let server = try await dyingServer()
         let session = try makeSession()
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
-        let body: RequestBody = method == "PUT" ? .bytes([1, 2, 3]) : .none
+        let body: CurlewRequest.Body = method == "PUT" ? .bytes([1, 2, 3]) : .none
         let response = try await session.send(HTTPRequest.Method(method)!, server.url(), body: body)
         #expect(response.status == .ok)
         #expect(server.accepted == 2)
@@ -171,7 +171,7 @@ struct ReuseTests {
         let server = try await dyingServer()
         let session = try makeSession()
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
-        let body = RequestBody.once(
+        let body = CurlewRequest.Body.once(
             length: 3,
             AsyncStream<[UInt8]> {
                 $0.yield([1, 2, 3])

@@ -27,7 +27,9 @@ struct RouteTests {
         let server = try await server(at: .ipv4)
         let session = try makeSession()
         var options = RequestOptions()
-        options.route = Route(hosts: [.init(host: "service.test", port: server.port, addresses: ["127.0.0.1"])])
+        options.route = ConnectionRoute(hosts: [
+            .init(host: "service.test", port: server.port, addresses: ["127.0.0.1"])
+        ])
         let url = "http://service.test:\(server.port)/"
         #expect(try await session.fetch(url, options: options) == Array("service.test:\(server.port)".utf8))
         #expect(await curlewError { _ = try await session.fetch(url) }?.code == .hostNotFound)
@@ -118,10 +120,10 @@ struct RouteTests {
         #expect(refusal?.code == .connectionRefused)
         #expect(refusal?.message == "could not connect to 127.0.0.1:\(refused.port): connection refused")
         var options = RequestOptions()
-        options.route = Route(hosts: [.init(host: "x", port: 1, addresses: [])])
+        options.route = ConnectionRoute(hosts: [.init(host: "x", port: 1, addresses: [])])
         #expect(
             await curlewError { _ = try await session.fetch("http://x/", options: options) }?.code == .invalidRequest)
-        options.route = Route(redirections: [.init(toHost: "a b", toPort: 1)])
+        options.route = ConnectionRoute(redirections: [.init(toHost: "a b", toPort: 1)])
         #expect(
             await curlewError { _ = try await session.fetch("http://x/", options: options) }?.code == .invalidRequest)
     }

@@ -23,7 +23,7 @@ struct SilentConnectionTests {
             }
         }
         let session = try makeSession {
-            $0.protocolChoice = usesTLS ? .negotiated : .http2PriorKnowledge
+            $0.versionPolicy = usesTLS ? .negotiated : .http2PriorKnowledge
             if usesTLS { $0.security = .anchors(pem: certificate.certificatePEM) }
         }
         return (server, session)

@@ -37,7 +37,7 @@ struct SloppyServerTests {
         let response = try await session.get(server.url())
         let field = HTTPField(
             name: Self.mark, lenientValue: Array(try #require(response.fields[Self.mark]).utf8))
-        var request = Request(.get, response.uri)
+        var request = CurlewRequest(.get, response.uri)
         request.fields.append(field)
         let refusal = await curlewError { _ = try await session.send(request) }
         #expect(refusal?.code == .invalidRequest)
@@ -63,7 +63,7 @@ struct SloppyServerTests {
         let server = try await rawAnswer(
             "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=\u{1}2\r\nSet-Cookie: c=3\r\nContent-Length: 0\r\n\r\n"
         )
-        let response = try await makeSession { Cookies(jar) }.get(server.url())
+        let response = try await makeSession { CookieHandling(jar) }.get(server.url())
         #expect(response.status == .ok)
         #expect(jar.cookies.map(\.name) == ["a", "c"])
     }
@@ -81,7 +81,7 @@ struct SloppyServerTests {
     @Test("a status that nobody has defined is a response", arguments: [600, 799, 999])
     func statuses(_ status: Int) async throws {
         let server = try await rawAnswer("HTTP/1.1 \(status) Odd\r\nContent-Length: 2\r\n\r\nok")
-        let session = try HTTPSession.standard(eventLoops: [EventLoop(name: "curlew-test")])
+        let session = try HTTPSession.standard(eventLoops: [CurlewEventLoop(name: "curlew-test")])
         let response = try await session.get(server.url())
         #expect(response.status.code == status)
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
@@ -128,7 +128,7 @@ struct SloppyServerTests {
         }
         let session = try makeSession()
         for _ in 0..<3 {
-            let response = try await session.send(try Request(method, server.url()))
+            let response = try await session.send(try CurlewRequest(method, server.url()))
             #expect(response.contentLength == nil && response.body.length == nil)
             #expect(try await response.body.collect(upTo: 100) == Array("hello".utf8))
             #expect(await response.task?.metrics.last?.isReused == false)

@@ -79,7 +79,7 @@ struct SystemFaultTests {
     func otherSession() async throws {
         let first = try await echo()
         let second = try await echo()
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         let sessions = try (0..<2).map { _ in try HTTPSession(eventLoops: [loop]) }
         #expect(try await sessions[0].fetch(first.url("/1")) == Array("/1".utf8))
         try await with(CURLEW_FAULT_SOCKET) {
@@ -115,7 +115,7 @@ struct SystemFaultTests {
         let server = try await MockServer.start(configuration) { MockResponse(body: .bytes(Array($0.path.utf8))) }
         for skipped in 0..<Int32(8) {
             let session = try makeSession {
-                $0.protocolChoice = usesTLS ? .negotiated : .http2PriorKnowledge
+                $0.versionPolicy = usesTLS ? .negotiated : .http2PriorKnowledge
                 $0.security = .anchors(pem: certificate.certificatePEM)
                 $0.timeouts.idle = Engine.resumesStreams ? .seconds(20) : .milliseconds(500)
             }

@@ -22,7 +22,7 @@ struct TruncationTests {
         }
         let session = try makeSession {
             $0.security = .anchors(pem: certificate.certificatePEM)
-            $0.protocolChoice = .http11
+            $0.versionPolicy = .http11
         }
         let result: Result<[UInt8], CurlewError>
         do {

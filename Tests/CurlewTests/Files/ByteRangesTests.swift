@@ -53,7 +53,7 @@ struct SegmentPlanTests {
         ] as [(Int64, Int, Int, [Range<Int64>])])
     func dividing(_ total: Int64, _ count: Int, _ smallest: Int, _ expected: [Range<Int64>]) {
         let gaps = total == 0 ? [] : [0..<total]
-        #expect(SegmentPlan(dividing: gaps, into: count, smallest: ByteCount(smallest)).segments == expected)
+        #expect(SegmentPlan(dividing: gaps, into: count, smallest: ByteSize(smallest)).segments == expected)
     }
 
     @Test("what is not known to end is not divided, and there are never more than sixteen")

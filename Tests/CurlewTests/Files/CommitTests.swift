@@ -13,7 +13,7 @@ struct CommitTests {
         return part
     }
 
-    private func commit(_ part: PartFile, _ path: String, _ existing: ExistingFile) async throws -> String {
+    private func commit(_ part: PartFile, _ path: String, _ existing: Destination.ExistingFile) async throws -> String {
         try await part.commit(to: path, existing: existing, synchronizes: false)
     }
 
@@ -80,8 +80,9 @@ struct CommitTests {
         #expect(folder.names == ["dangling", "link", "target"])
     }
 
-    @Test("a folder, a device, a pipe and links to them are never replaced", arguments: ExistingFile.allCases)
-    func others(_ existing: ExistingFile) async throws {
+    @Test(
+        "a folder, a device, a pipe and links to them are never replaced", arguments: Destination.ExistingFile.allCases)
+    func others(_ existing: Destination.ExistingFile) async throws {
         let folder = try ScratchFolder()
         #expect(mkdir(folder.file("folder"), 0o700) == 0)
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)

@@ -20,7 +20,7 @@ struct ContentDigestTests {
             #expect(ContentDigest(hex: String(bad)) == nil)
         }
         #expect(ContentDigest(.sha512, bytes: digest.bytes) == nil)
-        #expect(DigestAlgorithm("md5") == nil)
+        #expect(ContentDigest.Algorithm("md5") == nil)
     }
 
     @Test("a digest goes through JSON as it is, and a damaged one does not")

@@ -89,7 +89,7 @@ struct FullDiskTests {
         let part = try await PartFile.create(beside: disk.folder.file("a"))
         try await part.write([1], at: 0)
         let folder = try ScratchFolder()
-        for existing in ExistingFile.allCases {
+        for existing in Destination.ExistingFile.allCases {
             let error = await curlewError {
                 _ = try await part.commit(to: folder.file("a"), existing: existing, synchronizes: true)
             }

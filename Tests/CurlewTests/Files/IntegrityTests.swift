@@ -10,7 +10,7 @@ import Testing
 struct IntegrityTests {
     private static let bytes = BytePattern.bytes(count: 100_000)
 
-    private func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8] = Self.bytes) throws -> ContentDigest {
+    private func digest(_ algorithm: ContentDigest.Algorithm, _ bytes: [UInt8] = Self.bytes) throws -> ContentDigest {
         let digest = try MessageDigest(algorithm.function)
         try digest.update(bytes)
         return ContentDigest(algorithm, finished: try digest.finishedBytes())
@@ -21,7 +21,7 @@ struct IntegrityTests {
     }
 
     private func save(
-        _ response: MockResponse, _ integrity: Integrity = Integrity(), decoding: Bool = false
+        _ response: MockResponse, _ integrity: IntegrityRequirement = IntegrityRequirement(), decoding: Bool = false
     ) async throws -> (DownloadedFile, [UInt8]) {
         let folder = try ScratchFolder()
         let server = try await MockServer.start()
@@ -40,19 +40,21 @@ struct IntegrityTests {
         return try result.get()
     }
 
-    @Test("the caller's digest and length are held against what is written", arguments: DigestAlgorithm.all)
-    func caller(_ algorithm: DigestAlgorithm) async throws {
+    @Test("the caller's digest and length are held against what is written", arguments: ContentDigest.Algorithm.all)
+    func caller(_ algorithm: ContentDigest.Algorithm) async throws {
         let good = try digest(algorithm)
         let response = MockResponse(body: .bytes(Self.bytes))
-        let (file, bytes) = try await save(response, Integrity(length: 100_000, digest: good))
+        let (file, bytes) = try await save(response, IntegrityRequirement(length: 100_000, digest: good))
         #expect(file.digest == good && bytes == Self.bytes)
         let bad = try digest(algorithm, [1])
-        #expect(await curlewError { _ = try await save(response, Integrity(digest: bad)) }?.code == .digestMismatch)
+        #expect(
+            await curlewError { _ = try await save(response, IntegrityRequirement(digest: bad)) }?.code
+                == .digestMismatch)
         var unknown = response
         unknown.framing = .chunked
         for length in [0, 99_999, 100_001] as [Int64] {
             for response in [response, unknown] {
-                let error = await curlewError { _ = try await save(response, Integrity(length: length)) }
+                let error = await curlewError { _ = try await save(response, IntegrityRequirement(length: length)) }
                 #expect(error?.code == .lengthMismatch, "\(length)")
             }
         }
@@ -67,8 +69,9 @@ struct IntegrityTests {
             #expect(try await save(response).0.digest == (try digest(.sha512)))
             response.fields = [name: bad]
             #expect(await curlewError { _ = try await save(response) }?.code == .digestMismatch)
-            #expect(try await save(response, Integrity(checksFields: false)).0.digest == nil)
-            #expect(try await save(response, Integrity(digest: digest(.sha256))).0.digest?.algorithm == .sha256)
+            #expect(try await save(response, IntegrityRequirement(checksFields: false)).0.digest == nil)
+            #expect(
+                try await save(response, IntegrityRequirement(digest: digest(.sha256))).0.digest?.algorithm == .sha256)
             response.fields = [:]
             response.trailers = [name: good]
             #expect(try await save(response).0.digest == (try digest(.sha512)))
@@ -82,7 +85,7 @@ struct IntegrityTests {
         for value in ["nonsense", "md5=:AAAA:", "sha-256=:AAAA:"] {
             let response = MockResponse(fields: [ContentDigest.representationField: value], body: .bytes(Self.bytes))
             #expect(try await save(response).0.digest == nil)
-            let error = await curlewError { _ = try await save(response, Integrity(requiresDigest: true)) }
+            let error = await curlewError { _ = try await save(response, IntegrityRequirement(requiresDigest: true)) }
             #expect(error?.code == .digestMismatch)
         }
     }
@@ -94,9 +97,9 @@ struct IntegrityTests {
             .contentEncoding: "gzip", ContentDigest.representationField: field(try digest(.sha256, coded)),
         ]
         let response = MockResponse(fields: fields, body: .bytes(coded))
-        let (file, bytes) = try await save(response, Integrity(length: 100_000), decoding: true)
+        let (file, bytes) = try await save(response, IntegrityRequirement(length: 100_000), decoding: true)
         #expect(bytes == Self.bytes && file.digest == nil)
-        #expect(try await save(response, Integrity(digest: digest(.sha256)), decoding: true).1 == Self.bytes)
+        #expect(try await save(response, IntegrityRequirement(digest: digest(.sha256)), decoding: true).1 == Self.bytes)
         let asItCame = try await save(response)
         let codedDigest = try digest(.sha256, coded)
         #expect(asItCame.1 == coded && asItCame.0.digest == codedDigest)

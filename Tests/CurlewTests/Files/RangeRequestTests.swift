@@ -7,7 +7,7 @@ import Testing
 struct RangeRequestTests {
     private func request(_ wanted: Range<Int64>, total: Int64? = 1000) throws -> RangeRequest {
         RangeRequest(
-            wanted: wanted, total: total, validator: try #require(RepresentationValidator(entityTag: "\"a\"")))
+            wanted: wanted, total: total, validator: try #require(ResumeToken.Validator(entityTag: "\"a\"")))
     }
 
     private func evaluate(

@@ -10,37 +10,37 @@ struct RepresentationValidatorTests {
 
     @Test("a strong entity tag is one", arguments: ["\"\"", "\"a\"", "\"5f-1!#~\""])
     func strongTag(_ tag: String) {
-        #expect(RepresentationValidator([.eTag: tag])?.value == tag)
+        #expect(ResumeToken.Validator([.eTag: tag])?.value == tag)
     }
 
     @Test(
         "a weak entity tag, and what is none, is never used, though there be a date",
         arguments: ["W/\"a\"", "w/\"a\"", "a", "\"a", "\"", "", "\"a\"b\"", "\"a b\"", "\"ä\"", "\"a\", \"b\""])
     func weakTag(_ tag: String) {
-        #expect(RepresentationValidator([.eTag: tag, .lastModified: Self.earlier, .date: Self.moment]) == nil)
+        #expect(ResumeToken.Validator([.eTag: tag, .lastModified: Self.earlier, .date: Self.moment]) == nil)
     }
 
     @Test("an entity tag of more than 1,024 bytes is not used")
     func longTag() {
-        #expect(RepresentationValidator(entityTag: "\"\(String(repeating: "a", count: 1022))\"") != nil)
-        #expect(RepresentationValidator(entityTag: "\"\(String(repeating: "a", count: 1023))\"") == nil)
+        #expect(ResumeToken.Validator(entityTag: "\"\(String(repeating: "a", count: 1022))\"") != nil)
+        #expect(ResumeToken.Validator(entityTag: "\"\(String(repeating: "a", count: 1023))\"") == nil)
     }
 
     @Test("a date is strong a second before the response's own, and not at the same second, later, or without one")
     func dates() {
-        #expect(RepresentationValidator([.lastModified: Self.earlier, .date: Self.moment])?.value == Self.earlier)
-        #expect(RepresentationValidator([.lastModified: Self.moment, .date: Self.moment]) == nil)
-        #expect(RepresentationValidator([.lastModified: Self.moment, .date: Self.earlier]) == nil)
-        #expect(RepresentationValidator([.lastModified: Self.earlier]) == nil)
-        #expect(RepresentationValidator([.lastModified: "yesterday", .date: Self.moment]) == nil)
-        #expect(RepresentationValidator([:]) == nil)
+        #expect(ResumeToken.Validator([.lastModified: Self.earlier, .date: Self.moment])?.value == Self.earlier)
+        #expect(ResumeToken.Validator([.lastModified: Self.moment, .date: Self.moment]) == nil)
+        #expect(ResumeToken.Validator([.lastModified: Self.moment, .date: Self.earlier]) == nil)
+        #expect(ResumeToken.Validator([.lastModified: Self.earlier]) == nil)
+        #expect(ResumeToken.Validator([.lastModified: "yesterday", .date: Self.moment]) == nil)
+        #expect(ResumeToken.Validator([:]) == nil)
     }
 
     @Test("entity tags of combining marks are compared in time that grows with their bytes")
     func longComparison() {
         let marks = (0..<40_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
         let fields = HTTPFields(["\"a\(marks)\"", "\"a\(marks)b\""].map { HTTPField(name: .eTag, value: $0) })
-        let time = processorTime { #expect(RepresentationValidator(fields) == nil) }
+        let time = processorTime { #expect(ResumeToken.Validator(fields) == nil) }
         #expect(time < .milliseconds(500))
     }
 
@@ -48,14 +48,14 @@ struct RepresentationValidatorTests {
     func severalTags() {
         var fields: HTTPFields = [.eTag: "\"a\""]
         fields.append(HTTPField(name: .eTag, value: "\"a\""))
-        #expect(RepresentationValidator(fields) != nil)
+        #expect(ResumeToken.Validator(fields) != nil)
         fields.append(HTTPField(name: .eTag, value: "\"b\""))
-        #expect(RepresentationValidator(fields) == nil)
+        #expect(ResumeToken.Validator(fields) == nil)
     }
 
     @Test("a part fits with the same entity tag, and not without one")
     func tagFits() throws {
-        let validator = try #require(RepresentationValidator(entityTag: "\"a\""))
+        let validator = try #require(ResumeToken.Validator(entityTag: "\"a\""))
         #expect(validator.fits([.eTag: "\"a\""]))
         #expect(!validator.fits([.eTag: "\"b\""]))
         #expect(!validator.fits([.eTag: "W/\"a\""]))
@@ -64,7 +64,7 @@ struct RepresentationValidatorTests {
 
     @Test("a part fits with the same date or without one, and not with an entity tag that was not there before")
     func dateFits() throws {
-        let validator = try #require(RepresentationValidator(date: Self.earlier))
+        let validator = try #require(ResumeToken.Validator(date: Self.earlier))
         #expect(validator.fits([.lastModified: Self.earlier]))
         #expect(validator.fits([:]))
         #expect(!validator.fits([.lastModified: Self.moment]))

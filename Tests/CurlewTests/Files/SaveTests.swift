@@ -10,7 +10,7 @@ import Testing
 struct SaveTests {
     private func save(
         _ response: MockResponse, to folder: ScratchFolder, range: Bool = false, method: HTTPRequest.Method = .get,
-        integrity: Integrity = Integrity()
+        integrity: IntegrityRequirement = IntegrityRequirement()
     ) async throws -> DownloadedFile {
         let server = try await MockServer.start()
         server.enqueue(response)
@@ -211,11 +211,11 @@ private struct Interrupted: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
-    let body: ResponseBody
+    let body: CurlewResponse.Body
     let work: @Sendable () throws -> Void
 
     struct Iterator: AsyncIteratorProtocol {
-        var chunks: ResponseBody.AsyncIterator
+        var chunks: CurlewResponse.Body.AsyncIterator
         let work: @Sendable () throws -> Void
 
         mutating func next() async throws -> [UInt8]? {

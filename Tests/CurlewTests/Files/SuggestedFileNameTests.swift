@@ -77,7 +77,7 @@ struct SuggestedFileNameTests {
         var fields = HTTPFields()
         fields[.contentDisposition] = disposition
         fields[.contentType] = type
-        #expect(Response(.ok, fields: fields, uri: try URI(uri)).suggestedFileName == name)
+        #expect(CurlewResponse(.ok, fields: fields, uri: try CurlewURI(uri)).suggestedFileName == name)
     }
 
     @Test(

@@ -20,7 +20,7 @@ struct URITests {
             ("g?y/../x", "http://a/b/c/g?y/../x"), ("https://x/", "https://x/"), ("http:", nil), ("mailto:x", nil),
         ] as [(String, String?)])
     func resolution(_ reference: String, _ expected: String?) throws {
-        let base = try URI("http://a/b/c/d;p?q")
+        let base = try CurlewURI("http://a/b/c/d;p?q")
         #expect((try? base.resolving(reference).description) == expected)
     }
 
@@ -40,7 +40,7 @@ struct URITests {
 
     @Test("its parts can be read")
     func parts() throws {
-        let uri = try URI("HTTPS://user:pw@Example.com:8443/a/b?c=d#e")
+        let uri = try CurlewURI("HTTPS://user:pw@Example.com:8443/a/b?c=d#e")
         #expect(uri.scheme == "https")
         #expect(uri.host == "Example.com")
         #expect(uri.port == 8443)
@@ -50,10 +50,10 @@ struct URITests {
         #expect(uri.fragment == "e")
         #expect(uri.origin == "https://example.com:8443")
         #expect(uri.description == "https://Example.com:8443/a/b?c=d#e")
-        let bare = try URI("http://[::1]?q")
+        let bare = try CurlewURI("http://[::1]?q")
         #expect(
             bare.host == "[::1]" && bare.port == 80 && bare.path == "/" && bare.query == "q" && bare.fragment == nil)
-        #expect(try URI("http://h/?").query == "")
+        #expect(try CurlewURI("http://h/?").query == "")
     }
 
     @Test(
@@ -65,7 +65,7 @@ struct URITests {
             ("他们为什么不说中文.example", "xn--ihqwcrb4cv8a8dqg056pqjye.example"),
         ])
     func international(_ host: String, _ expected: String) throws {
-        let uri = try URI("http://user@\(host):81/ü")
+        let uri = try CurlewURI("http://user@\(host):81/ü")
         #expect(uri.host == expected)
         #expect(uri.description == "http://\(expected):81/%C3%BC")
     }
@@ -78,14 +78,14 @@ struct URITests {
             "xn--ü.example", "ü\0.example", "\u{E000}.example",
         ])
     func noName(_ host: String) {
-        #expect(throws: CurlewError.self) { try URI("http://\(host)/") }
+        #expect(throws: CurlewError.self) { try CurlewURI("http://\(host)/") }
     }
 
     @Test(
         "a host in brackets holds no brackets",
         arguments: ["[[::1]", "[::[1]", "[[]]", "[[[]", "[]", "[:]", "[::1]]", "[::1", "[::1]x", "[::g]"])
     func brackets(_ host: String) {
-        #expect(throws: CurlewError.self) { try URI("http://\(host)/") }
-        #expect(throws: CurlewError.self) { try URI("http://user@\(host):80/") }
+        #expect(throws: CurlewError.self) { try CurlewURI("http://\(host)/") }
+        #expect(throws: CurlewError.self) { try CurlewURI("http://user@\(host):80/") }
     }
 }

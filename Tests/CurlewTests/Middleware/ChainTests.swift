@@ -8,20 +8,22 @@ import Testing
 struct ChainTests {
     /// Answers with what it was asked, without a network.
     struct Stub: Transport {
-        func send(_ request: Request) async throws -> Response {
+        func send(_ request: CurlewRequest) async throws -> CurlewResponse {
             var fields = request.fields
             fields[.location] = request.uri.description
-            return Response(.ok, fields: fields, body: .bytes(Array("stub".utf8)), uri: request.uri)
+            return CurlewResponse(.ok, fields: fields, body: .bytes(Array("stub".utf8)), uri: request.uri)
         }
     }
 
     /// Adds its name on the way in and on the way out.
-    struct Mark: Middleware {
+    struct Mark: CurlewMiddleware {
         let name: String
 
         static let field = HTTPField.Name("X-Mark")!
 
-        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+            -> CurlewResponse
+        {
             var request = request
             request.fields[Self.field] = (request.fields[Self.field] ?? "") + "<\(name)"
             var response = try await next(request)
@@ -30,29 +32,36 @@ struct ChainTests {
         }
     }
 
-    struct Cached: Middleware {
-        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
-            Response(.notModified, uri: request.uri)
+    struct Cached: CurlewMiddleware {
+        func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+            -> CurlewResponse
+        {
+            CurlewResponse(.notModified, uri: request.uri)
         }
     }
 
-    struct Twice: Middleware {
-        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    struct Twice: CurlewMiddleware {
+        func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+            -> CurlewResponse
+        {
             _ = try await next(request)
             return try await next(request)
         }
     }
 
     /// Turns text into a request and the response into a number: the types change on the way.
-    struct LengthOf: Middleware {
-        func intercept(_ path: String, next: Next<Request, Response>) async throws -> Int {
-            let response = try await next(try Request(.get, "http://stub.test/\(path)"))
+    struct LengthOf: CurlewMiddleware {
+        func intercept(_ path: String, next: Next<CurlewRequest, CurlewResponse>) async throws -> Int {
+            let response = try await next(try CurlewRequest(.get, "http://stub.test/\(path)"))
             return try await response.body.collect(upTo: 1000).count
         }
     }
 
-    private func marks<Links: Middleware>(@MiddlewareBuilder _ links: () -> Links) async throws -> String?
-    where Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response {
+    private func marks<Links: CurlewMiddleware>(@ChainBuilder _ links: () -> Links) async throws -> String?
+    where
+        Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
+        Links.NextOutput == CurlewResponse
+    {
         let session = try HTTPSession(baseURL: "http://stub.test/", transport: Stub(), links)
         return try await session.get("x").fields[Mark.field]
     }
@@ -91,7 +100,7 @@ struct ChainTests {
 
     @Test("a link may change the types")
     func types() async throws {
-        let chain = MiddlewareBuilder.buildPartialBlock(accumulated: LengthOf(), next: Mark(name: "x"))
+        let chain = ChainBuilder.buildPartialBlock(accumulated: LengthOf(), next: Mark(name: "x"))
         let length = try await chain.intercept("path") { try await Stub().send($0) }
         #expect(length == 4)
     }
@@ -114,11 +123,13 @@ struct ChainTests {
 
     @Test("links run on the caller's executor, not on the loop")
     func executor() async throws {
-        struct WhereAmI: Middleware {
-            let loop: EventLoop
+        struct WhereAmI: CurlewMiddleware {
+            let loop: CurlewEventLoop
             let seen: @Sendable (Bool) -> Void
 
-            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+                -> CurlewResponse
+            {
                 seen(loop.isIsolatingCurrentContext() == true)
                 let response = try await next(request)
                 seen(loop.isIsolatingCurrentContext() == true)
@@ -126,7 +137,7 @@ struct ChainTests {
             }
         }
         let server = try await MockServer.start { _ in MockResponse() }
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         let (places, report) = AsyncStream.makeStream(of: Bool.self)
         let session = try HTTPSession(eventLoops: [loop]) { WhereAmI(loop: loop) { report.yield($0) } }
         _ = try await session.get(server.url())

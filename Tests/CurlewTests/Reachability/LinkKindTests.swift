@@ -45,10 +45,12 @@ struct LinkKindTests {
     @Test(
         "what software makes is what its driver says",
         arguments: [
-            ("veth", InterfaceKind.wired), ("wwan", .cellular), ("rmnet", .cellular), ("tun", .other),
+            ("veth", NetworkPath.InterfaceKind.wired), ("wwan", .cellular), ("rmnet", .cellular), ("tun", .other),
             ("wireguard", .other), ("dummy", .other), ("vrf", .other), ("yet-to-come", .other),
         ])
-    func drivers(driver: String, kind: InterfaceKind) { #expect(kinds().kind(of: link(2, driver: driver)) == kind) }
+    func drivers(driver: String, kind: NetworkPath.InterfaceKind) {
+        #expect(kinds().kind(of: link(2, driver: driver)) == kind)
+    }
 
     @Test("a VLAN is what it is cut from, also through a bond; one of another namespace is anything")
     func slices() {

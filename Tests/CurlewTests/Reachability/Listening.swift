@@ -6,7 +6,7 @@ import Testing
 /// Reads updates until one is as expected; those between are states on the way.
 @discardableResult
 func wait(
-    _ updates: inout ReachabilityUpdates.AsyncIterator, sourceLocation: SourceLocation = #_sourceLocation,
+    _ updates: inout ReachabilityMonitor.Updates.AsyncIterator, sourceLocation: SourceLocation = #_sourceLocation,
     until isExpected: (ReachabilityStatus) -> Bool
 ) async -> ReachabilityStatus {
     while let status = await updates.next() {

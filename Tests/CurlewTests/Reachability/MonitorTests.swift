@@ -102,7 +102,7 @@ struct MonitorTests {
     func flapping() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         let monitor = try network.monitor { $0.loop = loop }
         var quick = monitor.updates.makeAsyncIterator()
         var slow = monitor.updates.makeAsyncIterator()
@@ -140,7 +140,7 @@ struct MonitorTests {
         // Shown with a socket that nobody reads: the burst is too much for such a buffer.
         let unread = try NetlinkSocket(opening)
         try unread.subscribe()
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         let monitor = try network.monitor {
             $0.opening = opening
             $0.loop = loop

@@ -9,7 +9,8 @@ struct NetworkSnapshotTests {
 
     private func way(
         _ fate: NetworkRoute.Fate = .sent, flags: UInt32 = 0x41, source: IPAddress?, isIPv6: Bool = false,
-        name: String = "eth0", gateway: String? = nil, kind: InterfaceKind = .wired, over: InterfaceKind? = nil
+        name: String = "eth0", gateway: String? = nil, kind: NetworkPath.InterfaceKind = .wired,
+        over: NetworkPath.InterfaceKind? = nil
     ) -> NetworkSnapshot.Way {
         let router = gateway.flatMap { IPAddress($0) }
         let route = NetworkRoute(fate, isIPv6: isIPv6, link: 2, source: source, gateway: router)
@@ -78,7 +79,7 @@ struct NetworkSnapshotTests {
         #expect(status(way(source: global, kind: .wifi)).localizedDescription() == "Reachable via WiFi")
         #expect(status(way(source: global, kind: .cellular)).localizedDescription() == "Reachable via WWAN")
         #expect(status(way(source: global, kind: .other)).localizedDescription() == "Reachable")
-        var german = ReachabilityStrings()
+        var german = ReachabilityStatus.Descriptions()
         german.reachable[.wired] = "Über Kabel erreichbar"
         #expect(reachable.localizedDescription(german) == "Über Kabel erreichbar")
         #expect(reachable.description == "reachable via wired eth0 (IPv4)")

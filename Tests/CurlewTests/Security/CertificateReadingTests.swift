@@ -9,21 +9,21 @@ struct CertificateReadingTests {
     @Test("garbage, half a certificate, one with more behind it and one of 10 MiB are none")
     func bad() throws {
         let good = try TestChain.leaf.get().certificateDER
-        #expect(try Certificate(der: good).der == good)
+        #expect(try CurlewCertificate(der: good).der == good)
         let bad: [[UInt8]] = [
             [], [0x30], Array("garbage".utf8), Array(good.dropLast()), Array(good.prefix(40)), good + [0],
             [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF], [UInt8](repeating: 0x30, count: 10 << 20),
             [0x30, 0x80] + good, Array(good.reversed()),
         ]
         for (index, bytes) in bad.enumerated() {
-            let error = #expect(throws: CurlewError.self, "\(index)") { try Certificate(der: bytes) }
+            let error = #expect(throws: CurlewError.self, "\(index)") { try CurlewCertificate(der: bytes) }
             #expect(error?.code == .invalidTLSSetting)
         }
         // Every byte turned over: an error or another certificate, never a trap.
         for index in good.indices {
             var spoilt = good
             spoilt[index] ^= 0xFF
-            _ = try? Certificate(der: spoilt).details()
+            _ = try? CurlewCertificate(der: spoilt).details()
         }
     }
 
@@ -33,10 +33,10 @@ struct CertificateReadingTests {
         let text =
             "comment\n" + leaf.privateKeyPEM + leaf.certificatePEM.replacingOccurrences(of: "\n", with: "\r\n")
             + root.certificatePEM
-        #expect(try Certificate.all(inPEM: text).map(\.der) == [leaf.certificateDER, root.certificateDER])
-        #expect(try Certificate.all(inPEM: "nothing").isEmpty)
-        #expect(throws: CurlewError.self) { try Certificate(pem: text) }
-        #expect(throws: CurlewError.self) { try Certificate(pem: "") }
+        #expect(try CurlewCertificate.all(inPEM: text).map(\.der) == [leaf.certificateDER, root.certificateDER])
+        #expect(try CurlewCertificate.all(inPEM: "nothing").isEmpty)
+        #expect(throws: CurlewError.self) { try CurlewCertificate(pem: text) }
+        #expect(throws: CurlewError.self) { try CurlewCertificate(pem: "") }
     }
 
     @Test("details say what the certificate does, without control characters")
@@ -86,11 +86,12 @@ struct CertificateReadingTests {
         var policy = try TestChain.root.get().anchor
         policy.pinningMode = .certificate
         policy.pinnedCertificates = [try TestChain.leaf.get().certificate]
-        policy.pinnedKeys = PinSet([try TestChain.leaf.get().pin], expires: Date(timeIntervalSince1970: 2_000_000_000))
+        policy.pinnedKeys = SecurityPolicy.PinSet(
+            [try TestChain.leaf.get().pin], expires: Date(timeIntervalSince1970: 2_000_000_000))
         policy.allowsInvalidCertificates = true
         policy.validatesDomainName = false
         policy.allowsAuthorityAsServer = true
-        policy.hosts = [HostSecurityPolicy("a.test", .system)]
+        policy.hosts = [SecurityPolicy.HostPolicy("a.test", .system)]
         policy.serverName = .name("b.test")
         let copy = try JSONDecoder().decode(SecurityPolicy.self, from: JSONEncoder().encode(policy))
         #expect(copy == policy)

@@ -7,7 +7,8 @@ import Testing
 struct DecisionTableTests {
     /// A policy over our own root, as AFNetworking's is over the system's.
     private func policy(
-        _ mode: PinningMode, _ pins: [HeldCertificate], allowsInvalid: Bool = false, validatesName: Bool = true,
+        _ mode: SecurityPolicy.PinningMode, _ pins: [HeldCertificate], allowsInvalid: Bool = false,
+        validatesName: Bool = true,
         trusting root: HeldCertificate? = nil
     ) throws -> SecurityPolicy {
         var policy = try (root ?? TestChain.root.get()).anchor
@@ -58,9 +59,9 @@ struct DecisionTableTests {
     @Test(
         "4: with pinning the chain has to be valid before a pin is looked at",
         arguments: [
-            PinningMode.publicKey, .certificate,
+            SecurityPolicy.PinningMode.publicKey, .certificate,
         ])
-    func lineFour(_ mode: PinningMode) async throws {
+    func lineFour(_ mode: SecurityPolicy.PinningMode) async throws {
         let stage = try await TrustStage(TestChain.sent())
         let pins = [try TestChain.leaf.get(), try TestChain.root.get()]
         #expect(try await stage.code(policy(mode, pins)) == nil)

@@ -14,7 +14,7 @@ struct EvaluatorTests {
         let own = try TestChain.selfSigned.get().certificate
         let (seen, sight) = AsyncStream.makeStream(of: ServerTrust.self)
         var policy = SecurityPolicy.system
-        policy.evaluator = TrustEvaluator { trust in
+        policy.evaluator = SecurityPolicy.Evaluator { trust in
             sight.yield(trust)
             return .accept
         }
@@ -28,7 +28,7 @@ struct EvaluatorTests {
         } else {
             Issue.record("the policy alone would have accepted it")
         }
-        policy.evaluator = TrustEvaluator { _ in .deferToPolicy }
+        policy.evaluator = SecurityPolicy.Evaluator { _ in .deferToPolicy }
         #expect(try await stage.code(policy) == .selfSignedCertificate)
     }
 
@@ -36,15 +36,15 @@ struct EvaluatorTests {
     func refusal() async throws {
         let stage = try await TrustStage(TestChain.sent())
         var policy = try TestChain.root.get().anchor
-        policy.evaluator = TrustEvaluator { _ in .refuse(Whim()) }
+        policy.evaluator = SecurityPolicy.Evaluator { _ in .refuse(Whim()) }
         let error = try #require(try await stage.refusal(policy))
         #expect(error.code == .untrustedCertificate && error.underlying is Whim)
         #expect(error.serverTrust?.chain.count == 3)
-        policy.evaluator = TrustEvaluator { _ in .refuse(CurlewError(.pinMismatch, "not today")) }
+        policy.evaluator = SecurityPolicy.Evaluator { _ in .refuse(CurlewError(.pinMismatch, "not today")) }
         let own = try #require(try await stage.refusal(policy))
         #expect(own.code == .pinMismatch && own.message.contains("not today"))
         #expect(own.uri?.host == "127.0.0.1")
-        policy.evaluator = TrustEvaluator { trust in
+        policy.evaluator = SecurityPolicy.Evaluator { trust in
             trust.verdict == .accepted(matchedPin: nil) ? .deferToPolicy : .refuse(Whim())
         }
         #expect(try await stage.code(policy) == nil)
@@ -55,7 +55,7 @@ struct EvaluatorTests {
         let stage = try await TrustStage(TestChain.sent())
         let (asked, asking) = AsyncStream.makeStream(of: Void.self)
         var policy = try TestChain.root.get().anchor
-        policy.evaluator = TrustEvaluator { _ in
+        policy.evaluator = SecurityPolicy.Evaluator { _ in
             asking.yield()
             return .deferToPolicy
         }
@@ -69,7 +69,7 @@ struct EvaluatorTests {
         #expect(count == 3)
         var other = policy
         #expect(other == policy)
-        other.evaluator = TrustEvaluator { _ in .deferToPolicy }
+        other.evaluator = SecurityPolicy.Evaluator { _ in .deferToPolicy }
         #expect(other != policy)
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(policy) }
     }

@@ -98,7 +98,7 @@ struct HostNameTests {
     func hostPolicies() async throws {
         let stage = try await TrustStage([HeldCertificate.localhost(issuedBy: TestChain.root.get())])
         var policy = try TestChain.otherRoot.get().anchor
-        policy.hosts = [HostSecurityPolicy("localhost", try TestChain.root.get().anchor)]
+        policy.hosts = [SecurityPolicy.HostPolicy("localhost", try TestChain.root.get().anchor)]
         #expect(try await stage.code(policy) == .unknownIssuer)
         #expect(try await stage.code(policy, "https://localhost:\(stage.server.port)/") == nil)
     }

@@ -11,22 +11,22 @@ struct PolicyIsolationTests {
     private func pinning(_ pin: HeldCertificate) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
         policy.pinningMode = .publicKey
-        policy.pinnedKeys = PinSet([try pin.pin])
+        policy.pinnedKeys = SecurityPolicy.PinSet([try pin.pin])
         return policy
     }
 
     @Test(
         "a connection is used again under an equal policy, and under no other",
         arguments: [
-            ProtocolChoice.http11, .negotiated,
+            HTTPVersionPolicy.http11, .negotiated,
         ])
-    func reuse(_ version: ProtocolChoice) async throws {
+    func reuse(_ version: HTTPVersionPolicy) async throws {
         let stage = try await TrustStage(TestChain.sent())
         let good = try TestChain.root.get().anchor
         func fetch(_ policy: SecurityPolicy) async throws -> ErrorCode? {
             var options = RequestOptions()
             options.security = policy
-            options.protocolChoice = version
+            options.versionPolicy = version
             do {
                 _ = try await stage.session.fetch(stage.url, options: options)
                 return nil
@@ -94,7 +94,7 @@ struct PolicyIsolationTests {
         let pinned = try pinning(TestChain.leaf.get())
         #expect(try await resumed(pinned) == false)
         var watched = good
-        watched.evaluator = TrustEvaluator { _ in .deferToPolicy }
+        watched.evaluator = SecurityPolicy.Evaluator { _ in .deferToPolicy }
         let heldToo = try CompiledPolicy.of(watched)
         #expect(try await resumed(watched) == false)
         #expect(try await resumed(watched) == false)
@@ -144,20 +144,20 @@ struct PolicyIsolationTests {
         vary { $0.maximumTLSVersion = .tls12 }
         vary { $0.pinningMode = .publicKey }
         try vary { $0.pinnedCertificates = [try TestChain.leaf.get().certificate] }
-        try vary { $0.pinnedKeys = PinSet([try TestChain.leaf.get().pin]) }
+        try vary { $0.pinnedKeys = SecurityPolicy.PinSet([try TestChain.leaf.get().pin]) }
         vary { $0.allowsInvalidCertificates = true }
         vary { $0.validatesDomainName = false }
         vary { $0.isStrict = true }
         vary { $0.intermediateLimit = 3 }
         vary { $0.validationDate = Date(timeIntervalSince1970: 1) }
         vary { $0.stapling = .off }
-        vary { $0.evaluator = TrustEvaluator { _ in .deferToPolicy } }
-        vary { $0.evaluator = TrustEvaluator { _ in .deferToPolicy } }
+        vary { $0.evaluator = SecurityPolicy.Evaluator { _ in .deferToPolicy } }
+        vary { $0.evaluator = SecurityPolicy.Evaluator { _ in .deferToPolicy } }
         vary { $0.ciphers = "ECDHE+AESGCM" }
         vary { $0.cipherSuites = "TLS_AES_128_GCM_SHA256" }
         vary { $0.groups = "P-256" }
         vary { $0.serverName = .none }
-        vary { $0.hosts = [HostSecurityPolicy("a.test", policy)] }
+        vary { $0.hosts = [SecurityPolicy.HostPolicy("a.test", policy)] }
         try vary {
             let held = try TestChain.leaf.get()
             $0.identity = try ClientIdentity(pem: held.certificatePEM, key: held.privateKeyPEM)

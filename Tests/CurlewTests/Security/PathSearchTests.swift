@@ -119,7 +119,9 @@ struct PathSearchTests {
         let shared = graph.sharedBelowSecond
         for revoked in [[], [graph.leaf]] {
             var asking = policy
-            asking.revocationLists = try RevocationLists([RevocationMaker.list(by: shared, revoking: revoked)])
+            asking.revocationLists = try SecurityPolicy.RevocationLists([
+                RevocationMaker.list(by: shared, revoking: revoked)
+            ])
             #expect(try await stage.code(asking) == (revoked.isEmpty ? nil : .certificateRevoked))
         }
         await stage.end()
@@ -134,7 +136,7 @@ struct PathSearchTests {
         let graph = try Graph()
         var policy = try graph.policy([graph.firstRoot, graph.secondRoot])
         for (revoked, expected) in [([], nil), ([graph.sharedBelowSecond], ErrorCode.certificateRevoked)] {
-            policy.revocationLists = try RevocationLists(
+            policy.revocationLists = try SecurityPolicy.RevocationLists(
                 [
                     RevocationMaker.list(by: graph.sharedBelowSecond), RevocationMaker.list(by: graph.firstRoot),
                     RevocationMaker.list(by: graph.constrained, revoking: [graph.sharedBelowConstrained]),

@@ -19,10 +19,10 @@ struct PeerVerifierTests {
             case .leafCertificate: policy.pinnedCertificates = [try TestChain.leaf.get().certificate]
             case .rootCertificate: policy.pinnedCertificates = [try TestChain.root.get().certificate]
             case .otherCertificate: policy.pinnedCertificates = [try TestChain.otherRoot.get().certificate]
-            case .leafKey: policy.pinnedKeys = PinSet([try TestChain.leaf.get().pin])
-            case .otherKey: policy.pinnedKeys = PinSet([try TestChain.otherRoot.get().pin])
+            case .leafKey: policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.leaf.get().pin])
+            case .otherKey: policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.otherRoot.get().pin])
             case .expiredKey:
-                policy.pinnedKeys = PinSet(
+                policy.pinnedKeys = SecurityPolicy.PinSet(
                     [try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSince1970: 1))
             }
             switch self {
@@ -51,7 +51,7 @@ struct PeerVerifierTests {
         let judgment = try judge(TestChain.sent(), pinned.policy())
         let expected: ErrorCode? = [.otherCertificate, .otherKey].contains(pinned) ? .pinMismatch : nil
         #expect(judgment.refusal?.code == expected)
-        let pin: PublicKeyPin? =
+        let pin: SecurityPolicy.Pin? =
             switch pinned {
             case .leafCertificate, .leafKey: try TestChain.leaf.get().pin
             case .rootCertificate: try TestChain.root.get().pin
@@ -65,13 +65,13 @@ struct PeerVerifierTests {
         let stranger = try HeldCertificate.localhost(issuedBy: TestChain.otherRoot.get())
         var policy = try TestChain.root.get().anchor
         policy.pinningMode = .publicKey
-        policy.pinnedKeys = PinSet([try stranger.pin])
+        policy.pinnedKeys = SecurityPolicy.PinSet([try stranger.pin])
         #expect(try judge([stranger], policy).refusal?.code == .unknownIssuer)
         policy.allowsInvalidCertificates = true
         let accepted = try judge([stranger], policy)
         #expect(accepted.refusal == nil)
         #expect(accepted.pin == (try stranger.pin))
-        policy.pinnedKeys = PinSet([try TestChain.leaf.get().pin])
+        policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.leaf.get().pin])
         #expect(try judge([stranger], policy).refusal?.code == .pinMismatch)
     }
 
@@ -81,7 +81,7 @@ struct PeerVerifierTests {
         var policy = try TestChain.root.get().anchor
         policy.pinningMode = .publicKey
         policy.allowsInvalidCertificates = true
-        policy.pinnedKeys = PinSet([try TestChain.intermediate.get().pin])
+        policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.intermediate.get().pin])
         #expect(try judge([stranger, TestChain.intermediate.get()], policy).refusal?.code == .pinMismatch)
     }
 

@@ -9,21 +9,21 @@ struct PinTests {
     @Test("a pin is read and written as sha256/ and Base64, and nothing else is one")
     func text() throws {
         let pin = try TestChain.leaf.get().pin
-        #expect(try PublicKeyPin(pin.description) == pin)
+        #expect(try SecurityPolicy.Pin(pin.description) == pin)
         #expect(pin.description.hasPrefix("sha256/") && pin.sha256.count == 32)
         let bad = [
             "", "sha256/", "sha256/AAAA", "sha256/!!!!", "sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAA=", pin.description + "=",
             String(pin.description.dropFirst(7)), "sha256/" + String(repeating: "A", count: 10_000),
         ]
         for text in bad {
-            #expect(throws: CurlewError.self, "\(text)") { try PublicKeyPin(text) }
+            #expect(throws: CurlewError.self, "\(text)") { try SecurityPolicy.Pin(text) }
         }
-        #expect(try JSONDecoder().decode([PublicKeyPin].self, from: JSONEncoder().encode([pin])) == [pin])
+        #expect(try JSONDecoder().decode([SecurityPolicy.Pin].self, from: JSONEncoder().encode([pin])) == [pin])
     }
 
     @Test("a pin is the one that `openssl pkey -pubin -outform der | openssl dgst -sha256` finds")
     func knownPin() throws {
-        let certificate = try Certificate(
+        let certificate = try CurlewCertificate(
             pem: """
                 -----BEGIN CERTIFICATE-----
                 MIIBfDCCASGgAwIBAgIUA4EOnR+LIYAkrs0CUfuUsaAdZb8wCgYIKoZIzj0EAwIw
@@ -36,7 +36,9 @@ struct PinTests {
                 S1P51fSk3NEofmAHdwIhAMMdm+Pmn4EYMISlelLGiqngSODhGEsKKaV4BMNYi7ra
                 -----END CERTIFICATE-----
                 """)
-        #expect(try PublicKeyPin(of: certificate).description == "sha256/Eve+QFHqFDxsJyRv0DRwSYCvvqyp5v5ft/CHXMRNle8=")
+        #expect(
+            try SecurityPolicy.Pin(of: certificate).description == "sha256/Eve+QFHqFDxsJyRv0DRwSYCvvqyp5v5ft/CHXMRNle8="
+        )
     }
 
     @Test("a key is pinned by its hash; a backup is as good, and the one that matched is told")
@@ -46,11 +48,11 @@ struct PinTests {
         let used = try TestChain.intermediate.get().pin
         var policy = try TestChain.root.get().anchor
         policy.pinningMode = .publicKey
-        policy.pinnedKeys = PinSet([reserve], backups: [used])
+        policy.pinnedKeys = SecurityPolicy.PinSet([reserve], backups: [used])
         let response = try await stage.fetch(policy)
         #expect(response.security?.matchedPin == used)
         #expect(await response.task?.metrics.last?.security?.matchedPin == used)
-        policy.pinnedKeys = PinSet([reserve])
+        policy.pinnedKeys = SecurityPolicy.PinSet([reserve])
         let error = try #require(try await stage.refusal(policy))
         #expect(error.code == .pinMismatch)
         #expect(error.message.contains(used.description))
@@ -61,7 +63,8 @@ struct PinTests {
         let stage = try await TrustStage(TestChain.sent())
         var policy = try TestChain.root.get().anchor
         policy.pinningMode = .publicKey
-        policy.pinnedKeys = PinSet([try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: 3600))
+        policy.pinnedKeys = SecurityPolicy.PinSet(
+            [try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: 3600))
         #expect(try await stage.code(policy) == .pinMismatch)
         policy.pinnedKeys?.expires = Date(timeIntervalSinceNow: -1)
         #expect(try await stage.code(policy) == nil)
@@ -80,14 +83,14 @@ struct PinTests {
     func pinned() async throws {
         let own = try TestChain.selfSigned.get()
         let stage = try await TrustStage([own])
-        #expect(try await stage.code(.pinned(PinSet([own.pin]))) == .selfSignedCertificate)
+        #expect(try await stage.code(.pinned(SecurityPolicy.PinSet([own.pin]))) == .selfSignedCertificate)
         #expect(try await stage.code(.pinned(.certificate, certificates: [own.certificate])) == .selfSignedCertificate)
         #expect(try await stage.code(.system) == .selfSignedCertificate)
     }
 
     @Test("pins need https: as the base of a session, and for each request")
     func secureBase() async throws {
-        let policy = SecurityPolicy.pinned(PinSet([try TestChain.leaf.get().pin]))
+        let policy = SecurityPolicy.pinned(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))
         var configuration = SessionConfiguration()
         configuration.security = policy
         let error = #expect(throws: CurlewError.self) {
@@ -96,7 +99,7 @@ struct PinTests {
         #expect(error?.code == .invalidTLSSetting)
         #expect(throws: CurlewError.self) {
             try HTTPSession(baseURL: "http://example.test/", configuration: configuration) {
-                PassThrough<Request, Response>()
+                ChainBuilder.Empty<CurlewRequest, CurlewResponse>()
             }
         }
         _ = try HTTPSession(baseURL: "https://example.test/", configuration: configuration)

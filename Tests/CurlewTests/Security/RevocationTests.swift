@@ -10,7 +10,7 @@ struct RevocationTests {
     func lists() async throws {
         let (root, intermediate, leaf) = try (TestChain.root.get(), TestChain.intermediate.get(), TestChain.leaf.get())
         let other = try HeldCertificate.localhost(issuedBy: intermediate)
-        let cases: [(lists: [[UInt8]], RevocationLists.Scope, ErrorCode?)] = [
+        let cases: [(lists: [[UInt8]], SecurityPolicy.RevocationLists.Scope, ErrorCode?)] = [
             ([try RevocationMaker.list(by: intermediate)], .leaf, nil),
             ([try RevocationMaker.list(by: intermediate, revoking: [other])], .leaf, nil),
             ([try RevocationMaker.list(by: intermediate, revoking: [leaf])], .leaf, .certificateRevoked),
@@ -30,7 +30,7 @@ struct RevocationTests {
         let stage = try await TrustStage(TestChain.sent())
         for (index, (lists, scope, expected)) in cases.enumerated() {
             var policy = try root.anchor
-            policy.revocationLists = try RevocationLists(lists, scope: scope)
+            policy.revocationLists = try SecurityPolicy.RevocationLists(lists, scope: scope)
             let error = try await stage.refusal(policy)
             #expect(error?.code == expected, "\(index): \(String(describing: error))")
         }
@@ -39,20 +39,20 @@ struct RevocationTests {
     @Test("what is no list is an error")
     func badLists() throws {
         let list = try RevocationMaker.list(by: TestChain.root.get())
-        #expect(try RevocationLists([list]).lists == [list])
+        #expect(try SecurityPolicy.RevocationLists([list]).lists == [list])
         let bad: [[UInt8]] = [[], [0x30], Array(list.dropLast(5)), Array("-----BEGIN X509 CRL-----".utf8)]
         for bytes in bad {
-            #expect(throws: CurlewError.self) { try RevocationLists([bytes]) }
+            #expect(throws: CurlewError.self) { try SecurityPolicy.RevocationLists([bytes]) }
         }
-        #expect(throws: CurlewError.self) { try RevocationLists(files: ["/nonexistent"]) }
+        #expect(throws: CurlewError.self) { try SecurityPolicy.RevocationLists(files: ["/nonexistent"]) }
         var configuration = SessionConfiguration()
-        configuration.security.revocationLists = try RevocationLists([])
+        configuration.security.revocationLists = try SecurityPolicy.RevocationLists([])
         #expect(throws: CurlewError.self) { try HTTPSession(configuration: configuration) }
     }
 
     private struct Staple: Sendable {
         var response: [UInt8]?
-        var stapling = OCSPStapling.ifPresent
+        var stapling = SecurityPolicy.Stapling.ifPresent
         var expected: ErrorCode?
     }
 
@@ -112,7 +112,7 @@ struct RevocationTests {
             .init(alternativeNames: HeldCertificate.loopbackNames, requiresStapling: true), issuer: root)
         let response = try RevocationMaker.response(about: leaf, by: root)
         for (response, stapling, expected) in [
-            (nil, OCSPStapling.ifPresent, ErrorCode.stapledResponseInvalid), (response, .ifPresent, nil),
+            (nil, SecurityPolicy.Stapling.ifPresent, ErrorCode.stapledResponseInvalid), (response, .ifPresent, nil),
             (nil, .off, nil),
         ] {
             let peer = try StaplingPeer([leaf], response: response)

@@ -8,7 +8,9 @@ struct SecurityWarningTests {
     @Test("what a policy may not have meant is told, and nothing of others")
     func warnings() throws {
         let pin = try TestChain.leaf.get().certificate
-        func count(_ mode: PinningMode, pins: Bool, allowsInvalid: Bool, validatesName: Bool = true) -> Int {
+        func count(_ mode: SecurityPolicy.PinningMode, pins: Bool, allowsInvalid: Bool, validatesName: Bool = true)
+            -> Int
+        {
             var policy = SecurityPolicy.pinned(mode, certificates: pins ? [pin] : [])
             policy.allowsInvalidCertificates = allowsInvalid
             policy.validatesDomainName = validatesName
@@ -27,10 +29,12 @@ struct SecurityWarningTests {
     @Test("a session over another's connections keeps to https as well when these pin")
     func sharedTransport() throws {
         var configuration = SessionConfiguration()
-        configuration.security = .pinned(PinSet([try TestChain.leaf.get().pin]))
+        configuration.security = .pinned(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))
         let actor = try SessionActor(configuration: configuration)
         let error = #expect(throws: CurlewError.self) {
-            try HTTPSession(baseURL: "http://example.test/", transport: actor) { PassThrough<Request, Response>() }
+            try HTTPSession(baseURL: "http://example.test/", transport: actor) {
+                ChainBuilder.Empty<CurlewRequest, CurlewResponse>()
+            }
         }
         #expect(error?.code == .invalidTLSSetting)
     }

@@ -64,9 +64,10 @@ struct TLSSettingsTests {
                 $0.minimumTLSVersion = .tls13
                 $0.maximumTLSVersion = .tls12
             }, { $0.minimumTLSVersion = other },
-            { $0.pinningMode = PinningMode(rawValue: "some") }, { $0.stapling = OCSPStapling(rawValue: "perhaps") },
-            { $0.hosts = [HostSecurityPolicy("*", .system)] }, { $0.serverName = .name("a b") },
-            { $0.hosts = [HostSecurityPolicy("a.test", .anchors(pem: "x"))] }, { $0.intermediateLimit = -1 },
+            { $0.pinningMode = SecurityPolicy.PinningMode(rawValue: "some") },
+            { $0.stapling = SecurityPolicy.Stapling(rawValue: "perhaps") },
+            { $0.hosts = [SecurityPolicy.HostPolicy("*", .system)] }, { $0.serverName = .name("a b") },
+            { $0.hosts = [SecurityPolicy.HostPolicy("a.test", .anchors(pem: "x"))] }, { $0.intermediateLimit = -1 },
             { $0.keyLogPath = "/nonexistent/folder/keys" },
         ]
         for (index, change) in changes.enumerated() {
@@ -82,7 +83,7 @@ struct TLSSettingsTests {
     func serverName() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let url = "https://localhost:\(stage.server.port)/"
-        let cases: [(ServerNameIndication, String?)] = [
+        let cases: [(SecurityPolicy.ServerNameIndication, String?)] = [
             (.host, "localhost"), (.name("front.test"), "front.test"), (.none, nil),
         ]
         for (name, expected) in cases {
@@ -190,9 +191,9 @@ struct TLSSettingsTests {
 
 /// A version that the library does not offer, as a stored policy might name it.
 enum TLSVersionText {
-    static func decode(_ text: String) -> TLSVersion {
+    static func decode(_ text: String) -> SecurityPolicy.TLSVersion {
         struct Box: Codable { var description: String }
         let data = (try? JSONEncoder().encode(Box(description: text))) ?? Data()
-        return (try? JSONDecoder().decode(TLSVersion.self, from: data)) ?? .tls12
+        return (try? JSONDecoder().decode(SecurityPolicy.TLSVersion.self, from: data)) ?? .tls12
     }
 }

@@ -30,7 +30,7 @@ struct TrustStage {
 
     var url: String { server.url() }
 
-    func fetch(_ policy: SecurityPolicy, _ url: String? = nil) async throws -> Response {
+    func fetch(_ policy: SecurityPolicy, _ url: String? = nil) async throws -> CurlewResponse {
         var options = RequestOptions()
         options.security = policy
         let response = try await session.get(url ?? self.url, options: options)
@@ -65,12 +65,12 @@ struct TrustStage {
 }
 
 extension HeldCertificate {
-    var certificate: Certificate {
-        get throws { try Certificate(der: certificateDER) }
+    var certificate: CurlewCertificate {
+        get throws { try CurlewCertificate(der: certificateDER) }
     }
 
-    var pin: PublicKeyPin {
-        get throws { try PublicKeyPin(of: certificate) }
+    var pin: SecurityPolicy.Pin {
+        get throws { try SecurityPolicy.Pin(of: certificate) }
     }
 
     /// A policy that trusts it and nobody else.

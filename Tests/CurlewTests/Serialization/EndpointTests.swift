@@ -9,18 +9,18 @@ struct EndpointTests {
     struct User: Codable, Sendable, Equatable { var name: String }
 
     /// Turns a user into a request: what a request serializer does.
-    struct UserSerializer: Middleware {
+    struct UserSerializer: CurlewMiddleware {
         struct Input: EndpointInput {
-            var request: Request
+            var request: CurlewRequest
             var user: User
 
-            init(_ request: Request, argument: User) {
+            init(_ request: CurlewRequest, argument: User) {
                 self.request = request
                 user = argument
             }
         }
 
-        func intercept(_ input: Input, next: Next<Request, Response>) async throws -> Response {
+        func intercept(_ input: Input, next: Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse {
             var request = input.request
             request.body = .string("{\"name\": \"\(input.user.name)\"}")
             request.fields[.contentType] = "application/json"
@@ -29,10 +29,12 @@ struct EndpointTests {
     }
 
     /// Adds a letter to a field on the way in.
-    struct Mark: Middleware {
+    struct Mark: CurlewMiddleware {
         let letter: String
 
-        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+            -> CurlewResponse
+        {
             var request = request
             request.fields[.userAgent] = (request.fields[.userAgent] ?? "") + letter
             return try await next(request)
@@ -53,7 +55,7 @@ struct EndpointTests {
     @Test("it is called without an argument, as often as one likes")
     func withoutArgument() async throws {
         let server = try await echo()
-        let api = try HTTPSession(baseURL: server.url("/v1/"), eventLoops: [EventLoop(name: "curlew-test")]) {
+        let api = try HTTPSession(baseURL: server.url("/v1/"), eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
             Mark(letter: "s")
         }
         let user = api.endpoint(.get, "users/7", fields: [.userAgent: "-"]) {

@@ -6,24 +6,24 @@ import Testing
 /// A response that no network carried.
 func stubResponse(
     _ status: HTTPResponse.Status, type: String? = "application/json", _ body: String
-) throws -> Response {
+) throws -> CurlewResponse {
     try stubResponse(status, type: type, bytes: Array(body.utf8))
 }
 
-func stubResponse(type: String? = "application/json", _ body: String) throws -> Response {
+func stubResponse(type: String? = "application/json", _ body: String) throws -> CurlewResponse {
     try stubResponse(.ok, type: type, body)
 }
 
 func stubResponse(
     _ status: HTTPResponse.Status = .ok, type: String? = "application/json", bytes: [UInt8]
-) throws -> Response {
+) throws -> CurlewResponse {
     var fields = HTTPFields()
     fields[.contentType] = type
-    return Response(status, fields: fields, body: .bytes(bytes), uri: try URI("http://stub.test/path"))
+    return CurlewResponse(status, fields: fields, body: .bytes(bytes), uri: try CurlewURI("http://stub.test/path"))
 }
 
 /// A body that comes in these chunks.
-func chunkedBody(_ chunks: [[UInt8]], then error: (any Error)? = nil) -> ResponseBody {
+func chunkedBody(_ chunks: [[UInt8]], then error: (any Error)? = nil) -> CurlewResponse.Body {
     .stream(
         AsyncThrowingStream { continuation in
             for chunk in chunks { continuation.yield(chunk) }

@@ -137,7 +137,7 @@ struct ValidationTests {
 
     @Test("an error body that breaks off leaves the status on top")
     func brokenOff() async throws {
-        func response(_ status: HTTPResponse.Status) throws -> Response {
+        func response(_ status: HTTPResponse.Status) throws -> CurlewResponse {
             var response = try stubResponse(status, "")
             response.body = chunkedBody([Array("{\"ti".utf8)], then: CurlewError(.responseTruncated, "cut"))
             return response
@@ -159,7 +159,7 @@ struct ValidationTests {
             default: MockResponse(status: .teapot, fields: [.contentType: "text/plain"], body: "short and stout")
             }
         }
-        let session = try HTTPSession(baseURL: server.url(), eventLoops: [EventLoop(name: "curlew-test")]) {
+        let session = try HTTPSession(baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
             ResponseValidator(contentTypes: .types(.plainText))
         }
         #expect(try await session.get("good").body.collect(upTo: 100_000).count == 100_000)

@@ -91,13 +91,13 @@ struct EventTests {
         #expect(first[1].error?.code == .cancelled)
         #expect(first[2].error?.code == .responseTooLarge)
         #expect(second[2].serialization?.body == Array(bytes.prefix(100)))
-        #expect(second[2].serialization?.bodySize == ByteCount(4 << 20))
+        #expect(second[2].serialization?.bodySize == ByteSize(4 << 20))
     }
 
     @Test("serializers of one's own and compound ones tell once, and a response that is brought as it came not at all")
     func otherSerializers() async throws {
         struct Status: ResponseSerializer {
-            func serialize(_ response: Response) async throws -> Int { response.status.code }
+            func serialize(_ response: CurlewResponse) async throws -> Int { response.status.code }
         }
         let server = try await birdServer()
         let session = try makeSession()
@@ -121,7 +121,7 @@ struct EventTests {
     func order(loops: Int) async throws {
         var servers: [MockServer] = []
         for _ in 0..<6 { servers.append(try await birdServer()) }
-        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try EventLoop(name: "curlew-test") })
+        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") })
         let actor = try #require(session.session)
         let first = actor.events.makeAsyncIterator()
         let second = actor.events.makeAsyncIterator()
@@ -132,7 +132,7 @@ struct EventTests {
                     if index.isMultiple(of: 3) {
                         _ = try await session.get(url, as: Bird.self)
                     } else {
-                        let task = try actor.dataTask(Request(.get, url))
+                        let task = try actor.dataTask(CurlewRequest(.get, url))
                         task.resume()
                         for _ in 0..<(index % 5) {
                             task.suspend()
@@ -172,11 +172,11 @@ struct EventTests {
     func cancelling(loops: Int) async throws {
         var servers: [RawServer] = []
         for _ in 0..<5 { servers.append(try await RawServer.start { connection in try await connection.closed }) }
-        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try EventLoop(name: "curlew-test") })
+        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") })
         let actor = try #require(session.session)
         let listener = actor.events.makeAsyncIterator()
         let tasks = try servers.flatMap { server in
-            try (0..<4).map { _ in try actor.dataTask(Request(.get, server.url())) }
+            try (0..<4).map { _ in try actor.dataTask(CurlewRequest(.get, server.url())) }
         }
         tasks.forEach { $0.resume() }
         for server in servers { try await server.waitForAccepted(1) }
@@ -204,14 +204,14 @@ struct EventTests {
         let session = try makeSession()
         let actor = try #require(session.session)
         let listener = actor.events.makeAsyncIterator()
-        let task = try actor.dataTask(Request(.get, server.url()))
+        let task = try actor.dataTask(CurlewRequest(.get, server.url()))
         task.resume()
         _ = await task.state
         await actor.invalidate(cancelling: false)
         open.yield()
         _ = try await task.response().body.collect(upTo: 10)
         for await progress in task.progress where progress.isFinished {}
-        let refused = try actor.dataTask(Request(.get, server.url()))
+        let refused = try actor.dataTask(CurlewRequest(.get, server.url()))
         refused.resume()
         #expect(await curlewError { _ = try await refused.response() }?.code == .sessionInvalidated)
         await session.shutdown()
@@ -226,7 +226,7 @@ struct EventTests {
         let session = try makeSession()
         let actor = try #require(session.session)
         let listener = actor.events.makeAsyncIterator()
-        let task = try actor.dataTask(Request(.get, "http://127.0.0.1:1/"))
+        let task = try actor.dataTask(CurlewRequest(.get, "http://127.0.0.1:1/"))
         task.cancel()
         task.resume()
         _ = await curlewError { _ = try await task.response() }
@@ -242,7 +242,7 @@ struct EventTests {
         let server = try await birdServer()
         let session = try makeSession { $0.eventBufferSize = 5 }
         let listener = try #require(session.session).events.makeAsyncIterator()
-        var last: TaskIdentifier?
+        var last: TaskActor.Identifier?
         for _ in 0..<20 {
             let response = try await session.get(server.url("/"))
             _ = try await response.body.collect(upTo: 100)

@@ -23,7 +23,7 @@ struct ParameterVerbsTests {
         let server = try await server()
         let api = try makeSession(baseURL: server.url("/v1"))
         let tree: ParameterValue = ["text": "a b", "page": 2]
-        typealias Call = (String, () async throws -> Response)
+        typealias Call = (String, () async throws -> CurlewResponse)
         let calls: [Call] = [
             ("GET", { try await api.get("x", parameters: ["text": "a b", "page": 2]) }),
             ("GET", { try await api.get("x", parameters: Search()) }),
@@ -91,7 +91,7 @@ struct ParameterVerbsTests {
             try await api.delete("x", parameters: Search(), response: answer).text,
             try await api.send(.options, "x", parameters: tree, response: answer).text,
             try await api.send(.options, "x", parameters: Search(), response: answer).text,
-            try await api.send(.put, "x", parameters: Parameters(tree), response: answer).text,
+            try await api.send(.put, "x", parameters: RequestParameters(tree), response: answer).text,
         ]
         let search = "page=2&text=a%20b"
         #expect(
@@ -230,8 +230,9 @@ struct ParameterVerbsTests {
     func request() throws {
         let api = try HTTPSession(
             baseURL: "https://a.test/v1", defaultFields: [.userAgent: "session"],
-            eventLoops: [EventLoop(name: "curlew-test")])
-        let request = try api.request(.post, "x", parameters: Parameters(Search()), serializer: JSONRequestSerializer())
+            eventLoops: [CurlewEventLoop(name: "curlew-test")])
+        let request = try api.request(
+            .post, "x", parameters: RequestParameters(Search()), serializer: JSONRequestSerializer())
         #expect(request.uri.description == "https://a.test/v1/x")
         #expect(request.fields[.userAgent] == "session")
         #expect(request.fields[.contentType] == "application/json")
@@ -240,11 +241,13 @@ struct ParameterVerbsTests {
     @Test("a serializer that waits for something is asked by its own intercept")
     func waiting() async throws {
         struct Signing: RequestSerializer {
-            func serialize(_ call: ParameterizedRequest) throws -> Request {
+            func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
                 try HTTPRequestSerializer().serialize(call)
             }
 
-            func intercept(_ call: ParameterizedRequest, next: Next<Request, Response>) async throws -> Response {
+            func intercept(_ call: ParameterizedRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+                -> CurlewResponse
+            {
                 var request = try serialize(call)
                 request.fields[.authorization] = await Task { "signed" }.value
                 return try await next(request)

@@ -52,7 +52,7 @@ struct SessionNetworkTests {
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
         let slow = Task { try await session.fetch(server.url("/slow")) }
         try await server.waitForRequests(1)
-        await session.session?.letConnectionsGo()
+        await session.session?.retireConnections()
         for _ in 0..<5 { #expect(try await session.fetch(server.url()) == Array("1".utf8)) }
         open.yield()
         #expect(try await slow.value == Array("0".utf8))
@@ -73,7 +73,7 @@ struct SessionNetworkTests {
         var events = actor.events.makeAsyncIterator()
         let slow = Task { try await session.fetch(server.url("/slow")) }
         try await server.waitForRequests(1)
-        let waiting = try actor.dataTask(Request(.get, URI(server.url())))
+        let waiting = try actor.dataTask(CurlewRequest(.get, CurlewURI(server.url())))
         waiting.resume()
         waiting.suspend()
         while let event = await events.next(), event.kind != .suspended {}
@@ -81,7 +81,7 @@ struct SessionNetworkTests {
         open.yield()
         _ = try await slow.value
         while let event = await events.next(), event.kind != .completed {}
-        await actor.letConnectionsGo()
+        await actor.retireConnections()
         try await server.waitForConnections(open: 0)
         #expect(try await waiting.run().body.collect(upTo: 10) == Array("ok".utf8))
         #expect(server.connectionCounts.accepted == 2)
@@ -99,7 +99,7 @@ struct SessionNetworkTests {
         _ = try await session.fetch(idle.url())
         let slow = Task { try await session.fetch(busy.url()) }
         try await busy.waitForRequests(1)
-        await session.session?.letConnectionsGo()
+        await session.session?.retireConnections()
         try await idle.waitForConnections(open: 0)
         open.yield()
         #expect(try await slow.value == Array("ok".utf8))
@@ -117,15 +117,15 @@ struct SessionNetworkTests {
         let actor = try #require(session.session)
         let shard = actor.shards[0]
         _ = try await session.fetch(other.url())
-        let slow = try actor.dataTask(Request(.get, URI(server.url("/slow"))))
-        let waiting = try actor.dataTask(Request(.get, URI(server.url())))
+        let slow = try actor.dataTask(CurlewRequest(.get, CurlewURI(server.url("/slow"))))
+        let waiting = try actor.dataTask(CurlewRequest(.get, CurlewURI(server.url())))
         slow.resume()
         try await server.waitForRequests(1)
         let call = Task { try await waiting.run().body.collect(upTo: 10) }
         try await waitUntil { await waiting.state == .running }
         shard.loop.core.execute {
             slow.enter(CurlewError(.cancelled, "no more")) { $0.abort($1) }
-            _ = shard.enter(()) { shard, _ in shard.letConnectionsGo() }
+            _ = shard.enter(()) { shard, _ in shard.retireConnections() }
         }
         #expect(try await call.value == Array("ok".utf8))
         open.finish()
@@ -135,7 +135,7 @@ struct SessionNetworkTests {
     func nothing() async throws {
         let session = try makeSession()
         var events = try #require(session.session).events.makeAsyncIterator()
-        await session.session?.letConnectionsGo()
+        await session.session?.retireConnections()
         await session.session?.invalidate(cancelling: false)
         #expect(await events.next()?.kind == .invalidated)
     }
@@ -149,7 +149,7 @@ struct SessionNetworkTests {
                 end.yield()
                 end.finish()
             }
-            var session: SessionActor? = try SessionActor(eventLoops: [EventLoop(name: "curlew-test")])
+            var session: SessionActor? = try SessionActor(eventLoops: [CurlewEventLoop(name: "curlew-test")])
             session?.followNetworkChanges(updates)
             if isShutDown { await session?.shutdown() }
             session = nil
@@ -160,13 +160,13 @@ struct SessionNetworkTests {
     @Test("settings are stored, also those of before they had the new one")
     func coding() throws {
         var configuration = SessionConfiguration()
-        configuration.waitsForConnectivity = .seconds(30)
+        configuration.connectivityTimeout = .seconds(30)
         #expect(try decoded(configuration) == configuration)
         var old = try #require(
             JSONSerialization.jsonObject(with: JSONEncoder().encode(configuration)) as? [String: Any])
         old["waitsForConnectivity"] = nil
         let data = try JSONSerialization.data(withJSONObject: old)
-        #expect(try JSONDecoder().decode(SessionConfiguration.self, from: data).waitsForConnectivity == nil)
+        #expect(try JSONDecoder().decode(SessionConfiguration.self, from: data).connectivityTimeout == nil)
     }
 
     @Test("a request that connects has no monitor made")
@@ -176,7 +176,7 @@ struct SessionNetworkTests {
             for await _ in gate { break }
             return MockResponse(body: "ok")
         }
-        let session = try makeSession { $0.waitsForConnectivity = .seconds(30) }
+        let session = try makeSession { $0.connectivityTimeout = .seconds(30) }
         let call = Task { try await session.fetch(server.url()) }
         try await server.waitForRequests(1)
         #expect(session.session?.connectivity.targets.isEmpty == true)
@@ -187,7 +187,7 @@ struct SessionNetworkTests {
     @Test("with a limit in its configuration, a session with a network gives the error at once")
     func reachable() async throws {
         let refused = try RefusedPort.unused()
-        let session = try makeSession { $0.waitsForConnectivity = .seconds(30) }
+        let session = try makeSession { $0.connectivityTimeout = .seconds(30) }
         #expect(await curlewError { _ = try await session.get(refused.url()) }?.code == .connectionRefused)
     }
 }
@@ -198,7 +198,7 @@ struct SessionNamespaceTests {
     private func session(
         _ network: NetworkNamespace, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
     ) async throws -> HTTPSession {
-        let loop = try EventLoop(name: "curlew-test")
+        let loop = try CurlewEventLoop(name: "curlew-test")
         await withCheckedContinuation { continuation in
             loop.core.execute {
                 network.enter()
@@ -228,11 +228,11 @@ struct SessionNamespaceTests {
     func waits() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
-        let session = try await session(network) { $0.waitsForConnectivity = .seconds(50) }
+        let session = try await session(network) { $0.connectivityTimeout = .seconds(50) }
         var events = try #require(session.session).events.makeAsyncIterator()
         let (port, stop) = try serve(network, "0.0.0.0")
         let call = Task { try await session.post("http://192.0.2.10:\(port)/", body: .string("x")).status }
-        var ended: TaskIdentifier?
+        var ended: TaskActor.Identifier?
         while let event = await events.next() {
             if event.kind == .completed { ended = event.task?.id }
             guard event.kind == .waitingForConnectivity else { continue }
@@ -258,7 +258,7 @@ struct SessionNamespaceTests {
         source.opening = network.opening
         connectivity.use(source)
         var options = RequestOptions()
-        options.waitsForConnectivity = .seconds(50)
+        options.connectivityTimeout = .seconds(50)
         let call = Task { [options] in try await session.get("http://a.test/", options: options).status }
         try await waitUntil { connectivity.isWaiting }
         try network.plugIn()
@@ -286,8 +286,8 @@ struct SessionNamespaceTests {
         let (listener, port) = try network.run { try NamespaceListener.listen("192.0.2.10") }
         try network.ip("addr add 192.0.2.11/24 dev eth0")
         var options = RequestOptions()
-        options.route = Route(localInterface: "192.0.2.11")
-        let task = try actor.dataTask(Request(.get, "http://192.0.2.10:\(port)/", options: options))
+        options.route = ConnectionRoute(localInterface: "192.0.2.11")
+        let task = try actor.dataTask(CurlewRequest(.get, "http://192.0.2.10:\(port)/", options: options))
         let call = Task { try await task.run().body.collect(upTo: 100) }
         try await waitUntil { await actor.connectionCount() == 1 }
         let connection = accept(listener, nil, nil)
@@ -299,11 +299,11 @@ struct SessionNamespaceTests {
         }
         switch before {
         case .nothing: break
-        case .letGo: await actor.letConnectionsGo()
+        case .letGo: await actor.retireConnections()
         case .invalidated: await actor.invalidate(cancelling: false)
         }
         try network.ip("addr del 192.0.2.11/24 dev eth0")
-        await actor.letConnectionsGo()
+        await actor.retireConnections()
         #expect(await curlewError { _ = try await call.value }?.code == .connectionLost)
         close(connection)
         close(listener)
@@ -312,7 +312,7 @@ struct SessionNamespaceTests {
     @Test("the end of the session ends the wait for the network", arguments: [false, true])
     func endsWaits(isShutDown: Bool) async throws {
         let network = try NetworkNamespace()
-        let session = try await session(network) { $0.waitsForConnectivity = .seconds(600) }
+        let session = try await session(network) { $0.connectivityTimeout = .seconds(600) }
         let actor = try #require(session.session)
         var events = actor.events.makeAsyncIterator()
         let call = Task { try await session.get("http://192.0.2.10/") }

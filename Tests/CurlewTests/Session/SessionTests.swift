@@ -21,7 +21,7 @@ struct SessionTests {
         }
         let session = try makeSession { $0.tasksInFlight = 1 }
         let actor = try #require(session.session)
-        let tasks = try (0..<5).map { try actor.dataTask(Request(.get, server.url("/\($0)"))) }
+        let tasks = try (0..<5).map { try actor.dataTask(CurlewRequest(.get, server.url("/\($0)"))) }
         tasks.forEach { $0.resume() }
         #expect(await actor.tasks().map(\.id) == tasks.map(\.id))
         open.yield()
@@ -55,7 +55,7 @@ struct SessionTests {
         let actor = try #require(session.session)
         let first = Task { try await session.get(server.url()) }
         try await server.waitForAccepted(1)
-        var request = try Request(.get, other.url())
+        var request = try CurlewRequest(.get, other.url())
         if !resumes { request.options.totalTimeout = .milliseconds(300) }
         let second = try actor.dataTask(request)
         second.resume()
@@ -133,7 +133,7 @@ struct SessionTests {
     func dropped() async throws {
         let server = try await okServer()
         weak var actor: SessionActor?
-        func use() async throws -> Response {
+        func use() async throws -> CurlewResponse {
             let session = try makeSession()
             actor = session.session
             _ = try await session.fetch(server.url())
@@ -150,7 +150,7 @@ struct SessionTests {
     @Test("a thousand sessions leave nothing behind")
     func thousand() async throws {
         let server = try await okServer()
-        let loop = try EventLoop(name: "curlew-thousand")
+        let loop = try CurlewEventLoop(name: "curlew-thousand")
         for _ in 0..<1000 {
             let session = try HTTPSession(eventLoops: [loop])
             #expect(try await session.fetch(server.url()) == Array("ok".utf8))
@@ -176,7 +176,7 @@ struct SessionTests {
     @Test("a session may spread over several loops")
     func severalLoops() async throws {
         let servers = [try await okServer(), try await okServer(), try await okServer()]
-        let loops = [try EventLoop(), try EventLoop()]
+        let loops = [try CurlewEventLoop(), try CurlewEventLoop()]
         let session = try HTTPSession(eventLoops: loops)
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for index in 0..<60 { group.addTask { try await session.fetch(servers[index % 3].url()) } }
@@ -233,7 +233,7 @@ struct SessionTests {
         var configuration = SessionConfiguration()
         configuration.timeouts.idle = .milliseconds(1500)
         configuration.connections.perHost = 3
-        configuration.route.hosts = [Route.HostOverride(host: "a", port: 1, addresses: ["::1"])]
+        configuration.route.hosts = [ConnectionRoute.HostOverride(host: "a", port: 1, addresses: ["::1"])]
         configuration.security = .anchors(pem: "x")
         let copy = try decoded(configuration)
         #expect(copy == configuration)

@@ -10,7 +10,7 @@ import Testing
 struct StandardChainTests {
     private func options(_ logger: Logger? = nil) -> StandardChain.Options {
         var options = StandardChain.Options(logger: logger)
-        options.retry?.backoff = Backoff(base: .zero)
+        options.retry?.backoff = Retry.Backoff(base: .zero)
         return options
     }
 
@@ -22,7 +22,8 @@ struct StandardChainTests {
             MockResponse(status: .serviceUnavailable), MockResponse(body: "there"))
         let log = RecordingLog()
         let session = try HTTPSession.standard(
-            baseURL: server.url(), eventLoops: [EventLoop(name: "curlew-test")], options: options(log.logger(.info)))
+            baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")],
+            options: options(log.logger(.info)))
         let response = try await session.get("here")
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
         #expect(response.history.map(\.attempts) == [2])

@@ -1,8 +1,8 @@
 import Curlew
 
 /// A link whose waits are all over at once.
-func quickRetry(_ attempts: Int = 3, budget: RetryBudget? = nil) -> Retry {
+func quickRetry(_ attempts: Int = 3, budget: Retry.Budget? = nil) -> Retry {
     var retry = Retry(attempts: attempts, budget: budget)
-    retry.backoff = Backoff(base: .zero)
+    retry.backoff = Retry.Backoff(base: .zero)
     return retry
 }

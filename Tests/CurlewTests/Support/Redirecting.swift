@@ -10,21 +10,24 @@ func redirect(_ status: Int, to location: String?, _ fields: HTTPFields = [:]) -
 }
 
 /// A session on a loop of its own, with short limits, and links.
-func makeSession<Links: Middleware>(
-    security: SecurityPolicy = .system, protocolChoice: ProtocolChoice = .negotiated,
-    @MiddlewareBuilder _ links: () -> Links
+func makeSession<Links: CurlewMiddleware>(
+    security: SecurityPolicy = .system, versionPolicy: HTTPVersionPolicy = .negotiated,
+    @ChainBuilder _ links: () -> Links
 ) throws -> HTTPSession
-where Links.Input == Request, Links.Output == Response, Links.NextInput == Request, Links.NextOutput == Response {
+where
+    Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
+    Links.NextOutput == CurlewResponse
+{
     var configuration = SessionConfiguration()
     configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
     configuration.security = security
-    configuration.protocolChoice = protocolChoice
+    configuration.versionPolicy = versionPolicy
     return try HTTPSession(
-        configuration: configuration, eventLoops: [EventLoop(name: "curlew-test")], links)
+        configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], links)
 }
 
 /// A body that can be read once.
-func oneShot(_ text: String) -> RequestBody {
+func oneShot(_ text: String) -> CurlewRequest.Body {
     .once(
         AsyncStream<[UInt8]> { chunks in
             chunks.yield(Array(text.utf8))

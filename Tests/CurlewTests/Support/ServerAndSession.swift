@@ -4,7 +4,7 @@ import Testing
 
 /// A server and a session that speak HTTP/1.1 in cleartext, or HTTP/2 over TLS.
 func serverAndSession(
-    http2: Bool, idle: Duration = .seconds(20), bodyBuffer: ByteCount = .mebibytes(1),
+    http2: Bool, idle: Duration = .seconds(20), bodyBuffer: ByteSize = .mebibytes(1),
     handler: @escaping MockServer.Handler
 ) async throws -> (MockServer, HTTPSession) {
     let certificate = try HeldCertificate.localhost()

@@ -10,7 +10,8 @@ func makeSession(
     var configuration = SessionConfiguration()
     configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
     adjust(&configuration)
-    return try HTTPSession(baseURL: baseURL, configuration: configuration, eventLoops: [EventLoop(name: "curlew-test")])
+    return try HTTPSession(
+        baseURL: baseURL, configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")])
 }
 
 /// The error that `body` throws.

@@ -13,7 +13,7 @@ struct CancellationTests {
     @Test("before it starts")
     func suspended() async throws {
         let session = try makeSession()
-        let task = try #require(session.session).dataTask(Request(.get, "http://127.0.0.1:1/"))
+        let task = try #require(session.session).dataTask(CurlewRequest(.get, "http://127.0.0.1:1/"))
         task.cancel()
         task.cancel()
         task.resume()
@@ -27,7 +27,7 @@ struct CancellationTests {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession { $0.tasksInFlight = 1 }
         let actor = try #require(session.session)
-        let tasks = try (0..<3).map { _ in try actor.dataTask(Request(.get, server.url())) }
+        let tasks = try (0..<3).map { _ in try actor.dataTask(CurlewRequest(.get, server.url())) }
         tasks.forEach { $0.resume() }
         try await server.waitForAccepted(1)
         tasks[1].cancel()
@@ -65,7 +65,7 @@ struct CancellationTests {
     func connecting() async throws {
         let stalled = try StalledListener()
         let session = try makeSession()
-        let task = try #require(session.session).dataTask(Request(.get, stalled.url()))
+        let task = try #require(session.session).dataTask(CurlewRequest(.get, stalled.url()))
         task.resume()
         #expect(await task.state == .running)
         task.cancel()
@@ -80,7 +80,7 @@ struct CancellationTests {
             _ = try await connection.drain()
         }
         let session = try makeSession()
-        let body = RequestBody.stream { BytePattern.endless }
+        let body = CurlewRequest.Body.stream { BytePattern.endless }
         let call = Task { try await session.put(server.url(), body: body) }
         try await server.waitForAccepted(1)
         call.cancel()

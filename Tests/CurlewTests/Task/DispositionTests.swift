@@ -95,7 +95,7 @@ struct DispositionTests {
             server.url(),
             options: options { _, _ in
                 asked.withLock { $0 += 1 }
-                return .download(.folder(folder.path), integrity: Integrity(length: 10_000))
+                return .download(.folder(folder.path), integrity: IntegrityRequirement(length: 10_000))
             })
         #expect(response.file?.path == folder.file("there.txt") && response.file?.history.count == 1)
         #expect(try folder.bytes("there.txt") == text)
@@ -127,7 +127,7 @@ struct DispositionTests {
             asked.withLock { $0 += 1 }
             return .download(.file(folder.file("a")))
         }
-        let task = try session.dataTask(Request(.get, server.url(), options: options))
+        let task = try session.dataTask(CurlewRequest(.get, server.url(), options: options))
         await withThrowingTaskGroup(of: Int64?.self) { group in
             for _ in 0..<4 { group.addTask { try await task.response().file?.size } }
             group.addTask {
@@ -143,7 +143,7 @@ struct DispositionTests {
             }
         }
         #expect(asked.withLock { $0 } == 1)
-        let other = try await session.send(Request(.get, server.url(), options: self.options { _, _ in .allow }))
+        let other = try await session.send(CurlewRequest(.get, server.url(), options: self.options { _, _ in .allow }))
         #expect(try await other.body.collect(upTo: 9) == Array("hello".utf8))
     }
 

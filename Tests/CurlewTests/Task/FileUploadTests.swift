@@ -30,7 +30,7 @@ struct FileUploadTests {
         let folder = try ScratchFolder()
         let path = try folder.write("f", Array(repeating: 1, count: 100))
         let session = try makeSession()
-        let task = try #require(session.session).uploadTask(Request(.put, server.url()), from: .file(path))
+        let task = try #require(session.session).uploadTask(CurlewRequest(.put, server.url()), from: .file(path))
         try change.apply(to: "f", in: folder)
         task.resume()
         #expect(await curlewError { _ = try await task.response() }?.code == change.code)
@@ -120,7 +120,7 @@ struct FileUploadTests {
         let folder = try ScratchFolder()
         let path = try folder.write("f", Array(repeating: 1, count: 10))
         let session = try makeSession()
-        let body = RequestBody.file(path)
+        let body = CurlewRequest.Body.file(path)
         for length in [10, 11, 12] {
             let response = try await session.put(server.url(), body: body)
             #expect(try await response.body.collect(upTo: 10) == Array("\(length)".utf8))
@@ -136,8 +136,8 @@ struct FileUploadTests {
         let folder = try ScratchFolder()
         let path = try folder.write("log", Array(repeating: 1, count: 100))
         let session = try makeSession()
-        let body = RequestBody.file(path, offset: 10, length: 50)
-        let task = try #require(session.session).uploadTask(Request(.put, server.url()), from: body)
+        let body = CurlewRequest.Body.file(path, offset: 10, length: 50)
+        let task = try #require(session.session).uploadTask(CurlewRequest(.put, server.url()), from: body)
         try FileChange.grown.apply(to: "log", in: folder)
         task.resume()
         #expect(try await task.response().body.collect(upTo: 10) == Array("50".utf8))
@@ -148,7 +148,7 @@ struct FileUploadTests {
         let file = try TemporaryFile(bytes: 10)
         let session = try makeSession()
         for body in [
-            RequestBody.file(file.path, offset: 5, length: -1), .file(file.path, offset: 5, length: .max),
+            CurlewRequest.Body.file(file.path, offset: 5, length: -1), .file(file.path, offset: 5, length: .max),
             .file(file.path, offset: .max),
         ] {
             let error = await curlewError { _ = try await session.put("http://127.0.0.1:1/", body: body) }

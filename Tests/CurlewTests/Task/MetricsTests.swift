@@ -16,7 +16,7 @@ struct MetricsTests {
         let session = try makeSession()
         let before = Date().addingTimeInterval(-1)
         let task = try #require(session.session).uploadTask(
-            Request(.put, server.url()), from: .bytes(Array(repeating: 1, count: 50_000)))
+            CurlewRequest(.put, server.url()), from: .bytes(Array(repeating: 1, count: 50_000)))
         #expect(await task.metrics.start == nil)
         #expect(await task.metrics.duration == .zero)
         task.resume()
@@ -43,7 +43,7 @@ struct MetricsTests {
         let proxy = try await MockProxy.start()
         let address = try Proxy("http://127.0.0.1:\(proxy.port)")
         let session = try makeSession { $0.proxy = .proxy(address) }
-        let task = try #require(session.session).dataTask(Request(.get, server.url()))
+        let task = try #require(session.session).dataTask(CurlewRequest(.get, server.url()))
         task.resume()
         task.suspend()
         let early = await task.metrics

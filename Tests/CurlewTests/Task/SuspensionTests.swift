@@ -8,10 +8,10 @@ import Testing
 @Suite("A task can be suspended and resumed in every state", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct SuspensionTests {
     private func task(
-        _ session: HTTPSession, _ url: String, method: HTTPRequest.Method = .get, body: RequestBody = .none,
+        _ session: HTTPSession, _ url: String, method: HTTPRequest.Method = .get, body: CurlewRequest.Body = .none,
         _ adjust: (inout RequestOptions) -> Void = { _ in }
     ) throws -> TaskActor {
-        var request = try Request(method, url, body: body)
+        var request = try CurlewRequest(method, url, body: body)
         adjust(&request.options)
         return try #require(session.session).dataTask(request)
     }
@@ -125,7 +125,7 @@ struct SuspensionTests {
             }
             return MockResponse(body: .string("\(count)"))
         }
-        let body = RequestBody.bytes(Array(repeating: 1, count: 64 << 20))
+        let body = CurlewRequest.Body.bytes(Array(repeating: 1, count: 64 << 20))
         let task = try task(session, server.url(), method: .put, body: body)
         task.resume()
         for await _ in begun { break }

@@ -10,9 +10,9 @@ struct TaskLifecycleTests {
     struct Story: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [(Event, Action)]
-        let state: TaskState
+        let state: TaskActor.State
 
-        init(_ name: String, _ steps: [(Event, Action)], _ state: TaskState) {
+        init(_ name: String, _ steps: [(Event, Action)], _ state: TaskActor.State) {
             testDescription = name
             self.steps = steps
             self.state = state

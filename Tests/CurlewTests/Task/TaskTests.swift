@@ -10,7 +10,7 @@ struct TaskTests {
     func states() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
-        let task = try #require(session.session).dataTask(Request(.get, server.url()))
+        let task = try #require(session.session).dataTask(CurlewRequest(.get, server.url()))
         #expect(await task.state == .suspended)
         #expect(task.kind == .data)
         task.resume()
@@ -51,8 +51,8 @@ struct TaskTests {
             return MockResponse(body: .string("\(count)"))
         }
         let session = try makeSession()
-        let body = RequestBody.bytes(Array(repeating: 1, count: 32 << 20))
-        let task = try #require(session.session).dataTask(Request(.put, server.url(), body: body))
+        let body = CurlewRequest.Body.bytes(Array(repeating: 1, count: 32 << 20))
+        let task = try #require(session.session).dataTask(CurlewRequest(.put, server.url(), body: body))
         for _ in 0..<50 {
             task.resume()
             task.suspend()
@@ -69,7 +69,7 @@ struct TaskTests {
             return MockResponse(body: .pattern(count: 4 << 20))
         }
         let session = try makeSession { $0.progressInterval = .milliseconds(1) }
-        var request = try Request(.put, server.url(), body: .bytes(Array(repeating: 1, count: 1 << 20)))
+        var request = try CurlewRequest(.put, server.url(), body: .bytes(Array(repeating: 1, count: 1 << 20)))
         request.options.tag = "p"
         let task = try #require(session.session).dataTask(request)
         let watcher = Task {
@@ -110,7 +110,7 @@ struct TaskTests {
     @Test("waiting for progress ends when the waiting task is cancelled")
     func progressCancelled() async throws {
         let session = try makeSession()
-        let task = try #require(session.session).dataTask(Request(.get, "http://127.0.0.1:1/"))
+        let task = try #require(session.session).dataTask(CurlewRequest(.get, "http://127.0.0.1:1/"))
         let watcher = Task { for await _ in task.progress {} }
         watcher.cancel()
         await watcher.value
@@ -173,7 +173,7 @@ struct TaskTests {
         for path in ["/small", "/big"] {
             weak var task: TaskActor?
             func run() async throws {
-                let made = try actor.dataTask(Request(.get, server.url(path)))
+                let made = try actor.dataTask(CurlewRequest(.get, server.url(path)))
                 made.resume()
                 task = made
                 for await progress in made.progress where progress.isFinished {}

@@ -20,8 +20,8 @@ struct UploadTaskTests {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession()
         let actor = try #require(session.session)
-        let upload = try actor.uploadTask(Request(.put, server.url()), from: .string("curlew"))
-        let data = try actor.dataTask(Request(.get, server.url()))
+        let upload = try actor.uploadTask(CurlewRequest(.put, server.url()), from: .string("curlew"))
+        let data = try actor.dataTask(CurlewRequest(.get, server.url()))
         #expect(upload.kind == .upload && data.kind == .data)
         #expect(await upload.state == .suspended)
         upload.resume()
@@ -39,7 +39,7 @@ struct UploadTaskTests {
         let file = try TemporaryFile(bytes: 300_000)
         var form = MultipartFormData()
         try form.append(file: file.path, name: "f")
-        let bodies: [(RequestBody, Int64, Bool)] = [
+        let bodies: [(CurlewRequest.Body, Int64, Bool)] = [
             (.bytes(Array(repeating: 1, count: 100_000)), 100_000, true), (.file(file.path), 300_000, true),
             (
                 .stream(length: 4) {
@@ -60,7 +60,7 @@ struct UploadTaskTests {
             (form.body, try #require(form.length), true),
         ]
         for (body, length, isKnown) in bodies {
-            let task = try #require(session.session).uploadTask(Request(.post, server.url()), from: body)
+            let task = try #require(session.session).uploadTask(CurlewRequest(.post, server.url()), from: body)
             task.resume()
             let answer = try await task.response().body.collect(upTo: 100)
             #expect(answer == Array("\(length)".utf8))
@@ -77,7 +77,7 @@ struct UploadTaskTests {
     func total() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession()
-        var request = try Request(.put, server.url())
+        var request = try CurlewRequest(.put, server.url())
         request.options.expectContinue = .seconds(100)
         let task = try #require(session.session).uploadTask(request, from: .string("curlew"))
         task.resume()
@@ -94,7 +94,7 @@ struct UploadTaskTests {
         let session = try makeSession(baseURL: server.url())
         let folder = try ScratchFolder()
         let path = try folder.write("song.wav", Array(repeating: 1, count: 1000))
-        var kinds: [TaskKind] = []
+        var kinds: [TaskActor.Kind] = []
         for fields in [HTTPFields(), [.contentType: "audio/x-mine"]] {
             let text = try await session.upload("x", method: .put, file: path, fields: fields, response: .string)
             #expect(text == "1000")
@@ -126,10 +126,10 @@ struct UploadTaskTests {
             default: return MockResponse(body: .string("\(count)"))
             }
         }
-        let credential = try ScopedCredential(server.url(), .password(user: "u", password: "p"))
+        let credential = try Credential.Scoped(server.url(), .password(user: "u", password: "p"))
         let session = try HTTPSession(transport: try #require(try makeSession().session)) {
             Redirects()
-            Authentication(credential)
+            ChallengeAuthentication(credential)
         }
         return (server, session)
     }
@@ -141,7 +141,7 @@ struct UploadTaskTests {
         var form = MultipartFormData()
         try form.append(file: file.path, name: "f")
         var expected = 4
-        for body in [RequestBody.bytes(Array(repeating: 1, count: 1000)), .file(file.path), form.body] {
+        for body in [CurlewRequest.Body.bytes(Array(repeating: 1, count: 1000)), .file(file.path), form.body] {
             let progress = CallProgress()
             let text = try await session.upload(server.url(), from: body, progress: progress, response: .string)
             var last: CallProgress.Element?
@@ -164,7 +164,7 @@ struct UploadTaskTests {
     @Test("a stream that can be read once is not sent a second time, and the error says so")
     func oneShot() async throws {
         let (server, session) = try await reluctant()
-        let body = RequestBody.once(
+        let body = CurlewRequest.Body.once(
             AsyncStream {
                 $0.yield([1])
                 $0.finish()
@@ -181,7 +181,7 @@ struct UploadTaskTests {
     func chained() async throws {
         let server = try await counter()
         let session = try makeSession()
-        let (seen, see) = AsyncStream.makeStream(of: TaskIdentifier.self)
+        let (seen, see) = AsyncStream.makeStream(of: TaskActor.Identifier.self)
         var options = RequestOptions()
         options.onTask = { see.yield($0.id) }
         let progress = CallProgress()

@@ -28,7 +28,7 @@ struct UploadTests {
         let server = try await counter()
         let session = try makeSession()
         let file = try TemporaryFile(bytes: 5000)
-        let bodies: [(RequestBody, String?, String)] = [
+        let bodies: [(CurlewRequest.Body, String?, String)] = [
             (.none, "0", "0"), (.bytes([]), "0", "0"), (.bytes([1, 2, 3]), "3", "3"),
             (.bytes(Array(repeating: 1, count: 300_000)), "300000", "300000"), (.string("h\u{e9}"), "3", "3"),
             (.file(file.path), "5000", "5000"), (.file(file.path, offset: 1000), "4000", "4000"),
@@ -101,7 +101,7 @@ struct UploadTests {
     func badFiles() async throws {
         let session = try makeSession()
         let file = try TemporaryFile(bytes: 10)
-        let bodies: [(RequestBody, ErrorCode)] = [
+        let bodies: [(CurlewRequest.Body, ErrorCode)] = [
             (.file("/nowhere/at/all"), .bodyFailed), (.file("/tmp"), .bodyFailed),
             (.file(file.path, offset: 11), .bodyLengthMismatch),
             (.file(file.path, offset: 0, length: 11), .bodyLengthMismatch),
@@ -117,7 +117,7 @@ struct UploadTests {
     func oneShot() async throws {
         let server = try await counter()
         let session = try makeSession()
-        let body = RequestBody.once(length: 1000, chunks(1))
+        let body = CurlewRequest.Body.once(length: 1000, chunks(1))
         #expect(!body.isReplayable)
         _ = try await session.put(server.url(), body: body)
         let error = await curlewError { _ = try await session.put(server.url(), body: body) }
@@ -128,14 +128,14 @@ struct UploadTests {
     func afterTrailers() async throws {
         let server = try await counter()
         let session = try makeSession()
-        let body = RequestBody.stream {
+        let body = CurlewRequest.Body.stream {
             AsyncStream<[UInt8]> { chunks in
                 for byte in UInt8(0)..<50 { chunks.yield(Array(repeating: byte, count: 5000)) }
                 chunks.finish()
             }
         }
         for round in 0..<6 {
-            var request = try Request(.put, server.url(), body: body)
+            var request = try CurlewRequest(.put, server.url(), body: body)
             if round.isMultiple(of: 2) { request.trailers[HTTPField.Name("X-Sum")!] = "6" }
             _ = try await session.send(request).body.collect(upTo: .mebibytes(1))
             let recorded = try #require(await server.takeRequest())
@@ -148,7 +148,7 @@ struct UploadTests {
     func trailers() async throws {
         let server = try await counter()
         let session = try makeSession()
-        var request = try Request(.put, server.url(), body: .bytes([1, 2, 3]))
+        var request = try CurlewRequest(.put, server.url(), body: .bytes([1, 2, 3]))
         request.trailers[HTTPField.Name("X-Sum")!] = "6"
         _ = try await session.send(request)
         let recorded = try #require(await server.takeRequest())

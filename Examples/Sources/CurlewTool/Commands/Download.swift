@@ -45,7 +45,7 @@ struct Download: AsyncParsableCommand {
     enum Existing: String, ExpressibleByArgument {
         case fail, replace, unique
 
-        var policy: ExistingFile {
+        var policy: Destination.ExistingFile {
             switch self {
             case .fail: .fail
             case .replace: .replace
@@ -73,7 +73,7 @@ struct Download: AsyncParsableCommand {
 
     func run() async throws {
         var configuration = SessionConfiguration()
-        if let limit { configuration.rateLimit = RateLimit(receiving: ByteCount(Int(limit))) }
+        if let limit { configuration.rateLimit = RateLimit(receiving: ByteSize(Int(limit))) }
         let session = try HTTPSession.standard(configuration: configuration)
         let board = TransferBoard(names: urls.map(URLLabel.short))
         let jobs = try urls.enumerated().map { try DownloadJob($0.offset, of: $0.element, for: self, session, board) }
@@ -133,8 +133,8 @@ struct Download: AsyncParsableCommand {
         return "\(output.hasSuffix("/") ? output : "\(output)/").curlew-\(String(hash, radix: 16)).resume"
     }
 
-    func options(for url: String) -> DownloadOptions {
-        var options = DownloadOptions()
+    func options(for url: String) -> DownloadTask.Options {
+        var options = DownloadTask.Options()
         options.segments = segments
         options.resumes = resumes
         options.tokenFile = tokenPath(of: url)

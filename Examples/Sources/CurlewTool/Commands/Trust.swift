@@ -36,7 +36,7 @@ struct Trust: AsyncParsableCommand {
         }
     }
 
-    private static func show(_ chain: [Certificate]) throws {
+    private static func show(_ chain: [CurlewCertificate]) throws {
         for (index, certificate) in chain.enumerated() {
             let details = try certificate.details()
             print("\(index)  \(details.subject)")
@@ -49,8 +49,8 @@ struct Trust: AsyncParsableCommand {
         }
     }
 
-    private static func showPins(_ chain: [Certificate]) throws {
+    private static func showPins(_ chain: [CurlewCertificate]) throws {
         print("pins, the server's own first; keep one of a key in reserve beside it:")
-        for certificate in chain { print("   \(try PublicKeyPin(of: certificate))") }
+        for certificate in chain { print("   \(try SecurityPolicy.Pin(of: certificate))") }
     }
 }

@@ -9,7 +9,7 @@ struct Upload: AsyncParsableCommand {
         abstract: "Upload a file, and print what the server says to it.")
 
     /// The most of an answer that is printed.
-    private static let answerLimit: ByteCount = .mebibytes(1)
+    private static let answerLimit: ByteSize = .mebibytes(1)
 
     @Argument(help: "The file.")
     var path: String
@@ -31,7 +31,7 @@ struct Upload: AsyncParsableCommand {
             throw ValidationError("\"\(method ?? "")\" is no method.")
         }
         var configuration = SessionConfiguration()
-        if let limit { configuration.rateLimit = RateLimit(sending: ByteCount(Int(limit))) }
+        if let limit { configuration.rateLimit = RateLimit(sending: ByteSize(Int(limit))) }
         let session = try HTTPSession.standard(configuration: configuration)
         let board = TransferBoard(names: [path.split(separator: "/").last.map(String.init) ?? path])
         let progress = CallProgress()
@@ -66,7 +66,7 @@ struct Upload: AsyncParsableCommand {
     private func send(
         _ method: HTTPRequest.Method, through session: HTTPSession, _ progress: CallProgress
     ) async throws -> [UInt8] {
-        let response: Response
+        let response: CurlewResponse
         if let form {
             var parts = MultipartFormData()
             try parts.append(file: path, name: form)

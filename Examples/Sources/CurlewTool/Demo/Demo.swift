@@ -35,7 +35,9 @@ enum Demo {
             })
         rows.append(
             try await follow("PUT  upload (streamed)") { options in
-                let body = RequestBody.stream(length: Int64(uploadSize)) { Chunks(count: uploadSize / Chunks.size) }
+                let body = CurlewRequest.Body.stream(length: Int64(uploadSize)) {
+                    Chunks(count: uploadSize / Chunks.size)
+                }
                 let response = try await session.put("upload", body: body, options: options)
                 let answer = try await response.body.collect(upTo: .kibibytes(1))
                 precondition(String(decoding: answer, as: UTF8.self) == "\(uploadSize)")
@@ -143,7 +145,7 @@ struct Chunks: AsyncSequence, Sendable {
 enum URLLabel {
     /// A URL fit for a column: without user information, at most 40 characters.
     static func short(_ url: String) -> String {
-        let text = (try? URI(url).description) ?? "?"
+        let text = (try? CurlewURI(url).description) ?? "?"
         return text.count <= 40 ? text : "\(text.prefix(39))…"
     }
 }

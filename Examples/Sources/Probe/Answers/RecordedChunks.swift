@@ -3,9 +3,9 @@ internal import Curlew
 /// A body that keeps what was read of it, so that a broken one can be shown as far as it came.
 struct RecordedChunks: AsyncSequence, Sendable {
     let record = Record()
-    private let base: ResponseBody
+    private let base: CurlewResponse.Body
 
-    init(_ base: ResponseBody) { self.base = base }
+    init(_ base: CurlewResponse.Body) { self.base = base }
 
     actor Record {
         private var chunks: [[UInt8]] = []
@@ -16,7 +16,7 @@ struct RecordedChunks: AsyncSequence, Sendable {
     }
 
     struct Iterator: AsyncIteratorProtocol {
-        fileprivate var base: ResponseBody.AsyncIterator
+        fileprivate var base: CurlewResponse.Body.AsyncIterator
         fileprivate let record: Record
 
         mutating func next() async throws -> [UInt8]? {

@@ -4,18 +4,18 @@ internal import HTTPTypes
 
 /// A response as an answer's members, its body read to the end or to where it broke.
 struct ResponseAnswer {
-    private let response: Response
+    private let response: CurlewResponse
     private let body: [UInt8]
     private let error: CurlewError?
     private let metrics: TaskMetrics?
 
-    init(_ response: Response, of session: HTTPSession, _ order: Order) async {
+    init(_ response: CurlewResponse, of session: HTTPSession, _ order: Order) async {
         self.response = response
         let chunks = RecordedChunks(response.body)
-        let limits = session.session?.configuration.limits ?? ResponseLimits()
+        let limits = session.session?.configuration.limits ?? CurlewResponse.Limits()
         let limit = order.bodyLimit ?? limits.collectedBody
         do {
-            let whole = ResponseBody.stream(chunks, length: response.body.length)
+            let whole = CurlewResponse.Body.stream(chunks, length: response.body.length)
             body = try await whole.collect(upTo: limit)
             error = nil
         } catch {
@@ -56,7 +56,7 @@ struct ResponseAnswer {
         await Task { for await _ in task.progress {} }.value
     }
 
-    private static func hop(_ hop: Hop) -> JSONValue {
+    private static func hop(_ hop: CurlewResponse.Redirect) -> JSONValue {
         .array([.integer(hop.status.code), .string("\(hop.uri)")])
     }
 
@@ -71,7 +71,7 @@ struct ResponseAnswer {
             })
     }
 
-    private static func number(_ version: HTTPVersion) -> String {
+    private static func number(_ version: ProtocolVersion) -> String {
         version == .http2 ? "2" : "\(version.major).\(version.minor)"
     }
 }

@@ -2,7 +2,7 @@ internal import Curlew
 
 /// What the field `auth` says.
 struct Credentials: Sendable {
-    private let scheme: AuthenticationScheme
+    private let scheme: Credential.Scheme
     private let credential: Credential
 
     /// - Throws: ``LineProblem`` for a scheme that is not known, and for members that it does not need or lacks.
@@ -26,13 +26,13 @@ struct Credentials: Sendable {
             credential = .bearer(token)
         default: throw LineProblem.unsupported("auth \(scheme)")
         }
-        self.scheme = AuthenticationScheme(rawValue: scheme)
+        self.scheme = Credential.Scheme(rawValue: scheme)
     }
 
     /// The link that answers for the origin of a URL, and for no other. Basic and Bearer do not wait to be asked.
-    func link(for url: String) throws -> Authentication {
-        var link = Authentication(
-            try ScopedCredential(url, credential, isPreemptive: scheme != .digest))
+    func link(for url: String) throws -> ChallengeAuthentication {
+        var link = ChallengeAuthentication(
+            try Credential.Scoped(url, credential, isPreemptive: scheme != .digest))
         link.schemes = [scheme]
         return link
     }

@@ -26,6 +26,6 @@ extension FieldRule {
             guard number > 0 else { throw field.wrong("at least one attempt") }
             order.options.maximumAttempts = number
         },
-        FieldRule("max_body") { field, order in order.bodyLimit = ByteCount(try field.count()) },
+        FieldRule("max_body") { field, order in order.bodyLimit = ByteSize(try field.count()) },
     ]
 }

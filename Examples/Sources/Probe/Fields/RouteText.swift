@@ -3,7 +3,7 @@ internal import Curlew
 /// Reads routes as curl's options write them.
 enum RouteText {
     /// `host:port:address,address`, as `--resolve`.
-    static func override(_ text: String) throws -> Route.HostOverride {
+    static func override(_ text: String) throws -> ConnectionRoute.HostOverride {
         if let first = text.first, "+-*".contains(first) {
             throw LineProblem.unsupported("resolve \(first)")
         }
@@ -12,7 +12,7 @@ enum RouteText {
             throw LineProblem.unusable("resolve is not a list of host:port:address")
         }
         let addresses = parts[2].split(separator: ",").map { $0.filter { $0 != "[" && $0 != "]" } }
-        return Route.HostOverride(host: parts[0], port: port, addresses: addresses)
+        return ConnectionRoute.HostOverride(host: parts[0], port: port, addresses: addresses)
     }
 
     /// `host:port:host:port`, as `--connect-to`. Each of the four may be empty: any host, any port, the same, the same.
@@ -54,7 +54,7 @@ struct ConnectTo: Sendable, Hashable {
     var toHost: String?
     var toPort: Int?
 
-    func redirection(for uri: URI) -> Route.Redirection {
-        Route.Redirection(host: host, port: port, toHost: toHost ?? uri.host, toPort: toPort ?? uri.port)
+    func redirection(for uri: CurlewURI) -> ConnectionRoute.Redirection {
+        ConnectionRoute.Redirection(host: host, port: port, toHost: toHost ?? uri.host, toPort: toPort ?? uri.port)
     }
 }

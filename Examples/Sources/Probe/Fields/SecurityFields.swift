@@ -8,7 +8,7 @@ extension FieldRule {
         FieldRule("verify") { field, order in order.security.allowsInvalidCertificates = !(try field.flag()) },
         FieldRule("verify_host") { field, order in order.security.validatesDomainName = try field.flag() },
         FieldRule("pinning") { field, order in
-            let mode = PinningMode(rawValue: try field.string())
+            let mode = SecurityPolicy.PinningMode(rawValue: try field.string())
             guard [.none, .publicKey, .certificate].contains(mode) else {
                 throw LineProblem.unsupported("pinning \(mode)")
             }
@@ -24,7 +24,7 @@ extension FieldRule {
             order.security.validationDate = Date(timeIntervalSince1970: Double(try field.count()))
         },
         FieldRule("ocsp") { field, order in
-            let stapling = OCSPStapling(rawValue: try field.string())
+            let stapling = SecurityPolicy.Stapling(rawValue: try field.string())
             guard [.off, .ifPresent, .required].contains(stapling) else {
                 throw LineProblem.unsupported("ocsp \(stapling)")
             }
@@ -35,7 +35,7 @@ extension FieldRule {
         FieldRule("tls_max") { field, order in order.security.maximumVersion = try version(field) },
     ]
 
-    private static func version(_ field: FieldValue) throws -> TLSVersion {
+    private static func version(_ field: FieldValue) throws -> SecurityPolicy.TLSVersion {
         switch try field.string() {
         case "1.2": .tls12
         case "1.3": .tls13

@@ -9,7 +9,7 @@ struct SecuritySettings: Sendable {
     var anchorsFile: String?
     var allowsInvalidCertificates = false
     var validatesDomainName = true
-    var pinningMode = PinningMode.none
+    var pinningMode = SecurityPolicy.PinningMode.none
     var pinnedFile: String?
     var pins: [String] = []
     var identityFile: String?
@@ -17,10 +17,10 @@ struct SecuritySettings: Sendable {
     var revocationFile: String?
     var intermediateLimit: Int?
     var validationDate: Date?
-    var stapling = OCSPStapling.off
+    var stapling = SecurityPolicy.Stapling.off
     var isStrict = false
-    var minimumVersion: TLSVersion?
-    var maximumVersion: TLSVersion?
+    var minimumVersion: SecurityPolicy.TLSVersion?
+    var maximumVersion: SecurityPolicy.TLSVersion?
 
     /// The policy, with its files read.
     func policy() async throws -> SecurityPolicy {
@@ -37,7 +37,8 @@ struct SecuritySettings: Sendable {
             throw LineProblem.unusable("there is a client_key, and no client_cert")
         }
         if let revocationFile {
-            policy.revocationLists = try RevocationLists([Array(try await text(of: revocationFile).utf8)])
+            policy.revocationLists = try SecurityPolicy.RevocationLists([Array(try await text(of: revocationFile).utf8)]
+            )
         }
         if let intermediateLimit { policy.intermediateLimit = intermediateLimit }
         policy.validationDate = validationDate
@@ -51,9 +52,11 @@ struct SecuritySettings: Sendable {
     /// Pins that are given alone ask for a public key.
     private func pin(_ policy: inout SecurityPolicy) async throws {
         policy.pinningMode = pinningMode
-        if let pinnedFile { policy.pinnedCertificates = try Certificate.all(inPEM: try await text(of: pinnedFile)) }
+        if let pinnedFile {
+            policy.pinnedCertificates = try CurlewCertificate.all(inPEM: try await text(of: pinnedFile))
+        }
         guard !pins.isEmpty else { return }
-        policy.pinnedKeys = PinSet(try pins.map { try PublicKeyPin($0) })
+        policy.pinnedKeys = SecurityPolicy.PinSet(try pins.map { try SecurityPolicy.Pin($0) })
         if pinningMode == .none { policy.pinningMode = .publicKey }
     }
 

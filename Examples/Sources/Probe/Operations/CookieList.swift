@@ -7,7 +7,7 @@ extension Operation {
         return { await $0.write([.init("cookies", .array(jar.cookies.map(Self.members)))]) }
     }
 
-    private static func members(_ cookie: Cookie) -> JSONValue {
+    private static func members(_ cookie: CookieJar.Cookie) -> JSONValue {
         .object([
             .init("name", .byteString(cookie.nameBytes)),
             .init("value", .byteString(cookie.valueBytes)),

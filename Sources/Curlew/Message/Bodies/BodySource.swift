@@ -13,7 +13,7 @@ protocol BodySource: AnyObject, Sendable {
     /// Ends the transfer, unless it has ended.
     func cancel()
 
-    /// Takes the memory of a chunk back, to be filled again. It is worth while from ``ResponseBody/smallestRecycled`` on.
+    /// Takes the memory of a chunk back, to be filled again. It is worth while from ``CurlewResponse/Body/smallestRecycled`` on.
     func recycle(_ chunk: inout [UInt8])
 
     /// Whether all of the body has arrived, or what broke it off.

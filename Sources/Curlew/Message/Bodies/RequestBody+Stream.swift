@@ -1,4 +1,4 @@
-extension RequestBody {
+extension CurlewRequest.Body {
     /// How much is read from a file at a time.
     static let filePart = 256 << 10
 
@@ -46,7 +46,7 @@ private struct Chunks: AsyncSequence, Sendable {
 
 /// The chunks of another stream, which must have as many bytes as were promised.
 private struct MeasuredChunks: AsyncSequence, Sendable {
-    let base: RequestBody.Stream
+    let base: CurlewRequest.Body.Stream
     let length: Int64
 
     struct Iterator: AsyncIteratorProtocol {

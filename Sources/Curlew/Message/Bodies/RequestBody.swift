@@ -1,92 +1,94 @@
-/// The body of a request: where its bytes come from, how many there are, and whether they can be read again.
-public struct RequestBody: Sendable {
-    /// Chunks of a streamed body, as the transport pulls them.
-    public typealias Stream = any AsyncSequence<[UInt8], any Error> & Sendable
+extension CurlewRequest {
+    /// The body of a request: where its bytes come from, how many there are, and whether they can be read again.
+    public struct Body: Sendable {
+        /// Chunks of a streamed body, as the transport pulls them.
+        public typealias Stream = any AsyncSequence<[UInt8], any Error> & Sendable
 
-    enum Source: Sendable {
-        case none
-        case bytes([UInt8])
-        case file(path: String, offset: Int64, length: Int64?)
-        /// A file that was looked at when the call began, and must stay what it was for every sending.
-        indirect case watched(WatchedFile)
-        case factory(@Sendable () async throws -> Stream)
-        case once(OneShot)
-    }
+        enum Source: Sendable {
+            case none
+            case bytes([UInt8])
+            case file(path: String, offset: Int64, length: Int64?)
+            /// A file that was looked at when the call began, and must stay what it was for every sending.
+            indirect case watched(WatchedFile)
+            case factory(@Sendable () async throws -> Stream)
+            case once(OneShot)
+        }
 
-    let source: Source
+        let source: Source
 
-    /// The number of bytes, if it is known before sending. It becomes Content-Length; without it the body goes out
-    /// chunked over HTTP/1.1. A file's length is taken when the request starts.
-    public let length: Int64?
+        /// The number of bytes, if it is known before sending. It becomes Content-Length; without it the body goes out
+        /// chunked over HTTP/1.1. A file's length is taken when the request starts.
+        public let length: Int64?
 
-    /// Whether the body can be sent a second time: after a redirect, a retry or an authentication challenge.
-    public var isReplayable: Bool {
-        if case .once = source { false } else { true }
-    }
+        /// Whether the body can be sent a second time: after a redirect, a retry or an authentication challenge.
+        public var isReplayable: Bool {
+            if case .once = source { false } else { true }
+        }
 
-    /// Whether there is no body at all, as opposed to an empty one.
-    public var isNone: Bool {
-        if case .none = source { true } else { false }
-    }
+        /// Whether there is no body at all, as opposed to an empty one.
+        public var isNone: Bool {
+            if case .none = source { true } else { false }
+        }
 
-    /// No body.
-    public static let none = RequestBody(source: .none, length: 0)
+        /// No body.
+        public static let none = CurlewRequest.Body(source: .none, length: 0)
 
-    /// Bytes in memory.
-    public static func bytes(_ bytes: [UInt8]) -> RequestBody {
-        RequestBody(source: .bytes(bytes), length: Int64(bytes.count))
-    }
+        /// Bytes in memory.
+        public static func bytes(_ bytes: [UInt8]) -> CurlewRequest.Body {
+            CurlewRequest.Body(source: .bytes(bytes), length: Int64(bytes.count))
+        }
 
-    /// The UTF-8 bytes of a string.
-    public static func string(_ string: String) -> RequestBody { .bytes(Array(string.utf8)) }
+        /// The UTF-8 bytes of a string.
+        public static func string(_ string: String) -> CurlewRequest.Body { .bytes(Array(string.utf8)) }
 
-    /// A file, or `length` bytes of it from `offset` on. It is opened anew for each sending, and read off the event loop.
-    ///
-    /// It is looked at when a call begins, and must be the same for every sending of that call, redirects and retries
-    /// included. Without a length nothing of it may change: one that grows, shrinks, is modified or replaced is
-    /// ``ErrorCode/bodyLengthMismatch``, at the latest before its last bytes go out, and one that has vanished
-    /// ``ErrorCode/bodyFailed``. Of a file that so many bytes are sent of, the file must stay in its place and reach as far
-    /// as they do; it may grow.
-    public static func file(_ path: String, offset: Int64 = 0, length: Int64? = nil) -> RequestBody {
-        RequestBody(source: .file(path: path, offset: max(0, offset), length: length), length: length)
-    }
+        /// A file, or `length` bytes of it from `offset` on. It is opened anew for each sending, and read off the event loop.
+        ///
+        /// It is looked at when a call begins, and must be the same for every sending of that call, redirects and retries
+        /// included. Without a length nothing of it may change: one that grows, shrinks, is modified or replaced is
+        /// ``ErrorCode/bodyLengthMismatch``, at the latest before its last bytes go out, and one that has vanished
+        /// ``ErrorCode/bodyFailed``. Of a file that so many bytes are sent of, the file must stay in its place and reach as far
+        /// as they do; it may grow.
+        public static func file(_ path: String, offset: Int64 = 0, length: Int64? = nil) -> CurlewRequest.Body {
+            CurlewRequest.Body(source: .file(path: path, offset: max(0, offset), length: length), length: length)
+        }
 
-    /// A stream made anew by `make` for each sending, so that it can be replayed.
-    /// - Parameters:
-    ///   - length: The number of bytes that every stream will yield; nil sends the body chunked.
-    ///   - make: Makes a stream, each time from the body's first byte on.
-    public static func stream<S: AsyncSequence & Sendable>(
-        length: Int64? = nil,
-        _ make: @escaping @Sendable () async throws -> S
-    ) -> RequestBody where S.Element == [UInt8], S.Failure == any Error {
-        RequestBody(source: .factory { try await make() }, length: length)
-    }
+        /// A stream made anew by `make` for each sending, so that it can be replayed.
+        /// - Parameters:
+        ///   - length: The number of bytes that every stream will yield; nil sends the body chunked.
+        ///   - make: Makes a stream, each time from the body's first byte on.
+        public static func stream<S: AsyncSequence & Sendable>(
+            length: Int64? = nil,
+            _ make: @escaping @Sendable () async throws -> S
+        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == any Error {
+            CurlewRequest.Body(source: .factory { try await make() }, length: length)
+        }
 
-    /// A stream that cannot fail, made anew by `make` for each sending.
-    public static func stream<S: AsyncSequence & Sendable>(
-        length: Int64? = nil,
-        _ make: @escaping @Sendable () async throws -> S
-    ) -> RequestBody where S.Element == [UInt8], S.Failure == Never {
-        RequestBody(source: .factory { FailableSequence(base: try await make()) }, length: length)
-    }
+        /// A stream that cannot fail, made anew by `make` for each sending.
+        public static func stream<S: AsyncSequence & Sendable>(
+            length: Int64? = nil,
+            _ make: @escaping @Sendable () async throws -> S
+        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == Never {
+            CurlewRequest.Body(source: .factory { FailableSequence(base: try await make()) }, length: length)
+        }
 
-    /// A stream that cannot be replayed. Sending it a second time is ``ErrorCode/bodyNotReplayable``.
-    /// - Parameters:
-    ///   - length: The number of bytes that it will yield; nil sends the body chunked.
-    ///   - stream: The chunks.
-    public static func once<S: AsyncSequence & Sendable>(
-        length: Int64? = nil,
-        _ stream: S
-    ) -> RequestBody where S.Element == [UInt8], S.Failure == any Error {
-        RequestBody(source: .once(OneShot(stream)), length: length)
-    }
+        /// A stream that cannot be replayed. Sending it a second time is ``ErrorCode/bodyNotReplayable``.
+        /// - Parameters:
+        ///   - length: The number of bytes that it will yield; nil sends the body chunked.
+        ///   - stream: The chunks.
+        public static func once<S: AsyncSequence & Sendable>(
+            length: Int64? = nil,
+            _ stream: S
+        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == any Error {
+            CurlewRequest.Body(source: .once(OneShot(stream)), length: length)
+        }
 
-    /// A stream that cannot fail and cannot be replayed.
-    public static func once<S: AsyncSequence & Sendable>(
-        length: Int64? = nil,
-        _ stream: S
-    ) -> RequestBody where S.Element == [UInt8], S.Failure == Never {
-        RequestBody(source: .once(OneShot(FailableSequence(base: stream))), length: length)
+        /// A stream that cannot fail and cannot be replayed.
+        public static func once<S: AsyncSequence & Sendable>(
+            length: Int64? = nil,
+            _ stream: S
+        ) -> CurlewRequest.Body where S.Element == [UInt8], S.Failure == Never {
+            CurlewRequest.Body(source: .once(OneShot(FailableSequence(base: stream))), length: length)
+        }
     }
 }
 
@@ -110,12 +112,12 @@ where Base.Element: Sendable, Base.Failure == Never {
 
 /// A stream that is handed out once.
 actor OneShot {
-    private var stream: RequestBody.Stream?
+    private var stream: CurlewRequest.Body.Stream?
 
-    init(_ stream: RequestBody.Stream) { self.stream = stream }
+    init(_ stream: CurlewRequest.Body.Stream) { self.stream = stream }
 
     /// The stream, the first time; nil afterwards.
-    func take() -> RequestBody.Stream? {
+    func take() -> CurlewRequest.Body.Stream? {
         defer { stream = nil }
         return stream
     }

@@ -1,8 +1,8 @@
-extension ResponseBody {
+extension CurlewResponse.Body {
     /// Reads the whole body into memory.
     /// - Parameter limit: The most bytes to take. A larger body is an error, before it is read if its length is known.
     /// - Throws: ``CurlewError`` with ``ErrorCode/responseTooLarge``, or what broke the body off.
-    public func collect(upTo limit: ByteCount) async throws -> [UInt8] {
+    public func collect(upTo limit: ByteSize) async throws -> [UInt8] {
         if let length, length > limit.bytes { throw Self.tooLarge(limit) }
         var collected: [UInt8] = []
         var iterator = makeAsyncIterator()
@@ -23,13 +23,13 @@ extension ResponseBody {
     /// The most that is reserved because a field promises it. What has come makes room for the rest.
     private static let reservedSize: Int64 = 1 << 20
 
-    static func tooLarge(_ limit: ByteCount) -> CurlewError {
+    static func tooLarge(_ limit: ByteSize) -> CurlewError {
         CurlewError(.responseTooLarge, "the body is larger than \(limit.bytes) bytes")
     }
 
     /// Reads the body as far as it goes and as far as it is wanted.
     /// - Returns: The bytes, and what kept them from being the whole body.
-    func gather(upTo limit: ByteCount) async -> (bytes: [UInt8], breakage: (any Error)?) {
+    func gather(upTo limit: ByteSize) async -> (bytes: [UInt8], breakage: (any Error)?) {
         // Of a body that is too large anyway only the beginning is of use.
         let isTooLarge = length.map { $0 > limit.bytes } ?? false
         let wanted = isTooLarge ? Swift.min(CurlewError.bodyPrefixLimit, limit.bytes) : limit.bytes
@@ -48,103 +48,107 @@ extension ResponseBody {
     }
 
     /// The body byte by byte.
-    public var bytes: ResponseBytes { ResponseBytes(body: self) }
+    public var bytes: CurlewResponse.Body.Bytes { CurlewResponse.Body.Bytes(body: self) }
 
     /// The body line by line, without line ends (LF or CRLF), as UTF-8 with repairs. What follows the last line end is a
     /// line too, unless it is empty.
     /// - Parameter limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge``.
-    public func lines(upTo limit: ByteCount = .mebibytes(1)) -> ResponseLines {
-        ResponseLines(body: self, limit: limit.bytes)
+    public func lines(upTo limit: ByteSize = .mebibytes(1)) -> CurlewResponse.Body.Lines {
+        CurlewResponse.Body.Lines(body: self, limit: limit.bytes)
     }
 }
 
-/// The bytes of a response's body, one at a time.
-public struct ResponseBytes: AsyncSequence, Sendable {
-    public typealias Element = UInt8
+extension CurlewResponse.Body {
+    /// The bytes of a response's body, one at a time.
+    public struct Bytes: AsyncSequence, Sendable {
+        public typealias Element = UInt8
 
-    let body: ResponseBody
+        let body: CurlewResponse.Body
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: body.makeAsyncIterator()) }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: body.makeAsyncIterator()) }
 
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        var chunks: ResponseBody.AsyncIterator
-        private var chunk: [UInt8] = []
-        private var position = 0
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            var chunks: CurlewResponse.Body.AsyncIterator
+            private var chunk: [UInt8] = []
+            private var position = 0
 
-        init(chunks: ResponseBody.AsyncIterator) { self.chunks = chunks }
+            init(chunks: CurlewResponse.Body.AsyncIterator) { self.chunks = chunks }
 
-        public mutating func next() async throws -> UInt8? {
-            if position == chunk.count {
-                guard let more = try await chunks.next() else { return nil }
-                chunk = more
-                position = 0
+            public mutating func next() async throws -> UInt8? {
+                if position == chunk.count {
+                    guard let more = try await chunks.next() else { return nil }
+                    chunk = more
+                    position = 0
+                }
+                defer { position += 1 }
+                return chunk[position]
             }
-            defer { position += 1 }
-            return chunk[position]
         }
     }
 }
 
-/// The lines of a response's body.
-public struct ResponseLines: AsyncSequence, Sendable {
-    public typealias Element = String
+extension CurlewResponse.Body {
+    /// The lines of a response's body.
+    public struct Lines: AsyncSequence, Sendable {
+        public typealias Element = String
 
-    let body: ResponseBody
-    let limit: Int
+        let body: CurlewResponse.Body
+        let limit: Int
 
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(chunks: body.makeAsyncIterator(), limit: limit)
-    }
-
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var chunks: ResponseBody.AsyncIterator
-        private let limit: Int
-        private var buffer: [UInt8] = []
-        private var start = 0
-        private var searched = 0
-        private var isAtEnd = false
-
-        init(chunks: ResponseBody.AsyncIterator, limit: Int) {
-            self.chunks = chunks
-            self.limit = limit
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(chunks: body.makeAsyncIterator(), limit: limit)
         }
 
-        public mutating func next() async throws -> String? {
-            while true {
-                if let end = buffer[searched...].firstIndex(of: .lineFeed) {
-                    try check(end - start)
-                    defer {
-                        start = end + 1
-                        searched = start
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private var chunks: CurlewResponse.Body.AsyncIterator
+            private let limit: Int
+            private var buffer: [UInt8] = []
+            private var start = 0
+            private var searched = 0
+            private var isAtEnd = false
+
+            init(chunks: CurlewResponse.Body.AsyncIterator, limit: Int) {
+                self.chunks = chunks
+                self.limit = limit
+            }
+
+            public mutating func next() async throws -> String? {
+                while true {
+                    if let end = buffer[searched...].firstIndex(of: .lineFeed) {
+                        try check(end - start)
+                        defer {
+                            start = end + 1
+                            searched = start
+                        }
+                        return line(to: end)
                     }
-                    return line(to: end)
+                    searched = buffer.count
+                    try check(buffer.count - start)
+                    if isAtEnd {
+                        guard start < buffer.count else { return nil }
+                        defer { start = buffer.count }
+                        return line(to: buffer.count)
+                    }
+                    guard let chunk = try await chunks.next() else {
+                        isAtEnd = true
+                        continue
+                    }
+                    buffer.removeFirst(start)
+                    searched -= start
+                    start = 0
+                    buffer.append(contentsOf: chunk)
                 }
-                searched = buffer.count
-                try check(buffer.count - start)
-                if isAtEnd {
-                    guard start < buffer.count else { return nil }
-                    defer { start = buffer.count }
-                    return line(to: buffer.count)
-                }
-                guard let chunk = try await chunks.next() else {
-                    isAtEnd = true
-                    continue
-                }
-                buffer.removeFirst(start)
-                searched -= start
-                start = 0
-                buffer.append(contentsOf: chunk)
             }
-        }
 
-        private func line(to end: Int) -> String {
-            let hasReturn = end > start && buffer[end - 1] == .carriageReturn
-            return String(decoding: buffer[start..<(hasReturn ? end - 1 : end)], as: UTF8.self)
-        }
+            private func line(to end: Int) -> String {
+                let hasReturn = end > start && buffer[end - 1] == .carriageReturn
+                return String(decoding: buffer[start..<(hasReturn ? end - 1 : end)], as: UTF8.self)
+            }
 
-        private func check(_ length: Int) throws {
-            guard length <= limit else {
-                throw CurlewError(.responseTooLarge, "a line is longer than \(limit) bytes")
+            private func check(_ length: Int) throws {
+                guard length <= limit else {
+                    throw CurlewError(.responseTooLarge, "a line is longer than \(limit) bytes")
+                }
             }
         }
     }

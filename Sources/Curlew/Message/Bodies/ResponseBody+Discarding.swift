@@ -1,6 +1,6 @@
-extension Response {
+extension CurlewResponse {
     /// How much of a body that nobody wants is read, so that its connection can serve the next request.
-    static let discardLimit: ByteCount = .kibibytes(64)
+    static let discardLimit: ByteSize = .kibibytes(64)
     /// How long such a body may take.
     static let discardPatience = Duration.seconds(1)
 
@@ -14,8 +14,8 @@ extension Response {
     }
 }
 
-extension ResponseBody {
-    fileprivate func discard(upTo limit: ByteCount, within patience: Duration) async {
+extension CurlewResponse.Body {
+    fileprivate func discard(upTo limit: ByteSize, within patience: Duration) async {
         if case .bytes = storage { return }
         if let length, length > limit.bytes { return }
         var left = limit.bytes

@@ -1,118 +1,123 @@
 public import HTTPTypes
 
-/// The body of a response: chunks, as they arrive, to be read once.
-///
-/// The transfer pauses while the reader is behind (``SessionConfiguration/bodyBufferSize``). Dropping a body that was not
-/// read to its end cancels the transfer and frees its connection. Cancelling the reading task does the same.
-///
-/// ```swift
-/// for try await chunk in response.body { file.write(chunk) }
-/// ```
-public struct ResponseBody: AsyncSequence, Sendable {
-    public typealias Element = [UInt8]
+extension CurlewResponse {
+    /// The body of a response: chunks, as they arrive, to be read once.
+    ///
+    /// The transfer pauses while the reader is behind (``SessionConfiguration/bodyBufferSize``). Dropping a body that was not
+    /// read to its end cancels the transfer and frees its connection. Cancelling the reading task does the same.
+    ///
+    /// ```swift
+    /// for try await chunk in response.body { file.write(chunk) }
+    /// ```
+    public struct Body: AsyncSequence, Sendable {
+        public typealias Element = [UInt8]
 
-    /// From how many bytes on the memory of a chunk is worth being filled again.
-    static let smallestRecycled = 64 << 10
+        /// From how many bytes on the memory of a chunk is worth being filled again.
+        static let smallestRecycled = 64 << 10
 
-    enum Storage: Sendable {
-        case bytes([UInt8])
-        case source(any BodySource)
-        case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
-    }
-
-    /// The transfer beneath a stream that was made of its body: it has the trailers.
-    private var origin: (any BodySource)?
-
-    let storage: Storage
-    /// How many bytes there will be, if the response said so.
-    public let length: Int64?
-
-    /// A body that is there already.
-    public static func bytes(_ bytes: [UInt8]) -> ResponseBody {
-        ResponseBody(storage: .bytes(bytes), length: Int64(bytes.count))
-    }
-
-    /// A body made by a link from another one, or from anything else.
-    public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> ResponseBody
-    where S.Element == [UInt8], S.Failure == any Error {
-        ResponseBody(storage: .stream(stream), length: length)
-    }
-
-    /// A body made of the bytes of another one, whose trailers it keeps.
-    static func stream<S: AsyncSequence & Sendable>(_ stream: S, over body: ResponseBody) -> ResponseBody
-    where S.Element == [UInt8], S.Failure == any Error {
-        var made = ResponseBody(storage: .stream(stream), length: nil)
-        made.origin = body.bodySource
-        return made
-    }
-
-    init(storage: Storage, length: Int64?) {
-        self.storage = storage
-        self.length = length
-    }
-
-    private var bodySource: (any BodySource)? {
-        if case .source(let source) = storage { source } else { origin }
-    }
-
-    /// Ends the transfer beneath, if there is one: nobody wants the rest, though somebody still holds the body.
-    func abandon() { bodySource?.cancel() }
-
-    /// The fields that came after the body. Empty until the body was read to its end.
-    public var trailers: HTTPFields { bodySource?.trailers ?? HTTPFields() }
-
-    public func makeAsyncIterator() -> AsyncIterator {
-        switch storage {
-        case .bytes(let bytes): AsyncIterator(source: .bytes(bytes), lent: [])
-        case .source(let source): AsyncIterator(source: .source(source), lent: [])
-        case .stream(let stream): AsyncIterator(source: .stream(stream.makeAsyncIterator()), lent: [])
-        }
-    }
-
-    /// Yields the chunks.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        enum Source {
+        enum Storage: Sendable {
             case bytes([UInt8])
             case source(any BodySource)
-            case stream(any AsyncIteratorProtocol<[UInt8], any Error>)
-            case end
+            case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
         }
 
-        var source: Source
-        /// Whether whoever gets the chunks gives their memory back in its own time.
-        fileprivate var isMemoryTaken = false
-        /// The chunk that was yielded last, if it is large. Who asks for the next one has mostly let go of it, and then its
-        /// memory is filled again.
-        fileprivate var lent: [UInt8]
+        /// The transfer beneath a stream that was made of its body: it has the trailers.
+        private var origin: (any BodySource)?
 
-        /// Makes the memory of the chunks the caller's to give back, when it is done with one after the next was asked for.
-        /// - Returns: What takes it back; nil if nobody wants it.
-        mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
-            guard case .source(let source) = source else { return nil }
-            isMemoryTaken = true
-            return { chunk in
-                if chunk.capacity >= ResponseBody.smallestRecycled { source.recycle(&chunk) }
+        let storage: Storage
+        /// How many bytes there will be, if the response said so.
+        public let length: Int64?
+
+        /// A body that is there already.
+        public static func bytes(_ bytes: [UInt8]) -> CurlewResponse.Body {
+            CurlewResponse.Body(storage: .bytes(bytes), length: Int64(bytes.count))
+        }
+
+        /// A body made by a link from another one, or from anything else.
+        public static func stream<S: AsyncSequence & Sendable>(_ stream: S, length: Int64? = nil) -> CurlewResponse.Body
+        where S.Element == [UInt8], S.Failure == any Error {
+            CurlewResponse.Body(storage: .stream(stream), length: length)
+        }
+
+        /// A body made of the bytes of another one, whose trailers it keeps.
+        static func stream<S: AsyncSequence & Sendable>(_ stream: S, over body: CurlewResponse.Body)
+            -> CurlewResponse.Body
+        where S.Element == [UInt8], S.Failure == any Error {
+            var made = CurlewResponse.Body(storage: .stream(stream), length: nil)
+            made.origin = body.bodySource
+            return made
+        }
+
+        init(storage: Storage, length: Int64?) {
+            self.storage = storage
+            self.length = length
+        }
+
+        private var bodySource: (any BodySource)? {
+            if case .source(let source) = storage { source } else { origin }
+        }
+
+        /// Ends the transfer beneath, if there is one: nobody wants the rest, though somebody still holds the body.
+        func abandon() { bodySource?.cancel() }
+
+        /// The fields that came after the body. Empty until the body was read to its end.
+        public var trailers: HTTPFields { bodySource?.trailers ?? HTTPFields() }
+
+        public func makeAsyncIterator() -> AsyncIterator {
+            switch storage {
+            case .bytes(let bytes): AsyncIterator(source: .bytes(bytes), lent: [])
+            case .source(let source): AsyncIterator(source: .source(source), lent: [])
+            case .stream(let stream): AsyncIterator(source: .stream(stream.makeAsyncIterator()), lent: [])
             }
         }
 
-        /// The next chunk, never an empty one; nil at the end.
-        /// - Throws: ``CurlewError`` if the body broke off; what came before it was yielded.
-        public mutating func next() async throws -> [UInt8]? {
-            switch source {
-            case .end: return nil
-            case .bytes(let bytes):
-                source = .end
-                return bytes.isEmpty ? nil : bytes
-            case .source(let body):
-                if lent.capacity > 0 { body.recycle(&lent) }
-                let chunk = try await body.next()
-                if chunk == nil { source = .end }
-                if !isMemoryTaken, let chunk, chunk.capacity >= ResponseBody.smallestRecycled { lent = chunk }
-                return chunk
-            case .stream(var iterator):
-                let chunk = try await iterator.next(isolation: #isolation)
-                source = chunk == nil ? .end : .stream(iterator)
-                return chunk
+        /// Yields the chunks.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            enum Source {
+                case bytes([UInt8])
+                case source(any BodySource)
+                case stream(any AsyncIteratorProtocol<[UInt8], any Error>)
+                case end
+            }
+
+            var source: Source
+            /// Whether whoever gets the chunks gives their memory back in its own time.
+            fileprivate var isMemoryTaken = false
+            /// The chunk that was yielded last, if it is large. Who asks for the next one has mostly let go of it, and then its
+            /// memory is filled again.
+            fileprivate var lent: [UInt8]
+
+            /// Makes the memory of the chunks the caller's to give back, when it is done with one after the next was asked for.
+            /// - Returns: What takes it back; nil if nobody wants it.
+            mutating func takeOverMemory() -> (@Sendable (inout [UInt8]) -> Void)? {
+                guard case .source(let source) = source else { return nil }
+                isMemoryTaken = true
+                return { chunk in
+                    if chunk.capacity >= CurlewResponse.Body.smallestRecycled { source.recycle(&chunk) }
+                }
+            }
+
+            /// The next chunk, never an empty one; nil at the end.
+            /// - Throws: ``CurlewError`` if the body broke off; what came before it was yielded.
+            public mutating func next() async throws -> [UInt8]? {
+                switch source {
+                case .end: return nil
+                case .bytes(let bytes):
+                    source = .end
+                    return bytes.isEmpty ? nil : bytes
+                case .source(let body):
+                    if lent.capacity > 0 { body.recycle(&lent) }
+                    let chunk = try await body.next()
+                    if chunk == nil { source = .end }
+                    if !isMemoryTaken, let chunk, chunk.capacity >= CurlewResponse.Body.smallestRecycled {
+                        lent = chunk
+                    }
+                    return chunk
+                case .stream(var iterator):
+                    let chunk = try await iterator.next(isolation: #isolation)
+                    source = chunk == nil ? .end : .stream(iterator)
+                    return chunk
+                }
             }
         }
     }

@@ -20,7 +20,7 @@ struct WatchedFile: Sendable {
         try verify(snapshot)
     }
 
-    /// What ``RequestBody/file(_:offset:length:)`` stands for at this moment, looked at with one system call.
+    /// What ``CurlewRequest/Body/file(_:offset:length:)`` stands for at this moment, looked at with one system call.
     ///
     /// Without a length it goes to the file's end, and so the file may not change at all.
     /// - Throws: As the other does.
@@ -72,7 +72,7 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
                 try await checkEnd(of: reader)
                 return nil
             }
-            let count = Int(Swift.min(Int64(RequestBody.filePart), file.range.upperBound - position))
+            let count = Int(Swift.min(Int64(CurlewRequest.Body.filePart), file.range.upperBound - position))
             let chunk = try await reader.read(at: position, count: count)
             guard !chunk.isEmpty else {
                 throw CurlewError(.bodyLengthMismatch, "the file became shorter while it was sent")

@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// The parameters of a Content-Disposition field (RFC 6266 §4.1, RFC 7578 §4.2). What cannot be read is skipped.
 struct ContentDisposition: Sendable {
-    private let parameters: [MediaType.Parameter]
+    private let parameters: [ContentType.Parameter]
 
     init(_ text: String) { self.init(Array(text.utf8)) }
 

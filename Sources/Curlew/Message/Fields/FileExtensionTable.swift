@@ -77,7 +77,7 @@ extension FileExtensionTable {
     /// An extension, without its dot, for files of a type: the usual one, else the only one that there is, else that of the
     /// type's syntax (`+json`, `+xml`, `+zip`). nil if there are several, or the type says nothing, as
     /// `application/octet-stream` does.
-    static func fileExtension(for type: MediaType) -> String? {
+    static func fileExtension(for type: ContentType) -> String? {
         if type.essence == "application/octet-stream" { return nil }
         return usual[type.essence] ?? only(type.essence) ?? type.suffix.flatMap { usual["application/\($0)"] }
     }

@@ -7,12 +7,12 @@ public import HTTPTypes
 /// with one name counts.
 ///
 /// ```swift
-/// let type = MediaType("application/problem+json; charset=UTF-8")
+/// let type = ContentType("application/problem+json; charset=UTF-8")
 /// type?.essence  // application/problem+json
 /// type?.suffix   // json
 /// type?["charset"]  // UTF-8
 /// ```
-public struct MediaType: Sendable, Hashable, CustomStringConvertible {
+public struct ContentType: Sendable, Hashable, CustomStringConvertible {
     /// A name and a value after a semicolon.
     public struct Parameter: Sendable, Hashable {
         /// The name in lower case.
@@ -95,14 +95,14 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// A range is `*/*`, `image/*`, or a type. `application/json` as a range takes in every type with the suffix `+json`,
     /// and likewise for other suffixes. Parameters of the range must be there, with values equal but for case; `q` does
     /// not count.
-    public func matches(_ range: MediaType) -> Bool {
+    public func matches(_ range: ContentType) -> Bool {
         guard matchesEssence(of: range) else { return false }
         return range.parameters.allSatisfy { parameter in
             parameter.name == "q" || self[parameter.name]?.lowercased() == parameter.value.lowercased()
         }
     }
 
-    private func matchesEssence(of range: MediaType) -> Bool {
+    private func matchesEssence(of range: ContentType) -> Bool {
         if range.type == "*" { return range.subtype == "*" }
         if range.subtype == "*" { return range.type == type }
         if range.type == type, range.subtype == subtype { return true }
@@ -110,50 +110,50 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-extension MediaType {
+extension ContentType {
     /// `application/json`.
-    public static let json = MediaType("application", "json")
+    public static let json = ContentType("application", "json")
     /// `text/json`.
-    public static let textJSON = MediaType("text", "json")
+    public static let textJSON = ContentType("text", "json")
     /// `text/javascript`.
-    public static let javaScript = MediaType("text", "javascript")
+    public static let javaScript = ContentType("text", "javascript")
     /// `application/xml`.
-    public static let xml = MediaType("application", "xml")
+    public static let xml = ContentType("application", "xml")
     /// `text/xml`.
-    public static let textXML = MediaType("text", "xml")
+    public static let textXML = ContentType("text", "xml")
     /// `application/x-plist`.
-    public static let propertyList = MediaType("application", "x-plist")
+    public static let propertyList = ContentType("application", "x-plist")
     /// `text/event-stream`.
-    public static let eventStream = MediaType("text", "event-stream")
+    public static let eventStream = ContentType("text", "event-stream")
     /// `text/plain`.
-    public static let plainText = MediaType("text", "plain")
+    public static let plainText = ContentType("text", "plain")
     /// `text/html`.
-    public static let html = MediaType("text", "html")
+    public static let html = ContentType("text", "html")
 }
 
 /// Reads media types from bytes (WHATWG MIME Sniffing §4.4). Pure, for any input.
 package enum MediaTypeParser {
     /// The media type that the bytes are.
-    package static func mediaType(in bytes: some Collection<UInt8>) -> MediaType? {
+    package static func mediaType(in bytes: some Collection<UInt8>) -> ContentType? {
         var reader = FieldValueReader(bytes)
         reader.skipSpace()
         guard let type = reader.token(), reader.take(.slash), let subtype = reader.token() else { return nil }
         reader.skipSpace()
         guard reader.isAtEnd || reader.next == .semicolon else { return nil }
-        return MediaType(type, subtype, parameters: parameters(&reader))
+        return ContentType(type, subtype, parameters: parameters(&reader))
     }
 
     /// The parameters behind the first value: a semicolon, a name and a value, each time.
-    static func parameters(_ reader: inout FieldValueReader) -> [MediaType.Parameter] {
-        var parameters: [MediaType.Parameter] = []
-        while !reader.isAtEnd, parameters.count < MediaType.parameterLimit {
+    static func parameters(_ reader: inout FieldValueReader) -> [ContentType.Parameter] {
+        var parameters: [ContentType.Parameter] = []
+        while !reader.isAtEnd, parameters.count < ContentType.parameterLimit {
             reader.skip { $0 != .semicolon }
             guard reader.take(.semicolon) else { break }
             reader.skipSpace()
             guard let name = reader.token()?.lowercased(), reader.take(.equals) else { continue }
             guard let value = reader.next == .quote ? reader.quotedString() : reader.bareValue() else { continue }
             guard !parameters.contains(where: { $0.name == name }) else { continue }
-            parameters.append(MediaType.Parameter(name, value))
+            parameters.append(ContentType.Parameter(name, value))
         }
         return parameters
     }

@@ -9,7 +9,7 @@
 /// the article <doc:AddressPolicies> says what is checked then.
 ///
 /// ```swift
-/// configuration.addressPolicy = .publicOnly.allowing([try Network("10.20.30.0/24")])
+/// configuration.addressPolicy = .publicOnly.allowing([try IPNetwork("10.20.30.0/24")])
 /// ```
 public struct AddressPolicy: Sendable, Hashable, Codable {
     enum Base: String, Sendable, Hashable, Codable {
@@ -20,10 +20,10 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
 
     let base: Base
     /// Networks that may be connected to, whatever the policy began with.
-    public private(set) var allowed: [Network] = []
+    public private(set) var allowed: [IPNetwork] = []
     /// Networks that may not be connected to, whatever else allows them, nor by an IPv6 address that carries such an IPv4
     /// address in it: NAT64, 6to4, Teredo, ISATAP and IPv4-compatible ones.
-    public private(set) var denied: [Network] = []
+    public private(set) var denied: [IPNetwork] = []
     /// Whether Unix sockets may be connected to. Without it only ``any`` may.
     public private(set) var allowsUnixSockets = false
 
@@ -40,23 +40,23 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
     public static let publicOnly = AddressPolicy(.publicOnly)
 
     /// These networks and no others.
-    public static func only(_ networks: [Network]) -> AddressPolicy { AddressPolicy(.nothing).allowing(networks) }
+    public static func only(_ networks: [IPNetwork]) -> AddressPolicy { AddressPolicy(.nothing).allowing(networks) }
 
     /// The same policy, with more networks that may be connected to.
-    public func allowing(_ networks: [Network]) -> AddressPolicy {
+    public func allowing(_ networks: [IPNetwork]) -> AddressPolicy {
         var copy = self
         copy.allowed += networks
         return copy
     }
 
     /// The same policy, with more networks that may not be connected to.
-    public func denying(_ networks: [Network]) -> AddressPolicy {
+    public func denying(_ networks: [IPNetwork]) -> AddressPolicy {
         var copy = self
         copy.denied += networks
         return copy
     }
 
-    /// The same policy, with Unix sockets (``Route/unixSocket``).
+    /// The same policy, with Unix sockets (``ConnectionRoute/unixSocket``).
     public func allowingUnixSockets() -> AddressPolicy {
         var copy = self
         copy.allowsUnixSockets = true
@@ -97,7 +97,7 @@ private enum SpecialNetworks {
         return globalUnicast.contains(address) && !ipv6.contains { $0.contains(address) }
     }
 
-    private static let ipv4: [Network] = [
+    private static let ipv4: [IPNetwork] = [
         block(0, 0, 0, 0, 8),  // this network
         block(10, 0, 0, 0, 8),  // private, RFC 1918
         block(100, 64, 0, 0, 10),  // carriers' NAT, RFC 6598
@@ -119,18 +119,18 @@ private enum SpecialNetworks {
     /// among it, is not public.
     private static let globalUnicast = block(0x2000, 0, 0, 3)
 
-    private static let ipv6: [Network] = [
+    private static let ipv6: [IPNetwork] = [
         block(0x2001, 0, 0, 23),  // protocol assignments: Teredo, benchmarks, ORCHID
         block(0x2001, 0x0DB8, 0, 32),  // documentation
         block(0x2002, 0, 0, 16),  // 6to4
         block(0x3FFF, 0, 0, 20),  // documentation, RFC 9637
     ]
 
-    private static func block(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32, _ length: Int) -> Network {
-        Network(IPAddress(ipv4: a << 24 | b << 16 | c << 8 | d), prefixLength: length)
+    private static func block(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32, _ length: Int) -> IPNetwork {
+        IPNetwork(IPAddress(ipv4: a << 24 | b << 16 | c << 8 | d), prefixLength: length)
     }
 
-    private static func block(_ a: UInt128, _ b: UInt128, _ c: UInt128, _ length: Int) -> Network {
-        Network(IPAddress(ipv6: a << 112 | b << 96 | c << 80), prefixLength: length)
+    private static func block(_ a: UInt128, _ b: UInt128, _ c: UInt128, _ length: Int) -> IPNetwork {
+        IPNetwork(IPAddress(ipv6: a << 112 | b << 96 | c << 80), prefixLength: length)
     }
 }

@@ -1,10 +1,10 @@
 /// A block of IP addresses with a common beginning (CIDR, RFC 4632).
 ///
 /// ```swift
-/// let office = try Network("10.20.0.0/16")
-/// let gateway = try Network("2001:db8::1")  // one address
+/// let office = try IPNetwork("10.20.0.0/16")
+/// let gateway = try IPNetwork("2001:db8::1")  // one address
 /// ```
-public struct Network: Sendable, Hashable, CustomStringConvertible {
+public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     let address: IPAddress
     let prefixLength: Int
 
@@ -14,7 +14,7 @@ public struct Network: Sendable, Hashable, CustomStringConvertible {
     /// and zone, a length within the address, and no bit set behind it. `::ffff:10.0.0.0/104` is `10.0.0.0/8`.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for any other text.
     public init(_ text: String) throws {
-        guard let network = Network(masking: text), network.isExact(text) else {
+        guard let network = IPNetwork(masking: text), network.isExact(text) else {
             throw CurlewError(.invalidRequest, "\"\(URIParser.printable(text))\" is not a network such as 10.0.0.0/8")
         }
         self = network
@@ -60,7 +60,7 @@ public struct Network: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// As its text.
-extension Network: Codable {
+extension IPNetwork: Codable {
     public init(from decoder: any Decoder) throws {
         try self.init(decoder.singleValueContainer().decode(String.self))
     }

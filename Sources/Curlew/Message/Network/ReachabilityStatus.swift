@@ -36,9 +36,9 @@ public struct NetworkPath: Sendable, Hashable {
     /// which is tried first (RFC 6724), as are the other properties of the interface.
     public var interface: String
     /// The kind of interface.
-    public var kind: InterfaceKind
+    public var kind: NetworkPath.InterfaceKind
     /// The kind of interface beneath a tunnel, such as that of a VPN; nil where there is none or nobody can tell.
-    public var over: InterfaceKind?
+    public var over: NetworkPath.InterfaceKind?
     /// The versions of IP that there is a way for.
     public var families: Families
     /// The addresses that packets are sent from, one for each interface and family, as text.
@@ -47,7 +47,8 @@ public struct NetworkPath: Sendable, Hashable {
     public var gateways: [String]
 
     public init(
-        interface: String, kind: InterfaceKind, over: InterfaceKind? = nil, families: Families = .ipv4,
+        interface: String, kind: NetworkPath.InterfaceKind, over: NetworkPath.InterfaceKind? = nil,
+        families: Families = .ipv4,
         localAddresses: [String] = [], gateways: [String] = []
     ) {
         self.interface = interface
@@ -81,53 +82,59 @@ extension NetworkPath: CustomStringConvertible {
     }
 }
 
-/// A kind of network interface. New kinds may be added; keep a `default`.
-public struct InterfaceKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    public let rawValue: String
+extension NetworkPath {
+    /// A kind of network interface. New kinds may be added; keep a `default`.
+    public struct InterfaceKind: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        public let rawValue: String
 
-    public init(rawValue: String) { self.rawValue = rawValue }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Ethernet, the virtual one of a container included.
-    public static let wired = InterfaceKind(rawValue: "wired")
-    /// A wireless network (IEEE 802.11).
-    public static let wifi = InterfaceKind(rawValue: "wifi")
-    /// A mobile network.
-    public static let cellular = InterfaceKind(rawValue: "cellular")
-    /// The machine itself.
-    public static let loopback = InterfaceKind(rawValue: "loopback")
-    /// Anything else: tunnels and VPNs, Bluetooth, what software makes up, and what cannot be told.
-    public static let other = InterfaceKind(rawValue: "other")
+        /// Ethernet, the virtual one of a container included.
+        public static let wired = NetworkPath.InterfaceKind(rawValue: "wired")
+        /// A wireless network (IEEE 802.11).
+        public static let wifi = NetworkPath.InterfaceKind(rawValue: "wifi")
+        /// A mobile network.
+        public static let cellular = NetworkPath.InterfaceKind(rawValue: "cellular")
+        /// The machine itself.
+        public static let loopback = NetworkPath.InterfaceKind(rawValue: "loopback")
+        /// Anything else: tunnels and VPNs, Bluetooth, what software makes up, and what cannot be told.
+        public static let other = NetworkPath.InterfaceKind(rawValue: "other")
 
-    public var description: String { rawValue }
+        public var description: String { rawValue }
+    }
 }
 
-/// The words for a ``ReachabilityStatus``, to be put into another language.
-///
-/// ```swift
-/// var german = ReachabilityStrings()
-/// german.notReachable = "Nicht erreichbar"
-/// label.text = status.localizedDescription(german)
-/// ```
-public struct ReachabilityStrings: Sendable, Hashable {
-    /// For ``ReachabilityStatus/unknown``.
-    public var unknown = "Unknown"
-    /// For ``ReachabilityStatus/notReachable``.
-    public var notReachable = "Not Reachable"
-    /// For each kind of interface.
-    public var reachable: [InterfaceKind: String] = [
-        .wired: "Reachable via Ethernet", .wifi: "Reachable via WiFi", .cellular: "Reachable via WWAN",
-        .loopback: "Reachable on this machine",
-    ]
-    /// For kinds that ``reachable`` does not have.
-    public var reachableOtherwise = "Reachable"
+extension ReachabilityStatus {
+    /// The words for a ``ReachabilityStatus``, to be put into another language.
+    ///
+    /// ```swift
+    /// var german = ReachabilityStatus.Descriptions()
+    /// german.notReachable = "Nicht erreichbar"
+    /// label.text = status.localizedDescription(german)
+    /// ```
+    public struct Descriptions: Sendable, Hashable {
+        /// For ``ReachabilityStatus/unknown``.
+        public var unknown = "Unknown"
+        /// For ``ReachabilityStatus/notReachable``.
+        public var notReachable = "Not Reachable"
+        /// For each kind of interface.
+        public var reachable: [NetworkPath.InterfaceKind: String] = [
+            .wired: "Reachable via Ethernet", .wifi: "Reachable via WiFi", .cellular: "Reachable via WWAN",
+            .loopback: "Reachable on this machine",
+        ]
+        /// For kinds that ``reachable`` does not have.
+        public var reachableOtherwise = "Reachable"
 
-    /// AFNetworking's words, and others like them for what it does not know.
-    public init() {}
+        /// AFNetworking's words, and others like them for what it does not know.
+        public init() {}
+    }
 }
 
 extension ReachabilityStatus {
     /// The status in words for people.
-    public func localizedDescription(_ strings: ReachabilityStrings = ReachabilityStrings()) -> String {
+    public func localizedDescription(_ strings: ReachabilityStatus.Descriptions = ReachabilityStatus.Descriptions())
+        -> String
+    {
         switch self {
         case .unknown: strings.unknown
         case .notReachable: strings.notReachable

@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// One request on its way through ``Authentication``, with what was tried for it.
+/// One request on its way through ``ChallengeAuthentication``, with what was tried for it.
 struct AuthenticatedExchange {
     /// The party that asks: the origin, or a proxy.
     private enum Party { case origin, proxy }
 
-    private let request: Request
-    private let credentials: [ScopedCredential]
-    private let schemes: Set<AuthenticationScheme>
-    private let decide: Authentication.Decide?
+    private let request: CurlewRequest
+    private let credentials: [Credential.Scoped]
+    private let schemes: Set<Credential.Scheme>
+    private let decide: ChallengeAuthentication.Decide?
     private let memory: AuthenticationMemory
     private let origin: String
 
@@ -19,8 +19,8 @@ struct AuthenticatedExchange {
     private var answers = 0
 
     init(
-        request: Request, credentials: [ScopedCredential], schemes: Set<AuthenticationScheme>,
-        decide: Authentication.Decide?, memory: AuthenticationMemory
+        request: CurlewRequest, credentials: [Credential.Scoped], schemes: Set<Credential.Scheme>,
+        decide: ChallengeAuthentication.Decide?, memory: AuthenticationMemory
     ) {
         self.request = request
         self.credentials = credentials
@@ -36,7 +36,7 @@ struct AuthenticatedExchange {
     /// The credential that is to be sent before anybody asks.
     private var preemptive: AuthenticationUse? {
         guard let scoped = credentials.first(where: { $0.isPreemptive && $0.origin == origin }) else { return nil }
-        let scheme: AuthenticationScheme = scoped.credential.schemes.contains(.bearer) ? .bearer : .basic
+        let scheme: Credential.Scheme = scoped.credential.schemes.contains(.bearer) ? .bearer : .basic
         guard schemes.contains(scheme) else { return nil }
         return AuthenticationUse(
             credential: scoped.credential, scheme: scheme, realm: scoped.realm ?? "", isRemembered: true)
@@ -45,20 +45,20 @@ struct AuthenticatedExchange {
     // MARK: What is sent
 
     /// The request with the credentials that are in use now. Each has its own count, and so is made for one sending.
-    mutating func authenticatedRequest() async throws -> Request {
+    mutating func authenticatedRequest() async throws -> CurlewRequest {
         var request = request
         if let use = uses[.origin] { try await apply(use, .origin, to: &request) }
         if let use = uses[.proxy] { try await apply(use, .proxy, to: &request) }
         return request
     }
 
-    private func apply(_ use: AuthenticationUse, _ party: Party, to request: inout Request) async throws {
+    private func apply(_ use: AuthenticationUse, _ party: Party, to request: inout CurlewRequest) async throws {
         let place = party == .origin ? origin : Self.proxyOrigin
         let count = memory.count(use, place, path: request.uri.path)
         if use.scheme == .negotiate || use.scheme == .ntlm {
             request.options.engineCredential = EngineCredential(
                 credential: use.credential, scheme: use.scheme, origin: origin)
-            request.options.protocolChoice = .http11
+            request.options.versionPolicy = .http11
             return
         }
         let name: HTTPField.Name = party == .origin ? .authorization : .proxyAuthorization
@@ -95,7 +95,7 @@ struct AuthenticatedExchange {
     // MARK: What came back
 
     /// Looks at a response, and whether the request is to be sent again with other credentials.
-    mutating func shouldAnswer(_ response: Response) async throws -> Bool {
+    mutating func shouldAnswer(_ response: CurlewResponse) async throws -> Bool {
         guard let party = party(asking: response) else {
             noteSuccess(response)
             return false
@@ -103,7 +103,7 @@ struct AuthenticatedExchange {
         // What the caller has set is the caller's to change.
         let isCallers = party == .origin && request.fields[.authorization] != nil
         guard !isCallers, party == .origin || request.fields[.proxyAuthorization] == nil else { return false }
-        guard answers < Authentication.attemptLimit, let use = try await answer(to: response, party) else {
+        guard answers < ChallengeAuthentication.attemptLimit, let use = try await answer(to: response, party) else {
             return false
         }
         guard request.body.isReplayable else {
@@ -117,7 +117,7 @@ struct AuthenticatedExchange {
         return true
     }
 
-    private func party(asking response: Response) -> Party? {
+    private func party(asking response: CurlewResponse) -> Party? {
         switch response.status.code {
         case 401: .origin
         case 407: .proxy
@@ -125,15 +125,15 @@ struct AuthenticatedExchange {
         }
     }
 
-    private mutating func answer(to response: Response, _ party: Party) async throws -> AuthenticationUse? {
-        let challenges = AuthenticationChallenge.all(in: response.head)
+    private mutating func answer(to response: CurlewResponse, _ party: Party) async throws -> AuthenticationUse? {
+        let challenges = ChallengeAuthentication.Challenge.all(in: response.head)
         if let previous = uses[party] {
             if let renewed = renewed(previous, challenges) { return renewed }
             failureCount += 1
             memory.forget(previous, party == .origin ? origin : Self.proxyOrigin, path: request.uri.path)
             uses[party] = nil
         }
-        let attempt = AuthenticationAttempt(
+        let attempt = ChallengeAuthentication.Attempt(
             request: request, response: response.head, challenges: challenges, challenge: strongest(challenges),
             failureCount: failureCount)
         switch try await decide?(attempt).kind ?? .usual {
@@ -147,7 +147,7 @@ struct AuthenticatedExchange {
     /// The same credential over a new nonce, if the old one was only out of date. Servers that forget to say so are believed
     /// when the nonce was one of an earlier request.
     private mutating func renewed(
-        _ previous: AuthenticationUse, _ challenges: [AuthenticationChallenge]
+        _ previous: AuthenticationUse, _ challenges: [ChallengeAuthentication.Challenge]
     ) -> AuthenticationUse? {
         guard let digest = previous.digest, renewals < 3 else { return nil }
         let newest = challenges.compactMap(DigestChallenge.init).first {
@@ -161,7 +161,7 @@ struct AuthenticatedExchange {
     }
 
     /// A credential of the link, or of the URI itself, that was not tried in this way yet.
-    private func usual(_ challenges: [AuthenticationChallenge], _ party: Party) -> AuthenticationUse? {
+    private func usual(_ challenges: [ChallengeAuthentication.Challenge], _ party: Party) -> AuthenticationUse? {
         let place = party == .origin ? origin : Self.proxyOrigin
         var candidates = credentials.filter { $0.origin == place }
         if party == .origin, let own = ownCredential { candidates.insert(own, at: 0) }
@@ -175,19 +175,19 @@ struct AuthenticatedExchange {
     }
 
     /// User and password of the URI; the transport sends them by Basic if nothing else is there.
-    private var ownCredential: ScopedCredential? {
+    private var ownCredential: Credential.Scoped? {
         guard let information = request.uri.userInformation else { return nil }
         let parts = information.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let password = parts.count > 1 ? String(parts[1]) : ""
-        return ScopedCredential(origin: origin, .password(user: String(parts[0]), password: password))
+        return Credential.Scoped(origin: origin, .password(user: String(parts[0]), password: password))
     }
 
     private func wasSentByURI(_ use: AuthenticationUse) -> Bool {
         use.scheme == .basic && use.credential == ownCredential?.credential
     }
 
-    private func strongest(_ challenges: [AuthenticationChallenge]) -> AuthenticationChallenge? {
-        let order: [AuthenticationScheme] = [.negotiate, .ntlm, .digest, .bearer, .basic]
+    private func strongest(_ challenges: [ChallengeAuthentication.Challenge]) -> ChallengeAuthentication.Challenge? {
+        let order: [Credential.Scheme] = [.negotiate, .ntlm, .digest, .bearer, .basic]
         for scheme in order where schemes.contains(scheme) {
             let asked = challenges.filter { $0.scheme == scheme }
             guard scheme == .digest else {
@@ -200,7 +200,7 @@ struct AuthenticatedExchange {
         return nil
     }
 
-    private func noteSuccess(_ response: Response) {
+    private func noteSuccess(_ response: CurlewResponse) {
         // What the URI of one request says is for that request.
         if let use = uses[.origin], request.uri.userInformation == nil {
             memory.noteAccepted(
@@ -215,7 +215,7 @@ struct AuthenticatedExchange {
 
     /// The field has parameters as a challenge has them, without a scheme before them (RFC 7615 §3).
     private static func nextNonce(_ value: String?) -> String? {
-        value.flatMap { AuthenticationChallenge.all(in: "Digest \($0)").first?.parameters["nextnonce"] }
+        value.flatMap { ChallengeAuthentication.Challenge.all(in: "Digest \($0)").first?.parameters["nextnonce"] }
     }
 
     static let proxyOrigin = "proxy"

@@ -1,43 +1,45 @@
 public import HTTPTypes
 
-/// One challenge of a response with status 401 or 407 (RFC 9110 §11.3): a scheme and what it says.
-public struct AuthenticationChallenge: Sendable, Hashable {
-    /// The scheme.
-    public let scheme: AuthenticationScheme
-    /// The parameters by their names in lower case; of several with one name the first.
-    public let parameters: [String: String]
-    /// The text in place of parameters, as with Negotiate.
-    public let token68: String?
+extension ChallengeAuthentication {
+    /// One challenge of a response with status 401 or 407 (RFC 9110 §11.3): a scheme and what it says.
+    public struct Challenge: Sendable, Hashable {
+        /// The scheme.
+        public let scheme: Credential.Scheme
+        /// The parameters by their names in lower case; of several with one name the first.
+        public let parameters: [String: String]
+        /// The text in place of parameters, as with Negotiate.
+        public let token68: String?
 
-    public init(_ scheme: AuthenticationScheme, parameters: [String: String] = [:], token68: String? = nil) {
-        self.scheme = scheme
-        self.parameters = parameters
-        self.token68 = token68
-    }
-
-    /// The part of the server that the credentials are for; an empty name if it says none.
-    public var realm: String { parameters["realm"] ?? "" }
-
-    /// At most so many challenges of a response are read, and so many parameters of each.
-    public static let limit = 16
-    static let parameterLimit = 32
-
-    /// The challenges of a response, in their order: those of `Proxy-Authenticate` with status 407, else those of
-    /// `WWW-Authenticate`. What cannot be read is left out.
-    public static func all(in response: HTTPResponse) -> [AuthenticationChallenge] {
-        let name: HTTPField.Name = response.status.code == 407 ? .proxyAuthenticate : .wwwAuthenticate
-        var challenges: [AuthenticationChallenge] = []
-        for value in response.headerFields[values: name] {
-            challenges += all(in: value)
-            if challenges.count >= limit { break }
+        public init(_ scheme: Credential.Scheme, parameters: [String: String] = [:], token68: String? = nil) {
+            self.scheme = scheme
+            self.parameters = parameters
+            self.token68 = token68
         }
-        return Array(challenges.prefix(limit))
-    }
 
-    /// The challenges of one field's value.
-    static func all(in value: String) -> [AuthenticationChallenge] {
-        var parser = ChallengeParser(Array(value.utf8))
-        return parser.challenges()
+        /// The part of the server that the credentials are for; an empty name if it says none.
+        public var realm: String { parameters["realm"] ?? "" }
+
+        /// At most so many challenges of a response are read, and so many parameters of each.
+        public static let limit = 16
+        static let parameterLimit = 32
+
+        /// The challenges of a response, in their order: those of `Proxy-Authenticate` with status 407, else those of
+        /// `WWW-Authenticate`. What cannot be read is left out.
+        public static func all(in response: HTTPResponse) -> [ChallengeAuthentication.Challenge] {
+            let name: HTTPField.Name = response.status.code == 407 ? .proxyAuthenticate : .wwwAuthenticate
+            var challenges: [ChallengeAuthentication.Challenge] = []
+            for value in response.headerFields[values: name] {
+                challenges += all(in: value)
+                if challenges.count >= limit { break }
+            }
+            return Array(challenges.prefix(limit))
+        }
+
+        /// The challenges of one field's value.
+        static func all(in value: String) -> [ChallengeAuthentication.Challenge] {
+            var parser = ChallengeParser(Array(value.utf8))
+            return parser.challenges()
+        }
     }
 }
 
@@ -48,15 +50,15 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 /// of the value, and a comma that is missing between two parameters is not missed.
 private struct ChallengeParser {
     private var scanner: ByteScanner
-    private var found: [AuthenticationChallenge] = []
+    private var found: [ChallengeAuthentication.Challenge] = []
     private var scheme: String?
     private var parameters: [String: String] = [:]
     private var token68: String?
 
     init(_ bytes: [UInt8]) { scanner = ByteScanner(bytes) }
 
-    mutating func challenges() -> [AuthenticationChallenge] {
-        while !scanner.isAtEnd, found.count < AuthenticationChallenge.limit {
+    mutating func challenges() -> [ChallengeAuthentication.Challenge] {
+        while !scanner.isAtEnd, found.count < ChallengeAuthentication.Challenge.limit {
             scanner.skip { $0 == .comma || $0.isBlank }
             let name = take(while: \.isTokenByte)
             guard !name.isEmpty else {
@@ -80,17 +82,17 @@ private struct ChallengeParser {
     }
 
     private mutating func finish() {
-        guard let scheme, found.count < AuthenticationChallenge.limit else { return }
+        guard let scheme, found.count < ChallengeAuthentication.Challenge.limit else { return }
         found.append(
-            AuthenticationChallenge(
-                AuthenticationScheme(rawValue: scheme), parameters: parameters, token68: token68))
+            ChallengeAuthentication.Challenge(
+                Credential.Scheme(rawValue: scheme), parameters: parameters, token68: token68))
         self.scheme = nil
         parameters = [:]
         token68 = nil
     }
 
     private mutating func add(_ name: String, _ value: String) {
-        guard scheme != nil, parameters.count < AuthenticationChallenge.parameterLimit else { return }
+        guard scheme != nil, parameters.count < ChallengeAuthentication.Challenge.parameterLimit else { return }
         let name = name.lowercased()
         if parameters[name] == nil { parameters[name] = value }
     }

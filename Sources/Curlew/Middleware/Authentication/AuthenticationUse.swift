@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// A credential on its way in one scheme, for one request.
 struct AuthenticationUse: Sendable {
     let credential: Credential
-    let scheme: AuthenticationScheme
+    let scheme: Credential.Scheme
     let realm: String
     /// For Digest, what was asked.
     var digest: DigestChallenge?
@@ -13,7 +13,7 @@ struct AuthenticationUse: Sendable {
     /// What tells a use that is tried again from a new one.
     struct Identity: Hashable {
         let credential: Credential
-        let scheme: AuthenticationScheme
+        let scheme: Credential.Scheme
         let realm: String
         let algorithm: DigestChallenge.Algorithm?
     }
@@ -25,8 +25,8 @@ struct AuthenticationUse: Sendable {
     /// The strongest way to answer one of the challenges with a credential, if there is any.
     /// - Parameter schemes: Those that may be used.
     init?(
-        _ credential: Credential, answering challenges: [AuthenticationChallenge],
-        in schemes: Set<AuthenticationScheme>
+        _ credential: Credential, answering challenges: [ChallengeAuthentication.Challenge],
+        in schemes: Set<Credential.Scheme>
     ) {
         for scheme in credential.schemes where schemes.contains(scheme) {
             let asked = challenges.filter { $0.scheme == scheme }
@@ -46,7 +46,7 @@ struct AuthenticationUse: Sendable {
     }
 
     init(
-        credential: Credential, scheme: AuthenticationScheme, realm: String, digest: DigestChallenge? = nil,
+        credential: Credential, scheme: Credential.Scheme, realm: String, digest: DigestChallenge? = nil,
         isRemembered: Bool = false
     ) {
         self.credential = credential

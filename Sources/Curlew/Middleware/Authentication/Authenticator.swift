@@ -13,18 +13,18 @@ internal import HTTPTypes
 /// - A body that can be read only once cannot go along again: ``ErrorCode/bodyNotReplayable``. The next request renews.
 ///
 /// ```swift
-/// let authenticator = try Authenticator(
+/// let authenticator = try CredentialRenewal(
 ///     for: "https://api.example.com", lifetime: { (token: Token) in .seconds(token.expiresIn) },
 ///     apply: { token, request in request.fields[.authorization] = "Bearer \(token.access)" },
 ///     renew: { old in try await login.post("token", json: Renewal(old?.refresh), as: Token.self) }
 /// )
 /// ```
 /// The closure that renews should use a session without this link. Copies share the credential.
-public struct Authenticator<Value: Sendable>: Middleware {
+public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
     /// Scheme, host and port of the servers that get the credential.
     public let origin: String
     private let store: CredentialStore<Value>
-    private let apply: @Sendable (Value, inout Request) throws -> Void
+    private let apply: @Sendable (Value, inout CurlewRequest) throws -> Void
 
     /// - Parameters:
     ///   - origin: A URL with the scheme, host and port that the credential is for.
@@ -40,16 +40,18 @@ public struct Authenticator<Value: Sendable>: Middleware {
         for origin: String, initial: Value? = nil, window: Duration = .seconds(60),
         clock: any Clock<Duration> = ContinuousClock(),
         lifetime: @escaping @Sendable (Value) -> Duration? = { _ in nil },
-        apply: @escaping @Sendable (Value, inout Request) throws -> Void,
+        apply: @escaping @Sendable (Value, inout CurlewRequest) throws -> Void,
         renew: @escaping @Sendable (Value?) async throws -> Value
     ) throws {
-        self.origin = try URI(origin).origin
+        self.origin = try CurlewURI(origin).origin
         self.apply = apply
         store = CredentialStore(
             initial: initial, window: window, elapsed: Timekeeper(clock).elapsed, lifetime: lifetime, renew: renew)
     }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard request.uri.origin == origin, request.fields[.authorization] == nil else {
             return try await next(request)
         }
@@ -68,7 +70,7 @@ public struct Authenticator<Value: Sendable>: Middleware {
         return try await next(authorized(request, renewed.value))
     }
 
-    private func authorized(_ request: Request, _ value: Value) throws -> Request {
+    private func authorized(_ request: CurlewRequest, _ value: Value) throws -> CurlewRequest {
         var request = request
         try apply(value, &request)
         return request

@@ -42,7 +42,7 @@ struct DigestChallenge: Sendable, Hashable {
     fileprivate let isUTF8: Bool
 
     /// nil if it cannot be answered: another scheme, no nonce, an unknown algorithm, or unknown qualities only.
-    init?(_ challenge: AuthenticationChallenge) {
+    init?(_ challenge: ChallengeAuthentication.Challenge) {
         guard challenge.scheme == .digest, let nonce = challenge.parameters["nonce"] else { return nil }
         let name = challenge.parameters["algorithm"]
         guard let algorithm = Algorithm.named(name ?? "MD5") else { return nil }
@@ -63,7 +63,7 @@ struct DigestChallenge: Sendable, Hashable {
         isUTF8 = challenge.parameters["charset"]?.lowercased() == "utf-8"
     }
 
-    /// The same with another nonce, as `Authentication-Info` announces it.
+    /// The same with another nonce, as `ChallengeAuthentication-Info` announces it.
     init(_ challenge: DigestChallenge, nonce: String) {
         realm = challenge.realm
         self.nonce = nonce

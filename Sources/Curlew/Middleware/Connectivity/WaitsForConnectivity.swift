@@ -8,20 +8,20 @@
 /// Nothing of the request was sent in the meantime, so its method does not matter; but a body that can be read only once
 /// ends the matter.
 ///
-/// A session does this by itself if ``SessionConfiguration/waitsForConnectivity`` says so, for every attempt of the links
+/// A session does this by itself if ``SessionConfiguration/connectivityTimeout`` says so, for every attempt of the links
 /// around it. The link is for other transports, and for watching something else than the session would.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
-///     WaitsForConnectivity(updates: try ReachabilityMonitor().updates, limit: .seconds(60))
+///     ConnectivityWait(updates: try ReachabilityMonitor().updates, limit: .seconds(60))
 /// }
 /// ```
-public struct WaitsForConnectivity: Middleware {
-    /// How long is waited at most, in all. Zero and less wait for nothing; ``RequestOptions/waitsForConnectivity`` goes
+public struct ConnectivityWait: CurlewMiddleware {
+    /// How long is waited at most, in all. Zero and less wait for nothing; ``RequestOptions/connectivityTimeout`` goes
     /// before it.
     public var limit: Duration
     /// Called before each wait, with the request and the error that it waits after.
-    public var onWait: (@Sendable (Request, CurlewError) -> Void)?
+    public var onWait: (@Sendable (CurlewRequest, CurlewError) -> Void)?
     private let watch: NetworkChanges
     private let timekeeper: Timekeeper
 
@@ -42,8 +42,10 @@ public struct WaitsForConnectivity: Middleware {
         self.timekeeper = timekeeper
     }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
-        let limit = request.options.waitsForConnectivity ?? limit
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
+        let limit = request.options.connectivityTimeout ?? limit
         guard limit > .zero else { return try await next(request) }
         let start = timekeeper.elapsed()
         do {
@@ -55,9 +57,9 @@ public struct WaitsForConnectivity: Middleware {
     }
 
     private func waiting(
-        _ request: Request, after first: CurlewError, _ limit: Duration, _ deadline: CallDeadline,
-        _ next: Next<Request, Response>
-    ) async throws -> Response {
+        _ request: CurlewRequest, after first: CurlewError, _ limit: Duration, _ deadline: CallDeadline,
+        _ next: Next<CurlewRequest, CurlewResponse>
+    ) async throws -> CurlewResponse {
         var left = limit
         var error = first
         var again = request
@@ -79,7 +81,8 @@ public struct WaitsForConnectivity: Middleware {
     /// Waits until the network is back.
     /// - Returns: False if it was not away, or does not come back in time.
     /// - Throws: ``CurlewError`` with ``ErrorCode/cancelled``.
-    private func isBack(_ request: Request, after error: CurlewError, within limit: Duration) async throws -> Bool {
+    private func isBack(_ request: CurlewRequest, after error: CurlewError, within limit: Duration) async throws -> Bool
+    {
         guard limit > .zero else { return false }
         let isBack = await timekeeper.first(within: limit) {
             await watch.isBack { onWait?(request, error) }
@@ -92,7 +95,7 @@ public struct WaitsForConnectivity: Middleware {
     }
 
     /// Whether a lack of network may be the reason of a failure, and the request can be sent once more.
-    private static func mayWait(_ error: CurlewError, _ request: Request) -> Bool {
+    private static func mayWait(_ error: CurlewError, _ request: CurlewRequest) -> Bool {
         error.stage == .connecting && error.code.isConnectFailure && request.body.isReplayable
     }
 }
@@ -100,9 +103,9 @@ public struct WaitsForConnectivity: Middleware {
 extension RequestOptions {
     private enum WaitsForConnectivityKey: Key { static let defaultValue: Duration? = nil }
 
-    /// How long to wait for the network to come back if there is none; see ``WaitsForConnectivity``. nil is the session's
-    /// ``SessionConfiguration/waitsForConnectivity``; zero waits for nothing.
-    public var waitsForConnectivity: Duration? {
+    /// How long to wait for the network to come back if there is none; see ``ConnectivityWait``. nil is the session's
+    /// ``SessionConfiguration/connectivityTimeout``; zero waits for nothing.
+    public var connectivityTimeout: Duration? {
         get { self[WaitsForConnectivityKey.self] }
         set { self[WaitsForConnectivityKey.self] = newValue }
     }

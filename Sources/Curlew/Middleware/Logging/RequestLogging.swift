@@ -19,7 +19,7 @@ public import Logging
 ///     RequestLogging(Logger(label: "api"))
 /// }
 /// ```
-public struct RequestLogging: Middleware {
+public struct RequestLogging: CurlewMiddleware {
     /// The level of each kind of line.
     public struct Levels: Sendable, Hashable {
         /// That a request begins. `debug` by default.
@@ -55,21 +55,23 @@ public struct RequestLogging: Middleware {
     /// Fields with secrets, beside those known to be secret and those that a request marks.
     public var secretFields: Set<HTTPField.Name> = []
     /// Makes the identifier of a call: 16 random hexadecimal digits by default.
-    public var makeIdentifier: @Sendable (Request) -> String = { _ in RequestLog.randomIdentifier() }
+    public var makeIdentifier: @Sendable (CurlewRequest) -> String = { _ in RequestLog.randomIdentifier() }
 
     public init(_ logger: Logger?, levels: Levels = Levels()) {
         self.logger = logger
         self.levels = levels
     }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard let logger, logger.logLevel <= levels.highest else { return try await next(request) }
         return try await logged(request, logger, next)
     }
 
     private func logged(
-        _ original: Request, _ logger: Logger, _ next: Next<Request, Response>
-    ) async throws -> Response {
+        _ original: CurlewRequest, _ logger: Logger, _ next: Next<CurlewRequest, CurlewResponse>
+    ) async throws -> CurlewResponse {
         var request = original
         let identifier = original.options.log?.identifier ?? makeIdentifier(original)
         let log = RequestLog(self, logger, identifier: identifier)
@@ -111,33 +113,34 @@ final class RequestLog: Sendable {
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    func began(_ request: Request) {
+    func began(_ request: CurlewRequest) {
         logger.log(level: link.levels.request, "request", metadata: begin(request))
     }
 
-    func ended(_ request: Request, _ response: Response, after duration: Duration) {
+    func ended(_ request: CurlewRequest, _ response: CurlewResponse, after duration: Duration) {
         logger.log(level: link.levels.response, "response", metadata: end(request, response, duration))
     }
 
-    func failed(_ request: Request, _ error: any Error, after duration: Duration) {
+    func failed(_ request: CurlewRequest, _ error: any Error, after duration: Duration) {
         logger.log(level: link.levels.failure, "request failed", metadata: failure(request, error, duration))
     }
 
-    func redirected(_ status: HTTPResponse.Status, to request: Request, number: Int) {
+    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
         logger.log(
             level: link.levels.repetition, "redirected",
             metadata: about(request).merging(["status": "\(status.code)", "redirect": "\(number)"]) { $1 })
     }
 
     func retrying(
-        _ request: Request, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration, _ attempt: Int
+        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
+        _ attempt: Int
     ) {
         logger.log(
             level: link.levels.repetition, "sending again",
             metadata: again(request, status, code, after: wait, attempt))
     }
 
-    func hedging(_ request: Request, attempt: Int) {
+    func hedging(_ request: CurlewRequest, attempt: Int) {
         logger.log(
             level: link.levels.repetition, "hedging",
             metadata: about(request).merging(["attempt": "\(attempt)"]) { $1 })
@@ -145,17 +148,17 @@ final class RequestLog: Sendable {
 
     // MARK: What the lines hold
 
-    private func about(_ request: Request) -> Logger.Metadata {
+    private func about(_ request: CurlewRequest) -> Logger.Metadata {
         ["method": .string(request.method.rawValue), "uri": .string(text(of: request.uri))]
     }
 
-    private func begin(_ request: Request) -> Logger.Metadata {
+    private func begin(_ request: CurlewRequest) -> Logger.Metadata {
         var metadata = about(request)
         metadata["fields"] = fields(request.fields, of: request)
         return metadata
     }
 
-    private func end(_ request: Request, _ response: Response, _ duration: Duration) -> Logger.Metadata {
+    private func end(_ request: CurlewRequest, _ response: CurlewResponse, _ duration: Duration) -> Logger.Metadata {
         var metadata = about(request)
         metadata["status"] = "\(response.status.code)"
         metadata["version"] = "\(response.version)"
@@ -170,7 +173,7 @@ final class RequestLog: Sendable {
         return metadata
     }
 
-    private func failure(_ request: Request, _ error: any Error, _ duration: Duration) -> Logger.Metadata {
+    private func failure(_ request: CurlewRequest, _ error: any Error, _ duration: Duration) -> Logger.Metadata {
         var metadata = about(request)
         metadata["milliseconds"] = milliseconds(duration)
         guard let error = error as? CurlewError else {
@@ -188,7 +191,8 @@ final class RequestLog: Sendable {
     }
 
     private func again(
-        _ request: Request, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration, _ attempt: Int
+        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
+        _ attempt: Int
     ) -> Logger.Metadata {
         var metadata = about(request)
         if let status { metadata["status"] = "\(status.code)" }
@@ -199,13 +203,13 @@ final class RequestLog: Sendable {
     }
 
     /// Without user information, which no URI's text has, and without the fragment, which is not sent.
-    private func text(of uri: URI) -> String {
+    private func text(of uri: CurlewURI) -> String {
         let text = uri.requestText
         guard link.masksQueries, let mark = text.firstIndex(of: "?") else { return text }
         return text[...mark] + "***"
     }
 
-    private func fields(_ fields: HTTPFields, of request: Request) -> Logger.Metadata.Value? {
+    private func fields(_ fields: HTTPFields, of request: CurlewRequest) -> Logger.Metadata.Value? {
         guard logger.logLevel <= link.levels.fields else { return nil }
         let marked = link.secretFields.union(request.options.secretFields)
         return .array(

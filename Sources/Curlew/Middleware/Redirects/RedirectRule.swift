@@ -20,7 +20,7 @@ struct RedirectRule {
     /// The request that a redirect asks for.
     /// - Returns: nil if there is no Location: the redirect is the answer itself.
     /// - Throws: ``CurlewError`` for a redirect that cannot or may not be followed.
-    func request(after redirect: HTTPResponse, to request: Request) throws -> Request? {
+    func request(after redirect: HTTPResponse, to request: CurlewRequest) throws -> CurlewRequest? {
         guard let target = try RedirectTarget.read(redirect.headerFields, relativeTo: request.uri) else { return nil }
         var next = request
         next.uri = target
@@ -43,7 +43,9 @@ struct RedirectRule {
     ///   - chosen: The request as it was changed.
     ///   - proposed: The request as it was to be.
     ///   - origin: The URI that answered.
-    func checked(_ chosen: Request, insteadOf proposed: Request, from origin: URI) throws -> Request {
+    func checked(_ chosen: CurlewRequest, insteadOf proposed: CurlewRequest, from origin: CurlewURI) throws
+        -> CurlewRequest
+    {
         try checkDowngrade(from: origin, to: chosen.uri)
         guard proposed.uri.hasSameOrigin(as: origin), !chosen.uri.hasSameOrigin(as: origin) else { return chosen }
         var next = chosen
@@ -55,12 +57,12 @@ struct RedirectRule {
     }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/redirectRefused`` where `https` would become `http`.
-    func checkDowngrade(from origin: URI, to target: URI) throws {
+    func checkDowngrade(from origin: CurlewURI, to target: CurlewURI) throws {
         guard origin.layout.isSecure, !target.layout.isSecure, !allowsDowngrade else { return }
         throw CurlewError(.redirectRefused, "the redirect leads from https to http")
     }
 
-    private func method(after status: Int, _ request: Request) -> (HTTPRequest.Method, keepsBody: Bool) {
+    private func method(after status: Int, _ request: CurlewRequest) -> (HTTPRequest.Method, keepsBody: Bool) {
         switch status {
         case 303:
             request.method == .get || request.method == .head ? (request.method, true) : (.get, false)
@@ -74,17 +76,17 @@ struct RedirectRule {
 
     private var secretNames: Set<HTTPField.Name> { SecretFields.names.union(secretFields) }
 
-    private func prepareForAnotherOrigin(_ request: inout Request) {
+    private func prepareForAnotherOrigin(_ request: inout CurlewRequest) {
         for name in secretNames { request.fields[name] = nil }
         request.fields[Self.host] = nil
         // That a server speaks HTTP/2 without being asked was said of the first one.
-        if request.options.protocolChoice == .http2PriorKnowledge { request.options.protocolChoice = nil }
+        if request.options.versionPolicy == .http2PriorKnowledge { request.options.versionPolicy = nil }
     }
 
     private static let host = HTTPField.Name("Host")!
 }
 
-extension Request {
+extension CurlewRequest {
     /// Takes off the body, its trailers and the fields that speak of it.
     fileprivate mutating func dropContent() {
         body = .none
@@ -103,7 +105,7 @@ enum RedirectTarget {
     /// Reads Location relative to the URI that answered (RFC 9110 §10.2.2); the fragment is inherited.
     /// - Returns: nil if there is no Location.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRedirect`` if it cannot be followed.
-    static func read(_ fields: HTTPFields, relativeTo base: URI) throws -> URI? {
+    static func read(_ fields: HTTPFields, relativeTo base: CurlewURI) throws -> CurlewURI? {
         let locations = fields[fields: .location]
         guard let location = locations.first else { return nil }
         // Not `==`: fields compare as strings do, by a normal form that can take a second to make.
@@ -144,10 +146,10 @@ enum RedirectTarget {
     }
 }
 
-extension URI {
+extension CurlewURI {
     /// User information in a Location is an error (RFC 9110 §4.2.4: it is likely there to hide where it leads). That of
     /// the base holds for its origin.
-    fileprivate func inheritingCredentials(from base: URI) throws -> URI {
+    fileprivate func inheritingCredentials(from base: CurlewURI) throws -> CurlewURI {
         let isSame = hasSameOrigin(as: base)
         guard let userInformation else { return isSame ? withUserInformation(base.userInformation) : self }
         guard isSame, userInformation == base.userInformation else {
@@ -157,9 +159,9 @@ extension URI {
     }
 
     /// A target without a fragment has that of the URI that led there (RFC 9110 §10.2.2).
-    fileprivate func inheritingFragment(from base: URI) -> URI {
+    fileprivate func inheritingFragment(from base: CurlewURI) -> CurlewURI {
         guard layout.queryEnd == text.utf8.count, base.layout.queryEnd < base.text.utf8.count else { return self }
         let fragment = String(decoding: base.text.utf8.dropFirst(base.layout.queryEnd), as: UTF8.self)
-        return URI(text: text + fragment, layout: layout, userInformation: userInformation)
+        return CurlewURI(text: text + fragment, layout: layout, userInformation: userInformation)
     }
 }

@@ -13,7 +13,7 @@ public import HTTPTypes
 /// - From `https` to `http` is ``ErrorCode/redirectRefused``, a circle ``ErrorCode/redirectLoop``, one redirect more than
 ///   the policy allows ``ErrorCode/tooManyRedirects``.
 ///
-/// ``Response/history`` lists what was followed. The body of a redirect is read, up to 64 KiB and for a second, so that its
+/// ``CurlewResponse/history`` lists what was followed. The body of a redirect is read, up to 64 KiB and for a second, so that its
 /// connection can be used again, else dropped. ``RequestOptions/totalTimeout`` holds for all of it.
 ///
 /// ```swift
@@ -23,9 +23,9 @@ public import HTTPTypes
 /// ```
 ///
 /// A link that adds credentials stands before this one: after it, it would add them for every origin.
-public struct Redirects: Middleware {
+public struct Redirects: CurlewMiddleware {
     /// The policy for redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
-    public var policy: RedirectPolicy
+    public var policy: Redirects.Policy
     /// Whether 301 and 302 make a POST a GET without a body, as browsers do. It is allowed, not asked for
     /// (RFC 9110 §15.4.2). True by default.
     public var changesPostToGet = true
@@ -35,11 +35,13 @@ public struct Redirects: Middleware {
     public var secretFields: Set<HTTPField.Name> = []
 
     /// The longest Location that is followed: 8 KiB.
-    public static let locationLimit: ByteCount = .kibibytes(8)
+    public static let locationLimit: ByteSize = .kibibytes(8)
 
-    public init(_ policy: RedirectPolicy = .follow) { self.policy = policy }
+    public init(_ policy: Redirects.Policy = .follow) { self.policy = policy }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         let start = request.options.totalTimeout == nil ? .zero : Timekeeper.continuous.elapsed()
         let response = try await next(request)
         guard RedirectRule.isRedirect(response.status.code) else { return response }
@@ -48,8 +50,9 @@ public struct Redirects: Middleware {
     }
 
     private func follow(
-        _ first: Response, to original: Request, _ deadline: CallDeadline, _ next: Next<Request, Response>
-    ) async throws -> Response {
+        _ first: CurlewResponse, to original: CurlewRequest, _ deadline: CallDeadline,
+        _ next: Next<CurlewRequest, CurlewResponse>
+    ) async throws -> CurlewResponse {
         var request = original
         var response = first
         var trail = RedirectTrail(original)
@@ -70,8 +73,8 @@ public struct Redirects: Middleware {
 
     /// The request that follows a redirect; nil if the redirect is the answer.
     private func step(
-        _ response: Response, _ request: Request, _ trail: inout RedirectTrail
-    ) async throws -> Request? {
+        _ response: CurlewResponse, _ request: CurlewRequest, _ trail: inout RedirectTrail
+    ) async throws -> CurlewRequest? {
         let policy = request.options.redirects ?? policy
         if case .manual = policy.kind { return nil }
         do {
@@ -97,10 +100,11 @@ public struct Redirects: Middleware {
     }
 
     private func choose(
-        _ proposed: Request, _ policy: RedirectPolicy, _ response: Response, _ request: Request, _ history: [Hop]
-    ) async throws -> Request? {
+        _ proposed: CurlewRequest, _ policy: Redirects.Policy, _ response: CurlewResponse, _ request: CurlewRequest,
+        _ history: [CurlewResponse.Redirect]
+    ) async throws -> CurlewRequest? {
         guard case .decide(let decision) = policy.kind else { return proposed }
-        let proposal = RedirectProposal(
+        let proposal = Redirects.Proposal(
             response: response.head, uri: request.uri, request: proposed, history: history)
         return try await decision(proposal)
     }
@@ -114,17 +118,17 @@ struct RedirectTrail {
         let target: String
         let hasBody: Bool
 
-        init(_ request: Request) {
+        init(_ request: CurlewRequest) {
             method = request.method
             target = request.uri.requestText
             hasBody = !request.body.isNone
         }
     }
 
-    private(set) var hops: [Hop] = []
+    private(set) var hops: [CurlewResponse.Redirect] = []
     private var visits: [Visit]
 
-    init(_ first: Request) { visits = [Visit(first)] }
+    init(_ first: CurlewRequest) { visits = [Visit(first)] }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/tooManyRedirects`` unless one more may be followed.
     func admit(upTo maximum: Int) throws {
@@ -135,7 +139,7 @@ struct RedirectTrail {
 
     /// Notes a redirect that is going to be followed, and the request that follows it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/redirectLoop`` if that was sent before.
-    mutating func add(_ redirect: Response, next: Request) throws {
+    mutating func add(_ redirect: CurlewResponse, next: CurlewRequest) throws {
         // With a cookie the same request may well be answered otherwise.
         if redirect.fields.contains(.setCookie) { visits = [] }
         let visit = Visit(next)
@@ -144,7 +148,7 @@ struct RedirectTrail {
         }
         visits.append(visit)
         hops.append(
-            Hop(
+            CurlewResponse.Redirect(
                 status: redirect.status, uri: redirect.uri, fields: redirect.fields, attempts: redirect.attempts))
     }
 }

@@ -12,14 +12,14 @@
 /// }
 /// ```
 ///
-/// ``Response/attempts`` counts them all.
-public struct Hedging: Middleware {
+/// ``CurlewResponse/attempts`` counts them all.
+public struct Hedging: CurlewMiddleware {
     /// The time that an attempt is given before the next begins.
     public var delay: Duration
     /// The largest number of attempts, the first included.
     public var maximum: Int
     /// The limit on the load that this adds. One of its own, unless no ``Retry`` counts its calls in the same.
-    public var budget: RetryBudget?
+    public var budget: Retry.Budget?
     private let timekeeper: Timekeeper
 
     /// - Parameters:
@@ -28,7 +28,7 @@ public struct Hedging: Middleware {
     ///   - budget: What limits the load that this adds.
     ///   - clock: What measures the delay.
     public init(
-        after delay: Duration, maximum: Int = 2, budget: RetryBudget? = RetryBudget(),
+        after delay: Duration, maximum: Int = 2, budget: Retry.Budget? = Retry.Budget(),
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.delay = delay
@@ -37,7 +37,9 @@ public struct Hedging: Middleware {
         timekeeper = Timekeeper(clock)
     }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         budget?.deposit(for: request.uri)
         guard maximum > 1, request.isIdempotent, request.body.isReplayable else { return try await next(request) }
         // The group ends before this returns, so that nothing calls the chain afterwards.
@@ -45,12 +47,14 @@ public struct Hedging: Middleware {
     }
 
     private enum Event: Sendable {
-        case response(Response)
+        case response(CurlewResponse)
         case failure(any Error)
         case delayIsOver
     }
 
-    private func race(_ request: Request, _ next: @escaping Next<Request, Response>) async throws -> Response {
+    private func race(_ request: CurlewRequest, _ next: @escaping Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         try await withThrowingTaskGroup(of: Event.self) { group in
             var started = 0
             var underWay = 0
@@ -84,7 +88,7 @@ public struct Hedging: Middleware {
         }
     }
 
-    private static func attempt(_ request: Request, _ next: Next<Request, Response>) async -> Event {
+    private static func attempt(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async -> Event {
         do { return .response(try await next(request)) } catch { return .failure(error) }
     }
 

@@ -10,7 +10,7 @@ public import HTTPTypes
 ///
 /// Nothing is sent again whose body can be read only once, after ``attempts``, when ``totalTime`` or the caller's
 /// ``RequestOptions/totalTimeout`` would be over before the wait is, or when ``budget`` has nothing left for the host. Then the
-/// answer or the error of the last attempt goes to the caller; ``Response/attempts`` and ``CurlewError/attempts`` tell how
+/// answer or the error of the last attempt goes to the caller; ``CurlewResponse/attempts`` and ``CurlewError/attempts`` tell how
 /// many there were. What breaks off while the body is read is the reader's: the head was handed out.
 ///
 /// The article "HTTP behaviour" lists every error code, tried again or not, and why.
@@ -20,12 +20,12 @@ public import HTTPTypes
 ///     Retry(attempts: 5)
 /// }
 /// ```
-public struct Retry: Middleware {
+public struct Retry: CurlewMiddleware {
     /// The largest number of attempts, the first included. 3 by default; a request's own
     /// ``RequestOptions/maximumAttempts`` goes before it.
     public var attempts: Int
     /// The wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
-    public var backoff = Backoff()
+    public var backoff = Retry.Backoff()
     /// No attempt is begun later than this after the call. 2 minutes by default; zero or less is no limit.
     public var totalTime: Duration = .seconds(120)
     /// The longest Retry-After that is waited for. If the server asks for more, its answer goes to the caller. 60 seconds by
@@ -34,10 +34,10 @@ public struct Retry: Middleware {
     /// The statuses that may pass: 408, 429, 500, 502, 503 and 504 by default.
     public var statuses: Set<HTTPResponse.Status> = HTTPResponse.Status.transient
     /// The limit on the load that this adds; nil does not limit it. Copies of the link share it.
-    public var budget: RetryBudget?
+    public var budget: Retry.Budget?
     /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
     /// rules on statuses, errors, methods and Retry-After; the bounds on number, time, body and budget hold all the same.
-    public var decide: (@Sendable (FailedAttempt) async -> RetryDecision)?
+    public var decide: (@Sendable (Retry.FailedAttempt) async -> Retry.Decision)?
     private let timekeeper: Timekeeper
     private var network: NetworkChanges?
 
@@ -46,7 +46,7 @@ public struct Retry: Middleware {
     ///   - budget: What limits the load that this adds.
     ///   - clock: What measures the waits and the total time.
     public init(
-        attempts: Int = 3, budget: RetryBudget? = RetryBudget(), clock: any Clock<Duration> = ContinuousClock()
+        attempts: Int = 3, budget: Retry.Budget? = Retry.Budget(), clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.attempts = attempts
         self.budget = budget
@@ -68,7 +68,9 @@ public struct Retry: Middleware {
         return copy
     }
 
-    public func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         budget?.deposit(for: request.uri)
         let start = timekeeper.elapsed()
         let failure: Failure
@@ -85,7 +87,7 @@ public struct Retry: Middleware {
 
     /// The failure of an attempt.
     private enum Failure {
-        case response(Response)
+        case response(CurlewResponse)
         case error(CurlewError)
 
         var head: HTTPResponse? {
@@ -97,7 +99,7 @@ public struct Retry: Middleware {
         }
 
         /// The answer or the error that the caller gets.
-        func outcome(attempts: Int) throws -> Response {
+        func outcome(attempts: Int) throws -> CurlewResponse {
             switch self {
             case .response(var response):
                 response.attempts += attempts - 1
@@ -108,9 +110,9 @@ public struct Retry: Middleware {
     }
 
     private func repeating(
-        _ request: Request, after first: Failure, from start: Duration, _ deadline: CallDeadline,
-        _ next: Next<Request, Response>
-    ) async throws -> Response {
+        _ request: CurlewRequest, after first: Failure, from start: Duration, _ deadline: CallDeadline,
+        _ next: Next<CurlewRequest, CurlewResponse>
+    ) async throws -> CurlewResponse {
         var failure = first
         var again = request
         var number = 1
@@ -135,7 +137,7 @@ public struct Retry: Middleware {
         return try failure.outcome(attempts: number)
     }
 
-    private func pause(for wait: Wait, _ request: Request, after failure: Failure, attempts: Int) async throws {
+    private func pause(for wait: Wait, _ request: CurlewRequest, after failure: Failure, attempts: Int) async throws {
         do {
             if wait.mayEndEarly, failure.error != nil, let network {
                 try await pause(for: wait.duration, orUntil: network.change)
@@ -171,14 +173,14 @@ public struct Retry: Middleware {
 
     /// The wait before the next attempt; nil if there is none.
     private func wait(
-        after failure: Failure, _ number: Int, _ request: Request, from start: Duration, _ deadline: CallDeadline
+        after failure: Failure, _ number: Int, _ request: CurlewRequest, from start: Duration, _ deadline: CallDeadline
     ) async -> Wait? {
         guard number < request.options.maximumAttempts ?? attempts, request.body.isReplayable else { return nil }
         guard failure.error?.code != .cancelled, !Task.isCancelled else { return nil }
         let proposed = rule(failure, number, request)
         var wait = proposed.map { Wait(duration: $0, mayEndEarly: true) }
         if let decide {
-            let attempt = FailedAttempt(
+            let attempt = Retry.FailedAttempt(
                 request: request, number: number, response: failure.head, error: failure.error, proposedWait: proposed)
             switch await decide(attempt).kind {
             case .asProposed: break
@@ -193,7 +195,7 @@ public struct Retry: Middleware {
     }
 
     /// The decision of the rules on statuses, errors, methods and Retry-After.
-    private func rule(_ failure: Failure, _ number: Int, _ request: Request) -> Duration? {
+    private func rule(_ failure: Failure, _ number: Int, _ request: CurlewRequest) -> Duration? {
         switch failure {
         case .error(let error):
             // Without a connection nothing was sent, whatever the method.
@@ -224,36 +226,40 @@ extension RequestOptions {
     }
 }
 
-/// An attempt that failed, for the closure that decides whether there is another: ``Retry/decide``.
-public struct FailedAttempt: Sendable {
-    /// The request that was sent.
-    public let request: Request
-    /// The number of the attempt, from 1.
-    public let number: Int
-    /// The head of the answer, its status 400 or more; nil if none came.
-    public let response: HTTPResponse?
-    /// The error; nil if there was an answer.
-    public let error: CurlewError?
-    /// The wait before the next attempt that the rules propose; nil if there is to be none.
-    public let proposedWait: Duration?
+extension Retry {
+    /// An attempt that failed, for the closure that decides whether there is another: ``Retry/decide``.
+    public struct FailedAttempt: Sendable {
+        /// The request that was sent.
+        public let request: CurlewRequest
+        /// The number of the attempt, from 1.
+        public let number: Int
+        /// The head of the answer, its status 400 or more; nil if none came.
+        public let response: HTTPResponse?
+        /// The error; nil if there was an answer.
+        public let error: CurlewError?
+        /// The wait before the next attempt that the rules propose; nil if there is to be none.
+        public let proposedWait: Duration?
+    }
 }
 
-/// The decision after a failed attempt.
-public struct RetryDecision: Sendable, Hashable {
-    enum Kind: Sendable, Hashable {
-        case asProposed
-        case stop
-        case again(Duration?)
+extension Retry {
+    /// The decision after a failed attempt.
+    public struct Decision: Sendable, Hashable {
+        enum Kind: Sendable, Hashable {
+            case asProposed
+            case stop
+            case again(Duration?)
+        }
+
+        let kind: Kind
+
+        /// The decision of the rules.
+        public static let asProposed = Retry.Decision(kind: .asProposed)
+        /// No further attempt: the answer, or the error, goes to the caller.
+        public static let stop = Retry.Decision(kind: .stop)
+        /// Another attempt after the wait that the rules propose, or that of the backoff.
+        public static let again = Retry.Decision(kind: .again(nil))
+        /// Another attempt after a wait.
+        public static func again(after wait: Duration) -> Retry.Decision { Retry.Decision(kind: .again(wait)) }
     }
-
-    let kind: Kind
-
-    /// The decision of the rules.
-    public static let asProposed = RetryDecision(kind: .asProposed)
-    /// No further attempt: the answer, or the error, goes to the caller.
-    public static let stop = RetryDecision(kind: .stop)
-    /// Another attempt after the wait that the rules propose, or that of the backoff.
-    public static let again = RetryDecision(kind: .again(nil))
-    /// Another attempt after a wait.
-    public static func again(after wait: Duration) -> RetryDecision { RetryDecision(kind: .again(wait)) }
 }

@@ -1,98 +1,100 @@
-/// A limit on what retries add to the load of a server: a bucket of tokens for each host.
-///
-/// A call puts in a part of a token, a fifth by default, and each repetition takes a whole one; where there is none, nothing
-/// is sent again. So a server that fails for everybody gets at most 20 % more requests, and not three times as many. A
-/// reserve, which fills up again with time, lets those be repeated that are rare.
-///
-/// Copies of a link share its budget; links share one if they are given the same. A host is the authority of the URI, its
-/// port included.
-public final class RetryBudget: Sendable {
-    private struct Bucket {
-        var tokens: Double
-        /// When the reserve was last filled up.
-        var refilled: Duration
-        /// Which use of the budget was the last of this bucket.
-        var lastUse: UInt64
-    }
-
-    private struct Buckets {
-        var table: [String: Bucket] = [:]
-        var uses: UInt64 = 0
-    }
-
-    private let extraLoad: Double
-    private let reserve: Double
-    private let capacity: Double
-    private let hosts: Int
-    private let timekeeper: Timekeeper
-    private let buckets = Guarded(Buckets())
-
-    /// The time in which an empty reserve fills up: 10 seconds.
-    public static let reservePeriod = Duration.seconds(10)
-
-    /// - Parameters:
-    ///   - extraLoad: The part of a token that each call puts in.
-    ///   - reserve: The tokens that a host begins with, and that come back in ``reservePeriod``.
-    ///   - capacity: The most tokens that a host may have.
-    ///   - hosts: The most hosts to remember. Beyond them the half that was used longest ago is forgotten, and begins anew.
-    ///   - clock: What fills the reserve up.
-    public init(
-        extraLoad: Double = 0.2, reserve: Int = 10, capacity: Int = 100, hosts: Int = 1000,
-        clock: any Clock<Duration> = ContinuousClock()
-    ) {
-        self.extraLoad = max(0, extraLoad)
-        self.reserve = Double(max(0, reserve))
-        self.capacity = Double(max(0, reserve, capacity))
-        self.hosts = max(1, hosts)
-        timekeeper = Timekeeper(clock)
-    }
-
-    /// Counts a call.
-    func deposit(for uri: URI) {
-        change(uri) { $0.tokens = min(capacity, $0.tokens + extraLoad) }
-    }
-
-    /// Takes a token for a repetition.
-    /// - Returns: Whether there was one.
-    func withdraw(for uri: URI) -> Bool {
-        let now = timekeeper.elapsed()
-        return change(uri) { bucket in
-            refill(&bucket, at: now)
-            // Five fifths are one.
-            guard bucket.tokens > 0.999_999 else { return false }
-            bucket.tokens -= 1
-            return true
+extension Retry {
+    /// A limit on what retries add to the load of a server: a bucket of tokens for each host.
+    ///
+    /// A call puts in a part of a token, a fifth by default, and each repetition takes a whole one; where there is none, nothing
+    /// is sent again. So a server that fails for everybody gets at most 20 % more requests, and not three times as many. A
+    /// reserve, which fills up again with time, lets those be repeated that are rare.
+    ///
+    /// Copies of a link share its budget; links share one if they are given the same. A host is the authority of the URI, its
+    /// port included.
+    public final class Budget: Sendable {
+        private struct Bucket {
+            var tokens: Double
+            /// When the reserve was last filled up.
+            var refilled: Duration
+            /// Which use of the budget was the last of this bucket.
+            var lastUse: UInt64
         }
-    }
 
-    /// The number of hosts that are remembered.
-    var hostCount: Int { buckets.withLock { $0.table.count } }
+        private struct Buckets {
+            var table: [String: Bucket] = [:]
+            var uses: UInt64 = 0
+        }
 
-    private func change<Result>(_ uri: URI, _ body: (inout Bucket) -> Result) -> Result {
-        let host = uri.authority
-        return buckets.withLock { buckets in
-            buckets.uses &+= 1
-            if let index = buckets.table.index(forKey: host) {
-                buckets.table.values[index].lastUse = buckets.uses
-                return body(&buckets.table.values[index])
+        private let extraLoad: Double
+        private let reserve: Double
+        private let capacity: Double
+        private let hosts: Int
+        private let timekeeper: Timekeeper
+        private let buckets = Guarded(Buckets())
+
+        /// The time in which an empty reserve fills up: 10 seconds.
+        public static let reservePeriod = Duration.seconds(10)
+
+        /// - Parameters:
+        ///   - extraLoad: The part of a token that each call puts in.
+        ///   - reserve: The tokens that a host begins with, and that come back in ``reservePeriod``.
+        ///   - capacity: The most tokens that a host may have.
+        ///   - hosts: The most hosts to remember. Beyond them the half that was used longest ago is forgotten, and begins anew.
+        ///   - clock: What fills the reserve up.
+        public init(
+            extraLoad: Double = 0.2, reserve: Int = 10, capacity: Int = 100, hosts: Int = 1000,
+            clock: any Clock<Duration> = ContinuousClock()
+        ) {
+            self.extraLoad = max(0, extraLoad)
+            self.reserve = Double(max(0, reserve))
+            self.capacity = Double(max(0, reserve, capacity))
+            self.hosts = max(1, hosts)
+            timekeeper = Timekeeper(clock)
+        }
+
+        /// Counts a call.
+        func deposit(for uri: CurlewURI) {
+            change(uri) { $0.tokens = min(capacity, $0.tokens + extraLoad) }
+        }
+
+        /// Takes a token for a repetition.
+        /// - Returns: Whether there was one.
+        func withdraw(for uri: CurlewURI) -> Bool {
+            let now = timekeeper.elapsed()
+            return change(uri) { bucket in
+                refill(&bucket, at: now)
+                // Five fifths are one.
+                guard bucket.tokens > 0.999_999 else { return false }
+                bucket.tokens -= 1
+                return true
             }
-            if buckets.table.count >= hosts { Self.forget(&buckets.table, toKeep: hosts / 2) }
-            var bucket = Bucket(tokens: reserve, refilled: .zero, lastUse: buckets.uses)
-            defer { buckets.table[host] = bucket }
-            return body(&bucket)
         }
-    }
 
-    private func refill(_ bucket: inout Bucket, at now: Duration) {
-        if bucket.tokens < reserve {
-            let refilled = (now - bucket.refilled) / Self.reservePeriod * reserve
-            bucket.tokens = min(reserve, bucket.tokens + max(0, refilled))
+        /// The number of hosts that are remembered.
+        var hostCount: Int { buckets.withLock { $0.table.count } }
+
+        private func change<Result>(_ uri: CurlewURI, _ body: (inout Bucket) -> Result) -> Result {
+            let host = uri.authority
+            return buckets.withLock { buckets in
+                buckets.uses &+= 1
+                if let index = buckets.table.index(forKey: host) {
+                    buckets.table.values[index].lastUse = buckets.uses
+                    return body(&buckets.table.values[index])
+                }
+                if buckets.table.count >= hosts { Self.forget(&buckets.table, toKeep: hosts / 2) }
+                var bucket = Bucket(tokens: reserve, refilled: .zero, lastUse: buckets.uses)
+                defer { buckets.table[host] = bucket }
+                return body(&bucket)
+            }
         }
-        bucket.refilled = now
-    }
 
-    private static func forget(_ table: inout [String: Bucket], toKeep count: Int) {
-        let latest = table.sorted { $0.value.lastUse > $1.value.lastUse }.prefix(count)
-        table = Dictionary(uniqueKeysWithValues: latest.map { ($0.key, $0.value) })
+        private func refill(_ bucket: inout Bucket, at now: Duration) {
+            if bucket.tokens < reserve {
+                let refilled = (now - bucket.refilled) / Self.reservePeriod * reserve
+                bucket.tokens = min(reserve, bucket.tokens + max(0, refilled))
+            }
+            bucket.refilled = now
+        }
+
+        private static func forget(_ table: inout [String: Bucket], toKeep count: Int) {
+            let latest = table.sorted { $0.value.lastUse > $1.value.lastUse }.prefix(count)
+            table = Dictionary(uniqueKeysWithValues: latest.map { ($0.key, $0.value) })
+        }
     }
 }

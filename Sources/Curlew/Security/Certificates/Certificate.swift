@@ -2,9 +2,9 @@ internal import COpenSSL
 public import FoundationEssentials
 
 /// An X.509 certificate (RFC 5280): its DER bytes, known to be readable.
-public struct Certificate: Sendable, Hashable {
+public struct CurlewCertificate: Sendable, Hashable {
     /// The most bytes that a certificate may have: 256 KiB.
-    public static let sizeLimit: ByteCount = .kibibytes(256)
+    public static let sizeLimit: ByteSize = .kibibytes(256)
 
     /// The certificate, DER.
     public let der: [UInt8]
@@ -19,7 +19,7 @@ public struct Certificate: Sendable, Hashable {
     /// Reads one certificate in PEM.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` if there is none, more than one, or a broken one.
     public init(pem: String) throws {
-        let all = try Certificate.all(inPEM: pem)
+        let all = try CurlewCertificate.all(inPEM: pem)
         guard all.count == 1 else {
             throw CurlewError(.invalidTLSSetting, "\(all.count) certificates where one was expected")
         }
@@ -28,8 +28,10 @@ public struct Certificate: Sendable, Hashable {
 
     /// The certificates of a PEM text, in order; what else it holds is skipped.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a broken one.
-    public static func all(inPEM pem: String) throws -> [Certificate] {
-        try PEMText.blocks(in: Array(pem.utf8), labels: PEMText.certificateLabels).map { try Certificate(der: $0) }
+    public static func all(inPEM pem: String) throws -> [CurlewCertificate] {
+        try PEMText.blocks(in: Array(pem.utf8), labels: PEMText.certificateLabels).map {
+            try CurlewCertificate(der: $0)
+        }
     }
 
     /// The certificate of a chain that OpenSSL has read.
@@ -42,15 +44,15 @@ public struct Certificate: Sendable, Hashable {
 
     /// The contents, for people to read and for evaluators.
     /// - Throws: ``CurlewError`` if OpenSSL has no memory for it.
-    public func details() throws -> CertificateDetails { try CertificateDetails(handle()) }
+    public func details() throws -> CurlewCertificate.Details { try CurlewCertificate.Details(handle()) }
 
-    func publicKeyPin() throws -> PublicKeyPin {
+    func publicKeyPin() throws -> SecurityPolicy.Pin {
         guard let pin = try handle().pin else { throw OpenSSLFailure.error("a certificate's key cannot be read") }
         return pin
     }
 }
 
-extension Certificate: Codable {
+extension CurlewCertificate: Codable {
     public init(from decoder: any Decoder) throws {
         try self.init(der: decoder.singleValueContainer().decode([UInt8].self))
     }
@@ -61,75 +63,78 @@ extension Certificate: Codable {
     }
 }
 
-extension Certificate: CustomStringConvertible {
+extension CurlewCertificate: CustomStringConvertible {
     /// The subject.
     public var description: String { (try? details().subject) ?? "a certificate of \(der.count) bytes" }
 }
 
-/// The contents of a certificate, in words. Names come from the peer: they may hold anything but control characters.
-public struct CertificateDetails: Sendable, Hashable {
-    /// The subject's distinguished name (RFC 2253).
-    public let subject: String
-    /// The issuer's distinguished name.
-    public let issuer: String
-    /// The subjects that it is for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Others are skipped.
-    public let alternativeNames: [String]
-    /// The first moment at which it is valid; nil for a time that cannot be read.
-    public let notBefore: Date?
-    /// The last moment at which it is valid.
-    public let notAfter: Date?
-    /// The kind of its key and its size: `RSA 2048`, `EC P-256`, `ED25519`.
-    public let key: String
-    /// The algorithm of its signature: `RSA-SHA256`, `ecdsa-with-SHA256`.
-    public let signature: String
-    /// The serial number, hexadecimal.
-    public let serialNumber: String
-    /// Whether it may issue others.
-    public let isAuthority: Bool
-    /// The pin of its key.
-    public let publicKeyPin: PublicKeyPin?
+extension CurlewCertificate {
+    /// The contents of a certificate, in words. Names come from the peer: they may hold anything but control characters.
+    public struct Details: Sendable, Hashable {
+        /// The subject's distinguished name (RFC 2253).
+        public let subject: String
+        /// The issuer's distinguished name.
+        public let issuer: String
+        /// The subjects that it is for: `DNS:example.com`, `IP:192.0.2.1`, `email:…`, `URI:…`. Others are skipped.
+        public let alternativeNames: [String]
+        /// The first moment at which it is valid; nil for a time that cannot be read.
+        public let notBefore: Date?
+        /// The last moment at which it is valid.
+        public let notAfter: Date?
+        /// The kind of its key and its size: `RSA 2048`, `EC P-256`, `ED25519`.
+        public let key: String
+        /// The algorithm of its signature: `RSA-SHA256`, `ecdsa-with-SHA256`.
+        public let signature: String
+        /// The serial number, hexadecimal.
+        public let serialNumber: String
+        /// Whether it may issue others.
+        public let isAuthority: Bool
+        /// The pin of its key.
+        public let publicKeyPin: SecurityPolicy.Pin?
 
-    init(_ handle: CertificateHandle) throws {
-        let raw = handle.raw
-        subject = try Self.text(X509_get_subject_name(raw))
-        issuer = try Self.text(X509_get_issuer_name(raw))
-        alternativeNames = AlternativeNames(handle)?.descriptions ?? []
-        notBefore = Self.date(X509_get0_notBefore(raw))
-        notAfter = Self.date(X509_get0_notAfter(raw))
-        key = KeyStrength.describe(X509_get0_pubkey(raw))
-        signature = OBJ_nid2ln(X509_get_signature_nid(raw)).map { String(cString: $0) } ?? "unknown"
-        serialNumber = Self.serial(raw)
-        isAuthority = X509_check_ca(raw) == 1
-        publicKeyPin = handle.pin
-        ERR_clear_error()
-    }
-
-    private static func date(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
-        CertificateTime.seconds(time).map { Date(timeIntervalSince1970: Double($0)) }
-    }
-
-    private static func text(_ name: OpaquePointer?) throws -> String {
-        guard let name, let sink = BIO_new(BIO_s_mem()) else {
-            throw CurlewError(.resourcesExhausted, "no memory to read a certificate")
+        init(_ handle: CertificateHandle) throws {
+            let raw = handle.raw
+            subject = try Self.text(X509_get_subject_name(raw))
+            issuer = try Self.text(X509_get_issuer_name(raw))
+            alternativeNames = AlternativeNames(handle)?.descriptions ?? []
+            notBefore = Self.date(X509_get0_notBefore(raw))
+            notAfter = Self.date(X509_get0_notAfter(raw))
+            key = KeyStrength.describe(X509_get0_pubkey(raw))
+            signature = OBJ_nid2ln(X509_get_signature_nid(raw)).map { String(cString: $0) } ?? "unknown"
+            serialNumber = Self.serial(raw)
+            isAuthority = X509_check_ca(raw) == 1
+            publicKeyPin = handle.pin
+            ERR_clear_error()
         }
-        defer { BIO_free(sink) }
-        guard curlew_print_name(sink, name) == 1 else { return "" }
-        var bytes = [UInt8](repeating: 0, count: min(BIO_ctrl_pending(sink), 4096))
-        let count = BIO_read(sink, &bytes, Int32(bytes.count))
-        return printable(String(decoding: bytes.prefix(Int(max(0, count))), as: UTF8.self))
-    }
 
-    private static func serial(_ raw: OpaquePointer) -> String {
-        guard let number = X509_get0_serialNumber(raw), let big = ASN1_INTEGER_to_BN(number, nil) else { return "" }
-        defer { BN_free(big) }
-        guard let text = BN_bn2hex(big) else { return "" }
-        defer { CRYPTO_free(text, #file, #line) }
-        return String(cString: text)
-    }
+        private static func date(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
+            CertificateTime.seconds(time).map { Date(timeIntervalSince1970: Double($0)) }
+        }
 
-    /// Without control characters.
-    static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
+        private static func text(_ name: OpaquePointer?) throws -> String {
+            guard let name, let sink = BIO_new(BIO_s_mem()) else {
+                throw CurlewError(.resourcesExhausted, "no memory to read a certificate")
+            }
+            defer { BIO_free(sink) }
+            guard curlew_print_name(sink, name) == 1 else { return "" }
+            var bytes = [UInt8](repeating: 0, count: min(BIO_ctrl_pending(sink), 4096))
+            let count = BIO_read(sink, &bytes, Int32(bytes.count))
+            return printable(String(decoding: bytes.prefix(Int(max(0, count))), as: UTF8.self))
+        }
+
+        private static func serial(_ raw: OpaquePointer) -> String {
+            guard let number = X509_get0_serialNumber(raw), let big = ASN1_INTEGER_to_BN(number, nil) else { return "" }
+            defer { BN_free(big) }
+            guard let text = BN_bn2hex(big) else { return "" }
+            defer { CRYPTO_free(text, #file, #line) }
+            return String(cString: text)
+        }
+
+        /// Without control characters.
+        static func printable(_ text: String) -> String {
+            String(
+                String.UnicodeScalarView(
+                    text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "\u{FFFD}" : $0 }))
+        }
     }
 }

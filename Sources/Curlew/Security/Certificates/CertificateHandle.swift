@@ -20,7 +20,7 @@ final class CertificateHandle: @unchecked Sendable {
     /// Reads DER to its last byte.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting``.
     convenience init(der: [UInt8]) throws {
-        guard !der.isEmpty, der.count <= Certificate.sizeLimit.bytes else {
+        guard !der.isEmpty, der.count <= CurlewCertificate.sizeLimit.bytes else {
             throw CurlewError(.invalidTLSSetting, "a certificate has \(der.count) bytes")
         }
         OpenSSLLibrary.start()
@@ -63,7 +63,7 @@ final class CertificateHandle: @unchecked Sendable {
             return i2d_X509_PUBKEY(key, &start)
         }
         guard written == length else { return nil }
-        var digest = [UInt8](repeating: 0, count: PublicKeyPin.size)
+        var digest = [UInt8](repeating: 0, count: SecurityPolicy.Pin.size)
         var size: UInt32 = 0
         guard EVP_Digest(bytes, bytes.count, &digest, &size, EVP_sha256(), nil) == 1, size == digest.count else {
             return nil
@@ -72,7 +72,7 @@ final class CertificateHandle: @unchecked Sendable {
     }
 
     /// The pin of its key.
-    var pin: PublicKeyPin? { publicKeyHash.map { PublicKeyPin(sha256: $0) } }
+    var pin: SecurityPolicy.Pin? { publicKeyHash.map { SecurityPolicy.Pin(sha256: $0) } }
 
     /// Seconds since 1970 from and to which it is valid; nil for a time that cannot be read.
     var validity: ClosedRange<Int64>? {
@@ -183,7 +183,7 @@ struct AlternativeNames {
     /// For people to read.
     var descriptions: [String] {
         let names = hosts.map { "DNS:" + String(decoding: $0, as: UTF8.self) }
-        return (names + addresses.map { "IP:" + Self.describe($0) } + others).map(CertificateDetails.printable)
+        return (names + addresses.map { "IP:" + Self.describe($0) } + others).map(CurlewCertificate.Details.printable)
     }
 
     private static func describe(_ address: [UInt8]) -> String {

@@ -5,7 +5,7 @@ internal import COpenSSL
 /// The key is in memory only. It is in no description, and the identity cannot be encoded.
 public struct ClientIdentity: Sendable, Hashable {
     /// The certificate, and those that lead towards an authority, in that order.
-    public let chain: [Certificate]
+    public let chain: [CurlewCertificate]
     /// PKCS #8, DER.
     let key: [UInt8]
 
@@ -17,13 +17,13 @@ public struct ClientIdentity: Sendable, Hashable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be read, a wrong passphrase, or a key
     ///   that is not the certificate's.
     public init(pem certificates: String, key: String? = nil, passphrase: String? = nil) throws {
-        let chain = try Certificate.all(inPEM: certificates)
+        let chain = try CurlewCertificate.all(inPEM: certificates)
         try self.init(chain: chain, key: KeyReading.pem(Array((key ?? certificates).utf8), passphrase: passphrase))
     }
 
     /// Takes a chain and its key in DER: PKCS #8, encrypted or not, or the older forms of RSA and EC keys.
     /// - Throws: As ``init(pem:key:passphrase:)``.
-    public init(chain: [Certificate], keyDER: [UInt8], passphrase: String? = nil) throws {
+    public init(chain: [CurlewCertificate], keyDER: [UInt8], passphrase: String? = nil) throws {
         try self.init(chain: chain, key: KeyReading.der(keyDER, passphrase: passphrase))
     }
 
@@ -34,7 +34,7 @@ public struct ClientIdentity: Sendable, Hashable {
         try self.init(chain: chain, key: key)
     }
 
-    private init(chain: [Certificate], key: KeyHandle) throws {
+    private init(chain: [CurlewCertificate], key: KeyHandle) throws {
         guard let leaf = chain.first else { throw CurlewError(.invalidTLSSetting, "an identity has no certificate") }
         let handle = try leaf.handle()
         guard X509_check_private_key(handle.raw, key.raw) == 1 else {
@@ -129,7 +129,7 @@ enum KeyReading {
 
 /// Bags of a certificate, its key and its intermediates (RFC 7292).
 private enum PKCS12Reading {
-    static func read(_ bytes: [UInt8], passphrase: String) throws -> (chain: [Certificate], key: KeyHandle) {
+    static func read(_ bytes: [UInt8], passphrase: String) throws -> (chain: [CurlewCertificate], key: KeyHandle) {
         guard bytes.count <= KeyReading.sizeLimit else {
             throw CurlewError(.invalidTLSSetting, "a PKCS #12 file has \(bytes.count) bytes")
         }
@@ -150,13 +150,13 @@ private enum PKCS12Reading {
         let keyHandle = key.map { KeyHandle(owning: $0) }
         let leafHandle = leaf.map { CertificateHandle(owning: $0) }
         defer { curlew_certificates_free(others) }
-        guard let keyHandle, let leafHandle, let first = Certificate(leafHandle) else {
+        guard let keyHandle, let leafHandle, let first = CurlewCertificate(leafHandle) else {
             throw CurlewError(.invalidTLSSetting, "the PKCS #12 file lacks a key or its certificate")
         }
         var chain = [first]
         for index in 0..<curlew_certificate_count(others) {
             guard let others, let handle = CertificateHandle(sharing: curlew_certificate_at(others, index)),
-                let next = Certificate(handle)
+                let next = CurlewCertificate(handle)
             else { throw CurlewError(.resourcesExhausted, "no memory for a certificate") }
             chain.append(next)
         }

@@ -2,14 +2,15 @@
 public struct ConnectionSecurity: Sendable, Hashable {
     // One reference: every response carries it.
     private final class Storage: Sendable {
-        let tlsVersion: TLSVersion
+        let tlsVersion: SecurityPolicy.TLSVersion
         let cipher: String
         let applicationProtocol: String?
         let peer: VerifiedPeer
         let isResumed: Bool
 
         init(
-            tlsVersion: TLSVersion, cipher: String, applicationProtocol: String?, peer: VerifiedPeer, isResumed: Bool
+            tlsVersion: SecurityPolicy.TLSVersion, cipher: String, applicationProtocol: String?, peer: VerifiedPeer,
+            isResumed: Bool
         ) {
             self.tlsVersion = tlsVersion
             self.cipher = cipher
@@ -21,23 +22,26 @@ public struct ConnectionSecurity: Sendable, Hashable {
 
     private let storage: Storage
 
-    init(tlsVersion: TLSVersion, cipher: String, applicationProtocol: String?, peer: VerifiedPeer, isResumed: Bool) {
+    init(
+        tlsVersion: SecurityPolicy.TLSVersion, cipher: String, applicationProtocol: String?, peer: VerifiedPeer,
+        isResumed: Bool
+    ) {
         storage = Storage(
             tlsVersion: tlsVersion, cipher: cipher, applicationProtocol: applicationProtocol, peer: peer,
             isResumed: isResumed)
     }
 
     /// The version of TLS.
-    public var tlsVersion: TLSVersion { storage.tlsVersion }
+    public var tlsVersion: SecurityPolicy.TLSVersion { storage.tlsVersion }
     /// The cipher, as OpenSSL names it: `TLS_AES_256_GCM_SHA384`.
     public var cipher: String { storage.cipher }
     /// The protocol that ALPN agreed on (RFC 7301): `h2`, `http/1.1`; nil if none.
     public var applicationProtocol: String? { storage.applicationProtocol }
     /// The server's chain, its own certificate first: the path to the anchor that was verified. Where the policy verifies
     /// none, how far the signatures lead.
-    public var chain: [Certificate] { storage.peer.chain }
+    public var chain: [CurlewCertificate] { storage.peer.chain }
     /// The pin that matched, if keys or certificates are pinned.
-    public var matchedPin: PublicKeyPin? { storage.peer.matchedPin }
+    public var matchedPin: SecurityPolicy.Pin? { storage.peer.matchedPin }
     /// Whether the handshake resumed an earlier one, whose certificates were verified then under the same policy.
     public var isResumed: Bool { storage.isResumed }
 
@@ -59,12 +63,13 @@ final class VerifiedPeer: Sendable {
     let host: HostName
     /// The number of the policy under which it was.
     let policy: UInt64
-    let chain: [Certificate]
-    let matchedPin: PublicKeyPin?
+    let chain: [CurlewCertificate]
+    let matchedPin: SecurityPolicy.Pin?
     /// The last second at which all of the chain is valid.
     let validUntil: Int64
 
-    init(host: HostName, policy: UInt64, chain: [Certificate], matchedPin: PublicKeyPin?, validUntil: Int64) {
+    init(host: HostName, policy: UInt64, chain: [CurlewCertificate], matchedPin: SecurityPolicy.Pin?, validUntil: Int64)
+    {
         self.host = host
         self.policy = policy
         self.chain = chain
@@ -73,7 +78,7 @@ final class VerifiedPeer: Sendable {
     }
 }
 
-extension Response {
+extension CurlewResponse {
     private enum SecurityKey: Key { static let defaultValue: ConnectionSecurity? = nil }
 
     /// The TLS connection that brought the response; nil without TLS.

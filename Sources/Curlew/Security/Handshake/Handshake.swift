@@ -110,7 +110,7 @@ final class Handshake {
     }
 
     private func accept(_ judgment: PeerVerifier.Judgment, _ name: HostName) -> VerifiedPeer? {
-        let certificates = judgment.chain.compactMap { Certificate($0) }
+        let certificates = judgment.chain.compactMap { CurlewCertificate($0) }
         guard !certificates.isEmpty, certificates.count == judgment.chain.count else { return nil }
         let ends = judgment.chain.map { $0.validity?.upperBound ?? 0 }
         let end = rules.policy.allowsInvalidCertificates ? Int64.max : ends.min() ?? 0
@@ -118,7 +118,7 @@ final class Handshake {
             host: name, policy: policy.number, chain: certificates, matchedPin: judgment.pin, validUntil: end)
     }
 
-    private func apply(_ evaluator: TrustEvaluator, to judgment: inout PeerVerifier.Judgment) {
+    private func apply(_ evaluator: SecurityPolicy.Evaluator, to judgment: inout PeerVerifier.Judgment) {
         switch evaluator.evaluate(makeTrust(judgment)) {
         case .deferToPolicy: break
         case .accept:
@@ -136,7 +136,7 @@ final class Handshake {
         let name = HostName(host: host)?.description ?? host
         let verdict: ServerTrust.Verdict =
             judgment.refusal.map { .refused($0.code, reason: $0.reason) } ?? .accepted(matchedPin: judgment.pin)
-        return ServerTrust(host: name, chain: judgment.chain.compactMap { Certificate($0) }, verdict: verdict)
+        return ServerTrust(host: name, chain: judgment.chain.compactMap { CurlewCertificate($0) }, verdict: verdict)
     }
 
     /// Looks at the stapled response, once the server has sent all it wants to.
@@ -193,7 +193,7 @@ final class Handshake {
         let name = UnsafeBufferPointer(start: start, count: Int(count))
         isHTTP2 = name.elementsEqual("h2".utf8)
         security = ConnectionSecurity(
-            tlsVersion: TLSVersion(version), cipher: cipher,
+            tlsVersion: SecurityPolicy.TLSVersion(version), cipher: cipher,
             applicationProtocol: name.isEmpty ? nil : String(decoding: name, as: UTF8.self), peer: peer,
             isResumed: isResumed)
         chain = []

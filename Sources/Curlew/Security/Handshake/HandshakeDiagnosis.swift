@@ -4,7 +4,7 @@ internal import COpenSSL
 /// 8446 §6.2) and from OpenSSL's words.
 struct HandshakeDiagnosis {
     /// The version that was agreed on; nil as long as the handshake has not ended.
-    var version: TLSVersion?
+    var version: SecurityPolicy.TLSVersion?
     var hasIdentity = false
     var wasAskedForCertificate = false
     var receivedAlert: Int32?

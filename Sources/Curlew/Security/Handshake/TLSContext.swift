@@ -68,7 +68,9 @@ enum TLSContext {
         return chain.dropFirst().allSatisfy { curlew_context_add_chain(context, $0.raw) == 1 }
     }
 
-    private static func number(_ version: TLSVersion) -> Int32 { version == .tls13 ? TLS1_3_VERSION : TLS1_2_VERSION }
+    private static func number(_ version: SecurityPolicy.TLSVersion) -> Int32 {
+        version == .tls13 ? TLS1_3_VERSION : TLS1_2_VERSION
+    }
 }
 
 /// The C functions that OpenSSL calls in a handshake, on the loop's thread. Those with an argument get their

@@ -1,13 +1,15 @@
-/// A policy for some hosts (``SecurityPolicy/hosts``).
-public struct HostSecurityPolicy: Sendable, Hashable, Codable {
-    /// `example.com`, an address, or `*.example.com` for every name beneath it, however deep.
-    public var pattern: String
-    /// The policy that holds for them instead of the one around it. Its own ``SecurityPolicy/hosts`` are not looked at.
-    public var policy: SecurityPolicy
+extension SecurityPolicy {
+    /// A policy for some hosts (``SecurityPolicy/hosts``).
+    public struct HostPolicy: Sendable, Hashable, Codable {
+        /// `example.com`, an address, or `*.example.com` for every name beneath it, however deep.
+        public var pattern: String
+        /// The policy that holds for them instead of the one around it. Its own ``SecurityPolicy/hosts`` are not looked at.
+        public var policy: SecurityPolicy
 
-    public init(_ pattern: String, _ policy: SecurityPolicy) {
-        self.pattern = pattern
-        self.policy = policy
+        public init(_ pattern: String, _ policy: SecurityPolicy) {
+            self.pattern = pattern
+            self.policy = policy
+        }
     }
 }
 

@@ -1,49 +1,52 @@
 internal import COpenSSL
 
-/// Lists of revoked certificates (RFC 5280 §5) and for which certificates one must be there.
-///
-/// Where a list is wanted and none fits, or the one that fits is out of date, nobody is accepted
-/// (``ErrorCode/revocationUnknown``).
-public struct RevocationLists: Sendable, Hashable, Codable {
-    /// For which certificates of the chain a list is wanted.
-    public struct Scope: RawRepresentable, Sendable, Hashable, Codable {
-        public let rawValue: String
+extension SecurityPolicy {
+    /// Lists of revoked certificates (RFC 5280 §5) and for which certificates one must be there.
+    ///
+    /// Where a list is wanted and none fits, or the one that fits is out of date, nobody is accepted
+    /// (``ErrorCode/revocationUnknown``).
+    public struct RevocationLists: Sendable, Hashable, Codable {
+        /// For which certificates of the chain a list is wanted.
+        public struct Scope: RawRepresentable, Sendable, Hashable, Codable {
+            public let rawValue: String
 
-        public init(rawValue: String) { self.rawValue = rawValue }
+            public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The server's own.
-        public static let leaf = Scope(rawValue: "leaf")
-        /// All but the anchor.
-        public static let chain = Scope(rawValue: "chain")
-    }
-
-    /// The most bytes of lists that are read: 64 MiB.
-    public static let sizeLimit: ByteCount = .mebibytes(64)
-
-    /// The lists, DER.
-    public let lists: [[UInt8]]
-    /// For which certificates one must be there.
-    public var scope: Scope
-
-    /// Takes lists in DER or PEM; a PEM text may hold several.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what is none, or for more than ``sizeLimit``.
-    public init(_ data: [[UInt8]], scope: Scope = .leaf) throws {
-        guard data.reduce(0, { $0 + $1.count }) <= Self.sizeLimit.bytes else {
-            throw CurlewError(.invalidTLSSetting, "the revocation lists have more than \(Self.sizeLimit.bytes) bytes")
+            /// The server's own.
+            public static let leaf = Scope(rawValue: "leaf")
+            /// All but the anchor.
+            public static let chain = Scope(rawValue: "chain")
         }
-        lists = try data.flatMap { try Self.read($0) }
-        self.scope = scope
-    }
 
-    /// Reads files in DER or PEM. It blocks while it reads.
-    public init(files: [String], scope: Scope = .leaf) throws {
-        try self.init(files.map { try SecurityFile.bytes(of: $0, limit: Self.sizeLimit.bytes) }, scope: scope)
-    }
+        /// The most bytes of lists that are read: 64 MiB.
+        public static let sizeLimit: ByteSize = .mebibytes(64)
 
-    private static func read(_ bytes: [UInt8]) throws -> [[UInt8]] {
-        let found = PEMText.isPEM(bytes) ? try PEMText.blocks(in: bytes, labels: ["X509 CRL"]) : [bytes]
-        guard !found.isEmpty else { throw CurlewError(.invalidTLSSetting, "no revocation list was found") }
-        for list in found { _ = try RevocationListHandle(der: list) }
-        return found
+        /// The lists, DER.
+        public let lists: [[UInt8]]
+        /// For which certificates one must be there.
+        public var scope: Scope
+
+        /// Takes lists in DER or PEM; a PEM text may hold several.
+        /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what is none, or for more than ``sizeLimit``.
+        public init(_ data: [[UInt8]], scope: Scope = .leaf) throws {
+            guard data.reduce(0, { $0 + $1.count }) <= Self.sizeLimit.bytes else {
+                throw CurlewError(
+                    .invalidTLSSetting, "the revocation lists have more than \(Self.sizeLimit.bytes) bytes")
+            }
+            lists = try data.flatMap { try Self.read($0) }
+            self.scope = scope
+        }
+
+        /// Reads files in DER or PEM. It blocks while it reads.
+        public init(files: [String], scope: Scope = .leaf) throws {
+            try self.init(files.map { try SecurityFile.bytes(of: $0, limit: Self.sizeLimit.bytes) }, scope: scope)
+        }
+
+        private static func read(_ bytes: [UInt8]) throws -> [[UInt8]] {
+            let found = PEMText.isPEM(bytes) ? try PEMText.blocks(in: bytes, labels: ["X509 CRL"]) : [bytes]
+            guard !found.isEmpty else { throw CurlewError(.invalidTLSSetting, "no revocation list was found") }
+            for list in found { _ = try RevocationListHandle(der: list) }
+            return found
+        }
     }
 }

@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// The rules by which to trust the other end of a TLS connection, and to speak TLS: a value, evaluated inside the handshake.
 ///
 /// ```swift
-/// var policy = try SecurityPolicy.pinned(PinSet([PublicKeyPin(inUse)], backups: [PublicKeyPin(reserve)]))
+/// var policy = try SecurityPolicy.pinned(SecurityPolicy.PinSet([SecurityPolicy.Pin(inUse)], backups: [SecurityPolicy.Pin(reserve)]))
 /// policy.minimumTLSVersion = .tls13
 /// ```
 ///
@@ -13,17 +13,17 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     enum Anchors: Sendable, Hashable, Codable {
         case system
         case pem(String)
-        case certificates([Certificate])
+        case certificates([CurlewCertificate])
     }
 
     let anchors: Anchors
 
     /// The part of the server's chain that has to be pinned. `none` by default.
-    public var pinningMode = PinningMode.none
+    public var pinningMode = SecurityPolicy.PinningMode.none
     /// The pinned certificates. In the mode `certificate` they are the only anchors; in `publicKey` their keys are pinned.
-    public var pinnedCertificates: [Certificate] = []
+    public var pinnedCertificates: [CurlewCertificate] = []
     /// Public keys that are pinned in the mode `publicKey` besides those of ``pinnedCertificates``.
-    public var pinnedKeys: PinSet?
+    public var pinnedKeys: SecurityPolicy.PinSet?
     /// Whether certificates are taken that cannot be verified. The table in <doc:Security> says what is left then: with
     /// pinned keys neither name nor dates nor issuers are looked at. Off by default.
     public var allowsInvalidCertificates = false
@@ -42,18 +42,18 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     /// The moment at which certificates have to be valid; nil, the default, is now.
     public var validationDate: Date?
     /// Lists of revoked certificates; nil, the default, asks none.
-    public var revocationLists: RevocationLists?
+    public var revocationLists: SecurityPolicy.RevocationLists?
     /// The treatment of stapled responses about revocation.
-    public var stapling = OCSPStapling.ifPresent
+    public var stapling = SecurityPolicy.Stapling.ifPresent
     /// Code of your own that has the last word; a policy with one cannot be encoded.
-    public var evaluator: TrustEvaluator?
+    public var evaluator: SecurityPolicy.Evaluator?
 
     /// The client's certificate, for servers that ask; a policy with one cannot be encoded.
     public var identity: ClientIdentity?
     /// The lowest TLS version to agree to.
-    public var minimumTLSVersion: TLSVersion = .tls12
+    public var minimumTLSVersion: SecurityPolicy.TLSVersion = .tls12
     /// The highest TLS version to agree to.
-    public var maximumTLSVersion: TLSVersion = .tls13
+    public var maximumTLSVersion: SecurityPolicy.TLSVersion = .tls13
     /// Ciphers for TLS 1.2 in OpenSSL's notation (`ECDHE+AESGCM`); nil is OpenSSL's own choice.
     public var ciphers: String?
     /// Cipher suites for TLS 1.3, joined by colons (`TLS_AES_256_GCM_SHA384`); nil is OpenSSL's own choice.
@@ -61,13 +61,13 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     /// Groups for the exchange of keys, joined by colons (`X25519:P-256`); nil is OpenSSL's own choice.
     public var groups: String?
     /// The name that the server is told.
-    public var serverName = ServerNameIndication.host
+    public var serverName = SecurityPolicy.ServerNameIndication.host
     /// A file to which the secrets of each connection are appended, for Wireshark. Whoever reads it can read all that went
     /// over the wire. nil, the default, writes none; the environment's `SSLKEYLOGFILE` is not heeded.
     public var keyLogPath: String?
 
     /// Other policies for some hosts; the first that fits holds.
-    public var hosts: [HostSecurityPolicy] = []
+    public var hosts: [SecurityPolicy.HostPolicy] = []
 
     init(anchors: Anchors) { self.anchors = anchors }
 }
@@ -92,14 +92,14 @@ extension SecurityPolicy {
     public static func anchors(pem: String) -> SecurityPolicy { SecurityPolicy(anchors: .pem(pem)) }
 
     /// These certificates and no others. A server's own certificate may be among them.
-    public static func anchors(_ certificates: [Certificate]) -> SecurityPolicy {
+    public static func anchors(_ certificates: [CurlewCertificate]) -> SecurityPolicy {
         SecurityPolicy(anchors: .certificates(certificates))
     }
 
     /// The certificate authorities of the system, and one of these keys in the chain that they vouch for.
     ///
     /// Without a pin it accepts nobody.
-    public static func pinned(_ keys: PinSet) -> SecurityPolicy {
+    public static func pinned(_ keys: SecurityPolicy.PinSet) -> SecurityPolicy {
         var policy = SecurityPolicy.system
         policy.pinningMode = .publicKey
         policy.pinnedKeys = keys
@@ -107,7 +107,7 @@ extension SecurityPolicy {
     }
 
     /// A policy as `AFSecurityPolicy policyWithPinningMode:withPinnedCertificates:` made it.
-    public static func pinned(_ mode: PinningMode, certificates: [Certificate]) -> SecurityPolicy {
+    public static func pinned(_ mode: SecurityPolicy.PinningMode, certificates: [CurlewCertificate]) -> SecurityPolicy {
         var policy = SecurityPolicy.system
         policy.pinningMode = mode
         policy.pinnedCertificates = certificates
@@ -122,7 +122,7 @@ extension SecurityPolicy {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a directory or a file that cannot be read, a
     ///   broken certificate, or more than ``directoryLimit`` files. AFNetworking skipped what it could not read, and
     ///   pinned less than was meant.
-    public static func certificates(inDirectory path: String) throws -> [Certificate] {
+    public static func certificates(inDirectory path: String) throws -> [CurlewCertificate] {
         let endings = [".cer", ".crt", ".der", ".pem"]
         let names = try SecurityFile.names(inDirectory: path).filter { name in
             endings.contains { name.lowercased().hasSuffix($0) }
@@ -134,78 +134,86 @@ extension SecurityPolicy {
     }
 
     /// The certificates in a file, DER or PEM, of 16 MiB at most.
-    private static func certificates(inFile path: String) throws -> [Certificate] {
+    private static func certificates(inFile path: String) throws -> [CurlewCertificate] {
         let bytes = try SecurityFile.bytes(of: path, limit: 16 << 20)
-        guard PEMText.isPEM(bytes) else { return [try Certificate(der: bytes)] }
-        return try PEMText.blocks(in: bytes, labels: PEMText.certificateLabels).map { try Certificate(der: $0) }
+        guard PEMText.isPEM(bytes) else { return [try CurlewCertificate(der: bytes)] }
+        return try PEMText.blocks(in: bytes, labels: PEMText.certificateLabels).map { try CurlewCertificate(der: $0) }
     }
 }
 
 extension SecurityPolicy {
     /// A session that pins cannot speak without TLS.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting``.
-    func checkBase(_ base: URI?) throws {
+    func checkBase(_ base: CurlewURI?) throws {
         guard pinningMode != .none, let base, !base.layout.isSecure else { return }
         throw CurlewError(
             .invalidTLSSetting, "a security policy with the pinning mode \(pinningMode) needs a base URL of https")
     }
 }
 
-/// The part of the server's chain that has to be known beforehand.
-public struct PinningMode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    public let rawValue: String
+extension SecurityPolicy {
+    /// The part of the server's chain that has to be known beforehand.
+    public struct PinningMode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+        public let rawValue: String
 
-    public init(rawValue: String) { self.rawValue = rawValue }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing: trusted is who an anchor vouches for.
-    public static let none = PinningMode(rawValue: "none")
-    /// A public key: one of the chain has to be pinned.
-    public static let publicKey = PinningMode(rawValue: "public-key")
-    /// A certificate: the pinned ones are the only anchors, and one of them has to be in the chain.
-    public static let certificate = PinningMode(rawValue: "certificate")
+        /// Nothing: trusted is who an anchor vouches for.
+        public static let none = SecurityPolicy.PinningMode(rawValue: "none")
+        /// A public key: one of the chain has to be pinned.
+        public static let publicKey = SecurityPolicy.PinningMode(rawValue: "public-key")
+        /// A certificate: the pinned ones are the only anchors, and one of them has to be in the chain.
+        public static let certificate = SecurityPolicy.PinningMode(rawValue: "certificate")
 
-    public var description: String { rawValue }
+        public var description: String { rawValue }
+    }
 }
 
-/// The treatment of a response about revocation that the server hands over in the handshake (RFC 6066 §8).
-public struct OCSPStapling: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    public let rawValue: String
+extension SecurityPolicy {
+    /// The treatment of a response about revocation that the server hands over in the handshake (RFC 6066 §8).
+    public struct Stapling: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+        public let rawValue: String
 
-    public init(rawValue: String) { self.rawValue = rawValue }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// None is asked for.
-    public static let off = OCSPStapling(rawValue: "off")
-    /// One is asked for; if it comes it has to be good. It has to come if the certificate says so (RFC 7633).
-    public static let ifPresent = OCSPStapling(rawValue: "if-present")
-    /// One has to come and has to be good.
-    public static let required = OCSPStapling(rawValue: "required")
+        /// None is asked for.
+        public static let off = SecurityPolicy.Stapling(rawValue: "off")
+        /// One is asked for; if it comes it has to be good. It has to come if the certificate says so (RFC 7633).
+        public static let ifPresent = SecurityPolicy.Stapling(rawValue: "if-present")
+        /// One has to come and has to be good.
+        public static let required = SecurityPolicy.Stapling(rawValue: "required")
 
-    public var description: String { rawValue }
+        public var description: String { rawValue }
+    }
 }
 
-/// The name that the handshake tells the server in the clear (RFC 6066 §3). Certificates are always checked for the host
-/// of the request.
-public enum ServerNameIndication: Sendable, Hashable, Codable {
-    /// The request's host; none for an address.
-    case host
-    /// None.
-    case none
-    /// Another name.
-    case name(String)
+extension SecurityPolicy {
+    /// The name that the handshake tells the server in the clear (RFC 6066 §3). Certificates are always checked for the host
+    /// of the request.
+    public enum ServerNameIndication: Sendable, Hashable, Codable {
+        /// The request's host; none for an address.
+        case host
+        /// None.
+        case none
+        /// Another name.
+        case name(String)
+    }
 }
 
-/// A version of TLS.
-public struct TLSVersion: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// As OpenSSL writes it: `TLSv1.3`.
-    public let description: String
+extension SecurityPolicy {
+    /// A version of TLS.
+    public struct TLSVersion: Sendable, Hashable, Codable, CustomStringConvertible {
+        /// As OpenSSL writes it: `TLSv1.3`.
+        public let description: String
 
-    init(_ description: String) { self.description = description }
+        init(_ description: String) { self.description = description }
 
-    /// RFC 5246.
-    public static let tls12 = TLSVersion("TLSv1.2")
-    /// RFC 8446.
-    public static let tls13 = TLSVersion("TLSv1.3")
+        /// RFC 5246.
+        public static let tls12 = SecurityPolicy.TLSVersion("TLSv1.2")
+        /// RFC 8446.
+        public static let tls13 = SecurityPolicy.TLSVersion("TLSv1.3")
 
-    /// Whether this is one of the versions that a policy may name.
-    var isKnown: Bool { self == .tls12 || self == .tls13 }
+        /// Whether this is one of the versions that a policy may name.
+        var isKnown: Bool { self == .tls12 || self == .tls13 }
+    }
 }

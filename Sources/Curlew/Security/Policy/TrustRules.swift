@@ -10,7 +10,7 @@ final class TrustRules: Sendable {
         case none
         /// They have expired, and are not asked for.
         case expired
-        case active(Set<PublicKeyPin>)
+        case active(Set<SecurityPolicy.Pin>)
     }
 
     let policy: SecurityPolicy
@@ -22,7 +22,7 @@ final class TrustRules: Sendable {
     private let ownAnchors: TrustStore?
     /// The pinned certificates as anchors.
     let pinnedAnchors: TrustStore?
-    private let keysOfCertificates: Set<PublicKeyPin>
+    private let keysOfCertificates: Set<SecurityPolicy.Pin>
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be used.
     init(_ policy: SecurityPolicy) throws {
@@ -60,10 +60,10 @@ final class TrustRules: Sendable {
     }
 
     private static func anchors(_ anchors: SecurityPolicy.Anchors) throws -> TrustStore? {
-        let certificates: [Certificate]
+        let certificates: [CurlewCertificate]
         switch anchors {
         case .system: return nil
-        case .pem(let text): certificates = try Certificate.all(inPEM: text)
+        case .pem(let text): certificates = try CurlewCertificate.all(inPEM: text)
         case .certificates(let given): certificates = given
         }
         guard !certificates.isEmpty else { throw CurlewError(.invalidTLSSetting, "there is no certificate to trust") }

@@ -101,7 +101,7 @@ enum ChainChecks {
     }
 
     private static func refuse(_ code: ErrorCode, _ certificate: CertificateHandle, _ problem: String) -> TrustFailure {
-        let subject = (try? CertificateDetails(certificate).subject) ?? ""
+        let subject = (try? CurlewCertificate.Details(certificate).subject) ?? ""
         return TrustFailure(code, "the certificate of \(subject) cannot be accepted: \(problem)")
     }
 }

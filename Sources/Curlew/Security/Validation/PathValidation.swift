@@ -9,7 +9,7 @@ struct PathValidation {
         var allowsAuthorityAsServer = false
         var intermediateLimit = 10
         var lists: [RevocationListHandle] = []
-        var scope: RevocationLists.Scope = .leaf
+        var scope: SecurityPolicy.RevocationLists.Scope = .leaf
     }
 
     /// A path that was found, good or not.
@@ -120,7 +120,7 @@ struct PathValidation {
         // A failure without a reason is none of the peer's.
         guard error != X509_V_OK, error != X509_V_ERR_OUT_OF_MEM else { return .noMemory }
         let culprit = CertificateHandle(sharing: X509_STORE_CTX_get_current_cert(context)) ?? chain[0]
-        let subject = (try? CertificateDetails(culprit).subject) ?? "the peer"
+        let subject = (try? CurlewCertificate.Details(culprit).subject) ?? "the peer"
         let validity = (
             CertificateTime.seconds(X509_get0_notBefore(culprit.raw)),
             CertificateTime.seconds(X509_get0_notAfter(culprit.raw))

@@ -6,7 +6,7 @@ struct PeerVerifier {
     struct Judgment {
         var chain: [CertificateHandle]
         var refusal: TrustFailure?
-        var pin: PublicKeyPin?
+        var pin: SecurityPolicy.Pin?
         /// Whether we failed, and not the peer: nothing may accept it then.
         var isInternalFailure = false
     }

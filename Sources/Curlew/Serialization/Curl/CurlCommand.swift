@@ -3,14 +3,14 @@ internal import HTTPTypes
 
 /// Composes the command.
 private struct CurlCommand {
-    private let request: Request
+    private let request: CurlewRequest
     private let masksSecrets: Bool
     private var words = ["curl"]
     /// Methods that say so when they come without content (RFC 9110 §8.6).
     private static let methodsWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch]
     private var prefix = ""
 
-    init(_ request: Request, masksSecrets: Bool) {
+    init(_ request: CurlewRequest, masksSecrets: Bool) {
         self.request = request
         self.masksSecrets = masksSecrets
         appendMethod()
@@ -37,7 +37,7 @@ private struct CurlCommand {
     }
 
     private mutating func appendOptions() {
-        switch request.options.protocolChoice?.kind {
+        switch request.options.versionPolicy?.kind {
         // Over cleartext there is nothing to negotiate with, and curl would ask for an upgrade.
         case .negotiated: append(request.uri.layout.isSecure ? "--http2" : "--http1.1")
         case .http11: append("--http1.1")
@@ -53,7 +53,7 @@ private struct CurlCommand {
         guard let duration, duration > .zero else { return }
         let (seconds, attoseconds) = duration.components
         let milliseconds = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-        let number = ParameterNumber(Double(seconds) + Double(milliseconds) / 1000)
+        let number = ParameterValue.Number(Double(seconds) + Double(milliseconds) / 1000)
         append(option, number.description)
     }
 
@@ -181,7 +181,7 @@ enum ShellWord {
     }
 }
 
-extension Request {
+extension CurlewRequest {
     /// The request as a command for a POSIX shell that sends the same with `curl`.
     ///
     /// Every part is quoted, so that nothing in the request means anything to the shell. A body of text stands in the

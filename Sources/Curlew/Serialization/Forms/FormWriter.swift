@@ -48,7 +48,7 @@ extension ParameterStyle {
 
 /// The escaping of names and values: letters, digits and `-._~/?` stay, every other byte of UTF-8 becomes `%XX`.
 struct PercentEncoding {
-    let spaces: SpaceStyle
+    let spaces: ParameterStyle.SpaceStyle
 
     func append(_ string: String, to output: inout [UInt8]) {
         var string = string
@@ -92,15 +92,15 @@ struct PercentEncoding {
     }
 }
 
-extension URI {
+extension CurlewURI {
     /// The URI with more in its query: after `?`, or after `&` if there is a query. A fragment stays behind it.
     ///
     /// Spaces, non-ASCII text and the characters `" < > \ ^ ` { | } #` are percent-encoded, everything else is taken as it
     /// stands.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a control character.
-    public func appending(query: String) throws -> URI { try appending(query: Array(query.utf8)) }
+    public func appending(query: String) throws -> CurlewURI { try appending(query: Array(query.utf8)) }
 
-    func appending(query: [UInt8]) throws -> URI {
+    func appending(query: [UInt8]) throws -> CurlewURI {
         let old = Array(text.utf8)
         var new = Array(old[..<layout.queryEnd])
         new.reserveCapacity(old.count + query.count + 1)
@@ -117,6 +117,6 @@ extension URI {
         var moved = layout
         moved.queryEnd = new.count
         new += old[layout.queryEnd...]
-        return URI(text: String(decoding: new, as: UTF8.self), layout: moved, userInformation: userInformation)
+        return CurlewURI(text: String(decoding: new, as: UTF8.self), layout: moved, userInformation: userInformation)
     }
 }

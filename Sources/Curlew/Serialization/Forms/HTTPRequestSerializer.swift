@@ -19,7 +19,7 @@ public import HTTPTypes
 /// ```
 public struct HTTPRequestSerializer: RequestSerializer {
     /// Writes parameters as a query in place of ``style``.
-    public typealias QueryEncoder = @Sendable (Request, ParameterValue) throws -> String
+    public typealias QueryEncoder = @Sendable (CurlewRequest, ParameterValue) throws -> String
 
     /// Fields for requests that do not have them. ``standardFields`` unless changed; to set one to nil takes it away.
     public var defaultFields: HTTPFields
@@ -43,7 +43,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
         self.defaultFields = defaultFields
     }
 
-    public func serialize(_ call: ParameterizedRequest) throws -> Request {
+    public func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
         let parameters = try call.parameters.value(encodedBy: encoder)
         var request = requestWithDefaults(call)
         let text = try parameters.map { try query(of: $0, for: request) }
@@ -55,7 +55,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
         return request
     }
 
-    private func query(of parameters: ParameterValue, for request: Request) throws -> [UInt8] {
+    private func query(of parameters: ParameterValue, for request: CurlewRequest) throws -> [UInt8] {
         if let queryEncoder { return Array(try queryEncoder(request, parameters).utf8) }
         do throws(ParameterFailure) { return try style.form(of: parameters) } catch { throw error.error }
     }
@@ -73,7 +73,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
         }
     }
 
-    func requestWithDefaults(_ call: ParameterizedRequest) -> Request {
+    func requestWithDefaults(_ call: ParameterizedRequest) -> CurlewRequest {
         var request = call.request
         let own = request.fields
         for field in defaultFields where !own.contains(field.name) { request.fields.append(field) }
@@ -81,10 +81,10 @@ public struct HTTPRequestSerializer: RequestSerializer {
     }
 }
 
-extension Request {
+extension CurlewRequest {
     /// Takes a body that parameters were written into.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` if there is one already.
-    mutating func take(_ body: RequestBody, contentType: String) throws {
+    mutating func take(_ body: CurlewRequest.Body, contentType: String) throws {
         guard self.body.isNone else {
             throw CurlewError(.invalidRequest, "the request has a body already, so the parameters cannot be its body")
         }

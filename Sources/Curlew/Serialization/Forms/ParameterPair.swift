@@ -1,13 +1,15 @@
-/// One name with its value, as ``ParameterStyle/pairs(of:)`` makes them: nothing is escaped.
-public struct ParameterPair: Sendable, Hashable {
-    /// The whole name, such as `user[name]`.
-    public var name: String
-    /// The value; never a dictionary, array or set.
-    public var value: ParameterValue
+extension ParameterStyle {
+    /// One name with its value, as ``ParameterStyle/pairs(of:)`` makes them: nothing is escaped.
+    public struct Pair: Sendable, Hashable {
+        /// The whole name, such as `user[name]`.
+        public var name: String
+        /// The value; never a dictionary, array or set.
+        public var value: ParameterValue
 
-    public init(_ name: String, _ value: ParameterValue) {
-        self.name = name
-        self.value = value
+        public init(_ name: String, _ value: ParameterValue) {
+            self.name = name
+            self.value = value
+        }
     }
 }
 
@@ -15,9 +17,9 @@ extension ParameterStyle {
     /// The pairs of a tree in their order, for serializers that put them somewhere else than in a query or form.
     ///
     /// Values keep their kind, so that data can be sent as bytes; `text(of:)` has the text of one. A list in the style
-    /// ``ArrayStyle/commas`` is one text.
+    /// ``ParameterStyle/ArrayStyle/commas`` is one text.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``: the parameters are no dictionary, or too deep.
-    public func pairs(of parameters: ParameterValue) throws -> [ParameterPair] {
+    public func pairs(of parameters: ParameterValue) throws -> [ParameterStyle.Pair] {
         var walker = PairWalker(style: self, sink: PairCollector(style: self))
         do throws(ParameterFailure) { try walker.walk(parameters) } catch { throw error.error }
         return walker.sink.pairs
@@ -25,7 +27,7 @@ extension ParameterStyle {
 
     /// The text of a pair's value in this style; nil for null.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` for what cannot be written.
-    public func text(of pair: ParameterPair) throws -> String? {
+    public func text(of pair: ParameterStyle.Pair) throws -> String? {
         do throws(ParameterFailure) { return try text(of: pair.value) } catch {
             throw error.inside(.key(pair.name)).error
         }
@@ -43,16 +45,16 @@ extension ParameterStyle {
 /// Gathers pairs.
 private struct PairCollector: PairSink {
     let style: ParameterStyle
-    var pairs: [ParameterPair] = []
+    var pairs: [ParameterStyle.Pair] = []
 
     init(style: ParameterStyle) { self.style = style }
 
     mutating func take(_ name: [UInt8], _ value: ParameterValue) throws(ParameterFailure) {
-        pairs.append(ParameterPair(String(decoding: name, as: UTF8.self), value))
+        pairs.append(ParameterStyle.Pair(String(decoding: name, as: UTF8.self), value))
     }
 
     mutating func take(_ name: [UInt8], list: [ParameterValue]) throws(ParameterFailure) {
-        pairs.append(ParameterPair(String(decoding: name, as: UTF8.self), .string(try style.text(of: list))))
+        pairs.append(ParameterStyle.Pair(String(decoding: name, as: UTF8.self), .string(try style.text(of: list))))
     }
 }
 
@@ -61,7 +63,7 @@ protocol PairSink {
     /// A pair. `name` is unescaped UTF-8; the value is no dictionary, array or set.
     mutating func take(_ name: [UInt8], _ value: ParameterValue) throws(ParameterFailure)
 
-    /// A pair whose value is a list of such values (``ArrayStyle/commas``).
+    /// A pair whose value is a list of such values (``ParameterStyle/ArrayStyle/commas``).
     mutating func take(_ name: [UInt8], list: [ParameterValue]) throws(ParameterFailure)
 }
 
@@ -99,7 +101,7 @@ struct PairWalker<Sink: PairSink> {
         }
     }
 
-    private mutating func walk(_ dictionary: ParameterDictionary) throws(ParameterFailure) {
+    private mutating func walk(_ dictionary: ParameterValue.Object) throws(ParameterFailure) {
         try enter()
         let order = style.keyOrder == .sorted ? dictionary.sortedPositions() : nil
         for place in dictionary.indices {

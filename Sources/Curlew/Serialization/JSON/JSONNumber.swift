@@ -1,103 +1,105 @@
-/// A number as JSON has it: a 64-bit integer, a double, or the text of one that neither holds.
-///
-/// Integers and doubles of the same value are equal; numbers that are kept as text are equal if their text is.
-public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
-    enum Storage: Sendable {
-        case integer(Int64)
-        case unsigned(UInt64)
-        case double(Double)
-        /// The nearest double, and the digits as they came: 16 or 17 of them, which a double tells apart but may not have.
-        case rounded(Double, digits: String)
-        case text(String)
-    }
-
-    let storage: Storage
-
-    /// An integer.
-    public init(_ value: Int64) { storage = .integer(value) }
-
-    /// An integer.
-    public init(_ value: Int) { storage = .integer(Int64(value)) }
-
-    /// An integer.
-    public init(_ value: UInt64) {
-        storage = Int64(exactly: value).map { .integer($0) } ?? .unsigned(value)
-    }
-
-    /// A double; nil for infinities and NaN, which JSON has not.
-    public init?(_ value: Double) {
-        guard value.isFinite else { return nil }
-        storage = .double(value)
-    }
-
-    /// Whether the number is kept as text because no type holds it.
-    public var isBig: Bool {
-        if case .text = storage { true } else { false }
-    }
-
-    /// The number as an integer type, if it is one and in its range.
-    public func integer<Value: FixedWidthInteger>(as type: Value.Type = Value.self) -> Value? {
-        switch storage {
-        case .integer(let value): Value(exactly: value)
-        case .unsigned(let value): Value(exactly: value)
-        case .double(let value), .rounded(let value, _): Value(exactly: value)
-        case .text(let text): Value(text)
+extension JSONValue {
+    /// A number as JSON has it: a 64-bit integer, a double, or the text of one that neither holds.
+    ///
+    /// Integers and doubles of the same value are equal; numbers that are kept as text are equal if their text is.
+    public struct Number: Sendable, Hashable, CustomStringConvertible {
+        enum Storage: Sendable {
+            case integer(Int64)
+            case unsigned(UInt64)
+            case double(Double)
+            /// The nearest double, and the digits as they came: 16 or 17 of them, which a double tells apart but may not have.
+            case rounded(Double, digits: String)
+            case text(String)
         }
-    }
 
-    /// The number as a double, rounded if need be; nil if it is beyond the range.
-    public var double: Double? {
-        switch storage {
-        case .integer(let value): return Double(value)
-        case .unsigned(let value): return Double(value)
-        case .double(let value), .rounded(let value, _): return value
-        case .text(let text): return Double(text).flatMap { $0.isFinite ? $0 : nil }
+        let storage: Storage
+
+        /// An integer.
+        public init(_ value: Int64) { storage = .integer(value) }
+
+        /// An integer.
+        public init(_ value: Int) { storage = .integer(Int64(value)) }
+
+        /// An integer.
+        public init(_ value: UInt64) {
+            storage = Int64(exactly: value).map { .integer($0) } ?? .unsigned(value)
         }
-    }
 
-    /// The number as JSON.
-    public var description: String {
-        switch storage {
-        case .integer(let value): "\(value)"
-        case .unsigned(let value): "\(value)"
-        case .double(let value): "\(value)"
-        case .rounded(_, let digits): digits
-        case .text(let text): text
+        /// A double; nil for infinities and NaN, which JSON has not.
+        public init?(_ value: Double) {
+            guard value.isFinite else { return nil }
+            storage = .double(value)
         }
-    }
 
-    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
-        switch (left.compared, right.compared) {
-        case (.text(let left), .text(let right)): left == right
-        case (.text, _), (_, .text): false
-        case (.double(let left), .double(let right)): left == right
-        case (.double(let value), _): right.isInteger(value)
-        case (_, .double(let value)): left.isInteger(value)
-        case (.integer(let left), .integer(let right)): left == right
-        case (.unsigned(let left), .unsigned(let right)): left == right
-        default: false
+        /// Whether the number is kept as text because no type holds it.
+        public var isBig: Bool {
+            if case .text = storage { true } else { false }
         }
-    }
 
-    /// The value by which numbers are compared.
-    private var compared: Storage {
-        if case .rounded(let value, _) = storage { .double(value) } else { storage }
-    }
-
-    private func isInteger(_ value: Double) -> Bool {
-        switch storage {
-        case .integer(let integer): Int64(exactly: value) == integer
-        case .unsigned(let integer): UInt64(exactly: value) == integer
-        default: false
+        /// The number as an integer type, if it is one and in its range.
+        public func integer<Value: FixedWidthInteger>(as type: Value.Type = Value.self) -> Value? {
+            switch storage {
+            case .integer(let value): Value(exactly: value)
+            case .unsigned(let value): Value(exactly: value)
+            case .double(let value), .rounded(let value, _): Value(exactly: value)
+            case .text(let text): Value(text)
+            }
         }
-    }
 
-    public func hash(into hasher: inout Hasher) {
-        if case .text(let text) = storage { hasher.combine(text) } else { hasher.combine(double) }
+        /// The number as a double, rounded if need be; nil if it is beyond the range.
+        public var double: Double? {
+            switch storage {
+            case .integer(let value): return Double(value)
+            case .unsigned(let value): return Double(value)
+            case .double(let value), .rounded(let value, _): return value
+            case .text(let text): return Double(text).flatMap { $0.isFinite ? $0 : nil }
+            }
+        }
+
+        /// The number as JSON.
+        public var description: String {
+            switch storage {
+            case .integer(let value): "\(value)"
+            case .unsigned(let value): "\(value)"
+            case .double(let value): "\(value)"
+            case .rounded(_, let digits): digits
+            case .text(let text): text
+            }
+        }
+
+        public static func == (left: JSONValue.Number, right: JSONValue.Number) -> Bool {
+            switch (left.compared, right.compared) {
+            case (.text(let left), .text(let right)): left == right
+            case (.text, _), (_, .text): false
+            case (.double(let left), .double(let right)): left == right
+            case (.double(let value), _): right.isInteger(value)
+            case (_, .double(let value)): left.isInteger(value)
+            case (.integer(let left), .integer(let right)): left == right
+            case (.unsigned(let left), .unsigned(let right)): left == right
+            default: false
+            }
+        }
+
+        /// The value by which numbers are compared.
+        private var compared: Storage {
+            if case .rounded(let value, _) = storage { .double(value) } else { storage }
+        }
+
+        private func isInteger(_ value: Double) -> Bool {
+            switch storage {
+            case .integer(let integer): Int64(exactly: value) == integer
+            case .unsigned(let integer): UInt64(exactly: value) == integer
+            default: false
+            }
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            if case .text(let text) = storage { hasher.combine(text) } else { hasher.combine(double) }
+        }
     }
 }
 
-extension JSONNumber {
+extension JSONValue.Number {
     /// Reads a literal that the grammar allows.
     init(literal: ArraySlice<UInt8>, isInteger: Bool) {
         let text = String(decoding: literal, as: UTF8.self)

@@ -1,48 +1,52 @@
 internal import Glibc
 
-/// The members of a JSON object in the order they came.
-///
-/// Two objects are equal if they have equal members, in whatever order. Names are equal if their code points are
-/// (RFC 8259 §8.3): `é` as one code point and as `e` with an accent are two names, which to Swift are one string.
-public struct JSONObject: Sendable, Hashable {
-    /// The names in their order.
-    public private(set) var keys: [String] = []
-    private var members: [JSONName: JSONValue] = [:]
+extension JSONValue {
+    /// The members of a JSON object in the order they came.
+    ///
+    /// Two objects are equal if they have equal members, in whatever order. Names are equal if their code points are
+    /// (RFC 8259 §8.3): `é` as one code point and as `e` with an accent are two names, which to Swift are one string.
+    public struct Object: Sendable, Hashable {
+        /// The names in their order.
+        public private(set) var keys: [String] = []
+        private var members: [JSONName: JSONValue] = [:]
 
-    /// An object without members.
-    public init() {}
+        /// An object without members.
+        public init() {}
 
-    /// The value of a member. Setting nil takes the member out; a new member comes last.
-    public subscript(key: String) -> JSONValue? {
-        get { members[JSONName(key)] }
-        set {
-            let name = JSONName(key)
-            let old = members.updateValue(newValue ?? .null, forKey: name)
-            if newValue == nil {
-                members[name] = nil
-                if old != nil { keys.removeAll { JSONName($0) == name } }
-            } else if old == nil {
-                keys.append(key)
+        /// The value of a member. Setting nil takes the member out; a new member comes last.
+        public subscript(key: String) -> JSONValue? {
+            get { members[JSONName(key)] }
+            set {
+                let name = JSONName(key)
+                let old = members.updateValue(newValue ?? .null, forKey: name)
+                if newValue == nil {
+                    members[name] = nil
+                    if old != nil { keys.removeAll { JSONName($0) == name } }
+                } else if old == nil {
+                    keys.append(key)
+                }
             }
         }
+
+        /// Adds a member unless there is one of that name.
+        /// - Returns: Whether it was added.
+        mutating func insert(_ value: JSONValue, for key: String) -> Bool {
+            let name = JSONName(key)
+            guard members[name] == nil else { return false }
+            members[name] = value
+            keys.append(key)
+            return true
+        }
+
+        public static func == (left: JSONValue.Object, right: JSONValue.Object) -> Bool {
+            left.members == right.members
+        }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(members) }
     }
-
-    /// Adds a member unless there is one of that name.
-    /// - Returns: Whether it was added.
-    mutating func insert(_ value: JSONValue, for key: String) -> Bool {
-        let name = JSONName(key)
-        guard members[name] == nil else { return false }
-        members[name] = value
-        keys.append(key)
-        return true
-    }
-
-    public static func == (left: JSONObject, right: JSONObject) -> Bool { left.members == right.members }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }
 
-extension JSONObject: RandomAccessCollection {
+extension JSONValue.Object: RandomAccessCollection {
     public var startIndex: Int { keys.startIndex }
     public var endIndex: Int { keys.endIndex }
 
@@ -76,7 +80,7 @@ private struct JSONName: Hashable, Sendable {
     }
 }
 
-extension JSONObject: ExpressibleByDictionaryLiteral {
+extension JSONValue.Object: ExpressibleByDictionaryLiteral {
     /// Members in their order; of two with one name the last counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         for (key, value) in elements { self[key] = value }

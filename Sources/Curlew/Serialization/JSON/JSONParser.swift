@@ -43,7 +43,7 @@ package struct JSONParser {
     private struct Open {
         let isObject: Bool
         var values: [JSONValue] = []
-        var object = JSONObject()
+        var object = JSONValue.Object()
         /// The name of the member that is being read, and where it stands.
         var key = ""
         var keyPosition = 0
@@ -170,7 +170,7 @@ package struct JSONParser {
 
 extension JSONParser {
     /// A number.
-    private mutating func number() throws -> JSONNumber {
+    private mutating func number() throws -> JSONValue.Number {
         let start = position
         if next == UInt8(ascii: "-") { position += 1 }
         guard let first = next, first.isDigit else {
@@ -193,8 +193,8 @@ extension JSONParser {
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
             try requireDigits()
         }
-        guard builds || !options.bigNumbers.isKept else { return JSONNumber(0) }
-        let number = JSONNumber(literal: bytes[start..<position], isInteger: isInteger)
+        guard builds || !options.bigNumbers.isKept else { return JSONValue.Number(0) }
+        let number = JSONValue.Number(literal: bytes[start..<position], isInteger: isInteger)
         guard options.bigNumbers.isKept || !number.isBig else {
             position = start
             throw fault("a number is too large or has too many digits")

@@ -48,8 +48,8 @@ enum JSONSource {
         bytes.allSatisfy { $0 == .space || $0 == .lineFeed || $0 == .carriageReturn || $0 == .tab }
     }
 
-    private static func encoding(of bytes: [UInt8]) -> CharacterEncoding {
-        if let marked = CharacterEncoding.marked(bytes) { return marked }
+    private static func encoding(of bytes: [UInt8]) -> StringResponseSerializer.Encoding {
+        if let marked = StringResponseSerializer.Encoding.marked(bytes) { return marked }
         guard bytes.count >= 2 else { return .utf8 }
         let zeros = bytes.prefix(4).map { $0 == 0 }
         if zeros == [true, true, true, false] { return .utf32BigEndian }
@@ -59,7 +59,7 @@ enum JSONSource {
         return .utf8
     }
 
-    private static func invalid(_ encoding: CharacterEncoding) -> CurlewError {
+    private static func invalid(_ encoding: StringResponseSerializer.Encoding) -> CurlewError {
         CurlewError(.decodingFailed, "the bytes are not valid \(encoding)")
     }
 }

@@ -19,7 +19,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         self.base = base
     }
 
-    public func serialize(_ call: ParameterizedRequest) throws -> Request {
+    public func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
         guard !base.placesInQuery(call) else { return try base.serialize(call) }
         var request = base.requestWithDefaults(call)
         if let value = try call.parameters.value(encodedBy: base.encoder) {
@@ -54,12 +54,12 @@ public struct JSONStyle: Sendable {
 
     /// The options of the text. None by default.
     public var options: Options = []
-    /// The form in which points in time are written. ``DateStyle/iso8601`` by default.
-    public var dates = DateStyle.iso8601
-    /// The form in which bytes are written. ``DataStyle/base64`` by default.
-    public var data = DataStyle.base64
-    /// The treatment of infinity and NaN. ``NonFiniteStyle/refused`` by default.
-    public var nonFinite = NonFiniteStyle.refused
+    /// The form in which points in time are written. ``ParameterStyle/DateStyle/iso8601`` by default.
+    public var dates = ParameterStyle.DateStyle.iso8601
+    /// The form in which bytes are written. ``ParameterStyle/DataStyle/base64`` by default.
+    public var data = ParameterStyle.DataStyle.base64
+    /// The treatment of infinity and NaN. ``ParameterStyle/NonFiniteStyle/refused`` by default.
+    public var nonFinite = ParameterStyle.NonFiniteStyle.refused
 
     public init() {}
 }

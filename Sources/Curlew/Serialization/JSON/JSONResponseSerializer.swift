@@ -21,7 +21,7 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseS
     public var options: JSONReadingOptions
     /// At which statuses an empty body is the value that stands for one. At others it is ``ErrorCode/emptyBody``. Any by
     /// default.
-    public var emptyBodyStatuses = AcceptableStatuses.any
+    public var emptyBodyStatuses = ResponseAcceptance.Statuses.any
     private let configure: (@Sendable (JSONDecoder) -> Void)?
 
     /// - Parameters:
@@ -109,7 +109,7 @@ public struct JSONReadingOptions: Sendable, Hashable {
     public struct BigNumbers: Sendable, Hashable {
         let isKept: Bool
 
-        /// ``JSONNumber`` keeps their text. The default.
+        /// ``JSONValue/Number`` keeps their text. The default.
         public static let keep = BigNumbers(isKept: true)
         /// They are an error.
         public static let fail = BigNumbers(isKept: false)

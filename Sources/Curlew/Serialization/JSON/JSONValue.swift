@@ -11,13 +11,13 @@ public enum JSONValue: Sendable, Hashable {
     /// `true` or `false`.
     case bool(Bool)
     /// A number.
-    case number(JSONNumber)
+    case number(JSONValue.Number)
     /// A string.
     case string(String)
     /// An array.
     case array([JSONValue])
     /// An object.
-    case object(JSONObject)
+    case object(JSONValue.Object)
 
     /// Reads a JSON text: UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
     /// - Parameters:
@@ -41,7 +41,7 @@ extension JSONValue {
     }
 
     /// The number.
-    public var numberValue: JSONNumber? {
+    public var numberValue: JSONValue.Number? {
         if case .number(let value) = self { value } else { nil }
     }
 
@@ -62,7 +62,7 @@ extension JSONValue {
     }
 
     /// The members.
-    public var objectValue: JSONObject? {
+    public var objectValue: JSONValue.Object? {
         if case .object(let object) = self { object } else { nil }
     }
 
@@ -81,7 +81,7 @@ extension JSONValue {
         case .array(let values):
             return .array(values.filter { !$0.isNull }.map { $0.removingNulls() })
         case .object(let object):
-            var kept = JSONObject()
+            var kept = JSONValue.Object()
             for (key, value) in object where !value.isNull { kept[key] = value.removingNulls() }
             return .object(kept)
         default: return self
@@ -98,12 +98,12 @@ extension JSONValue: ExpressibleByBooleanLiteral {
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral {
-    public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+    public init(integerLiteral value: Int64) { self = .number(JSONValue.Number(value)) }
 }
 
 extension JSONValue: ExpressibleByFloatLiteral {
     /// A number; `null` for a literal beyond the range of doubles.
-    public init(floatLiteral value: Double) { self = JSONNumber(value).map { .number($0) } ?? .null }
+    public init(floatLiteral value: Double) { self = JSONValue.Number(value).map { .number($0) } ?? .null }
 }
 
 extension JSONValue: ExpressibleByStringInterpolation {
@@ -117,7 +117,7 @@ extension JSONValue: ExpressibleByArrayLiteral {
 extension JSONValue: ExpressibleByDictionaryLiteral {
     /// An object; of two members with one name the last counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
-        var object = JSONObject()
+        var object = JSONValue.Object()
         for (key, value) in elements { object[key] = value }
         self = .object(object)
     }
@@ -131,17 +131,17 @@ extension JSONValue: Codable {
         } else if let value = try? container.decode(Bool.self) {
             self = .bool(value)
         } else if let value = try? container.decode(Int64.self) {
-            self = .number(JSONNumber(value))
+            self = .number(JSONValue.Number(value))
         } else if let value = try? container.decode(UInt64.self) {
-            self = .number(JSONNumber(value))
-        } else if let value = try? container.decode(Double.self), let number = JSONNumber(value) {
+            self = .number(JSONValue.Number(value))
+        } else if let value = try? container.decode(Double.self), let number = JSONValue.Number(value) {
             self = .number(number)
         } else if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let values = try? container.decode([JSONValue].self) {
             self = .array(values)
         } else {
-            self = .object(try JSONObject(from: decoder))
+            self = .object(try JSONValue.Object(from: decoder))
         }
     }
 
@@ -167,7 +167,7 @@ extension JSONValue: Codable {
     }
 }
 
-extension JSONObject: Codable {
+extension JSONValue.Object: Codable {
     /// Members in the order that the decoder gives them, which for Foundation's is none.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: JSONKey.self)
@@ -181,7 +181,7 @@ extension JSONObject: Codable {
     }
 }
 
-extension JSONNumber: Encodable {
+extension JSONValue.Number: Encodable {
     /// - Throws: `EncodingError` for a number that no type holds.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()

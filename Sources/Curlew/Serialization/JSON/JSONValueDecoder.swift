@@ -130,7 +130,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
 
 /// The members of an object, as `Decodable` types ask for them.
 private struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let object: JSONObject
+    let object: JSONValue.Object
     let decoder: JSONValueDecoder
 
     var codingPath: [any CodingKey] { decoder.codingPath }

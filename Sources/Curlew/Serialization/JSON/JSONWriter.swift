@@ -36,7 +36,7 @@ struct JSONWriter {
         }
     }
 
-    private mutating func append(_ number: ParameterNumber) throws(ParameterFailure) {
+    private mutating func append(_ number: ParameterValue.Number) throws(ParameterFailure) {
         if number.isFinite {
             output += number.description.utf8
         } else {
@@ -55,7 +55,7 @@ struct JSONWriter {
         close(.closeBracket, isEmpty: values.isEmpty)
     }
 
-    private mutating func append(_ dictionary: ParameterDictionary) throws(ParameterFailure) {
+    private mutating func append(_ dictionary: ParameterValue.Object) throws(ParameterFailure) {
         try open(UInt8(ascii: "{"))
         let order = style.options.contains(.sortedKeys) ? dictionary.sortedPositions() : nil
         for place in dictionary.indices {

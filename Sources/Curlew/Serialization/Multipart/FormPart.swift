@@ -8,7 +8,7 @@ struct FormPart: Sendable {
         /// A file, which must stay as it is.
         case file(WatchedFile)
         /// Anything else.
-        case stream(RequestBody)
+        case stream(CurlewRequest.Body)
     }
 
     /// The fields, each with its line end, and the empty line.
@@ -44,9 +44,9 @@ struct FormPart: Sendable {
     }
 
     /// The chunks of the body, except of bytes.
-    func chunks() async throws -> RequestBody.Stream {
+    func chunks() async throws -> CurlewRequest.Body.Stream {
         switch content {
-        case .bytes(let bytes): try await RequestBody.bytes(bytes).stream()
+        case .bytes(let bytes): try await CurlewRequest.Body.bytes(bytes).stream()
         case .file(let file): WatchedFileChunks(file: file)
         case .stream(let body): try await body.stream()
         }

@@ -103,7 +103,7 @@ extension MultipartFormData {
     /// Appends a body of any kind: bytes as a file, a range of a file, a stream.
     ///
     /// A stream of unknown length makes the whole form go out without Content-Length; one that yields more or less than it
-    /// promised is ``ErrorCode/bodyLengthMismatch`` before the first byte too many. `RequestBody.once(length:_:)` makes the
+    /// promised is ``ErrorCode/bodyLengthMismatch`` before the first byte too many. `CurlewRequest.Body.once(length:_:)` makes the
     /// form one that cannot be sent again.
     /// - Parameters:
     ///   - body: The part's bytes. Of a file, size and place are taken now, as by
@@ -115,7 +115,7 @@ extension MultipartFormData {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a Content-Type with control characters or a length
     ///   below zero; ``ErrorCode/bodyFailed`` and ``ErrorCode/bodyLengthMismatch`` for a file.
     public mutating func append(
-        _ body: RequestBody, name: String, fileName: String? = nil, contentType: String? = nil
+        _ body: CurlewRequest.Body, name: String, fileName: String? = nil, contentType: String? = nil
     ) throws {
         var fields: HTTPFields = [.contentDisposition: disposition(name, fileName)]
         if let type = contentType ?? fileName.map(Self.contentType(forFileNamed:)) {
@@ -131,7 +131,7 @@ extension MultipartFormData {
     ///   - fields: Its fields, in their order.
     /// - Throws: ``CurlewError`` as the other ways to append; ``ErrorCode/invalidRequest`` for a field with a control
     ///   character.
-    public mutating func append(_ body: RequestBody, fields: HTTPFields) throws {
+    public mutating func append(_ body: CurlewRequest.Body, fields: HTTPFields) throws {
         for field in fields { try PartFields.check(field) }
         try append(checking: FormPart(name: "", fields: fields, content: Self.content(of: body)))
     }
@@ -147,7 +147,7 @@ extension MultipartFormData {
         PartDisposition(name: name, fileName: fileName, hasExtendedFileName: addsExtendedFileNames).value
     }
 
-    private static func content(of body: RequestBody) throws -> FormPart.Content {
+    private static func content(of body: CurlewRequest.Body) throws -> FormPart.Content {
         switch body.source {
         case .none: .bytes([])
         case .bytes(let bytes): .bytes(bytes)
@@ -288,28 +288,28 @@ extension MultipartFormData {
     ///
     /// It is read as it is sent: one chunk at a time, of 256 KiB at most unless a stream of yours yields larger ones. A form
     /// without parts is the end alone, `--boundary--`.
-    public var body: RequestBody {
+    public var body: CurlewRequest.Body {
         let body = plainBody
         guard let throttle else { return body }
         return body.paced(by: throttle, length: body.length)
     }
 
-    /// Writes the form into a file and returns a body that sends the file; see ``RequestBody/spooled(to:)``. The pace is
+    /// Writes the form into a file and returns a body that sends the file; see ``CurlewRequest/Body/spooled(to:)``. The pace is
     /// that of the sending, not of the writing.
-    public func spooled(to path: String) async throws -> RequestBody {
+    public func spooled(to path: String) async throws -> CurlewRequest.Body {
         let body = try await plainBody.spooled(to: path)
         guard let throttle else { return body }
         return body.paced(by: throttle, length: body.length)
     }
 
-    private var plainBody: RequestBody {
+    private var plainBody: CurlewRequest.Body {
         let chunks = FormChunks(form: self)
         guard parts.allSatisfy(\.isReplayable) else { return .once(length: length, chunks) }
         return .stream(length: length) { chunks }
     }
 }
 
-extension RequestBody {
+extension CurlewRequest.Body {
     /// A form as a body; the request needs ``MultipartFormData/contentType`` as well.
-    public static func multipart(_ form: MultipartFormData) -> RequestBody { form.body }
+    public static func multipart(_ form: MultipartFormData) -> CurlewRequest.Body { form.body }
 }

@@ -1,22 +1,22 @@
 /// Feeds a parser with a body as its parts are asked for: nobody reads ahead.
 actor MultipartReader {
-    private var chunks: ResponseBody.AsyncIterator?
+    private var chunks: CurlewResponse.Body.AsyncIterator?
     private var parser: MultipartParser
-    private let limits: MultipartLimits
+    private let limits: MultipartParts.Limits
     /// The number of the part under way, from 1.
     private var part = 0
     /// Whether that part's body continues.
     private var isInside = false
     private var isReading = false
 
-    init(body: ResponseBody, parser: MultipartParser, limits: MultipartLimits) {
+    init(body: CurlewResponse.Body, parser: MultipartParser, limits: MultipartParts.Limits) {
         chunks = body.makeAsyncIterator()
         self.parser = parser
         self.limits = limits
     }
 
     /// The next part, after the rest of the one before it.
-    func nextPart() async throws -> MultipartPart? {
+    func nextPart() async throws -> MultipartParts.Part? {
         try beginReading()
         defer { isReading = false }
         while let event = try await nextEvent() {
@@ -24,7 +24,7 @@ actor MultipartReader {
             case .head(let fields):
                 part += 1
                 isInside = true
-                return MultipartPart(fields: fields, body: .stream(PartChunks(reader: self, part: part)))
+                return MultipartParts.Part(fields: fields, body: .stream(PartChunks(reader: self, part: part)))
             case .body: break
             case .partEnd: isInside = false
             case .end:

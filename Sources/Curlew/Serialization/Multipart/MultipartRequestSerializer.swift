@@ -6,14 +6,14 @@ internal import HTTPTypes
 /// - The Content-Type is ``MultipartFormData/contentType``. If the request has one that is multipart, such as
 ///   `multipart/mixed` or one with further parameters, it stays and is given the form's boundary; any other is replaced, as
 ///   the body could not be read by it.
-/// - Parameters become parts in the order of pairs, before those of ``form``. With ``ParameterPlacement/query`` they go
+/// - Parameters become parts in the order of pairs, before those of ``form``. With ``RequestParameters/Placement/query`` they go
 ///   into the query.
 /// - Without any part, the request is the one that ``base`` makes: an empty form.
 /// - The files of the form are looked at again; one that has changed fails the call before anything is sent.
 ///
 /// ```swift
 /// let serializer = MultipartRequestSerializer(form)
-/// let response = try await api.send(.put, "sightings/7", parameters: Parameters(bird), serializer: serializer)
+/// let response = try await api.send(.put, "sightings/7", parameters: RequestParameters(bird), serializer: serializer)
 /// ```
 public struct MultipartRequestSerializer: RequestSerializer {
     /// The parts.
@@ -26,7 +26,7 @@ public struct MultipartRequestSerializer: RequestSerializer {
         self.base = base
     }
 
-    public func serialize(_ call: ParameterizedRequest) throws -> Request {
+    public func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
         let method = call.request.method.rawValue.uppercased()
         guard method != "GET", method != "HEAD" else {
             throw CurlewError(.invalidRequest, "a \(method) has no body, so it cannot carry a form")
@@ -54,17 +54,17 @@ public struct MultipartRequestSerializer: RequestSerializer {
         return whole
     }
 
-    private func requestWithoutBody(_ call: ParameterizedRequest) throws -> Request {
+    private func requestWithoutBody(_ call: ParameterizedRequest) throws -> CurlewRequest {
         call.placement == .query ? try base.serialize(call) : base.requestWithDefaults(call)
     }
 
     /// Never without the boundary, whatever the call, the session or the serializer say.
     private static func contentType(_ given: String?, of form: MultipartFormData) -> String {
-        guard let given = given.flatMap({ MediaType($0) }), given.type == "multipart" else { return form.contentType }
+        guard let given = given.flatMap({ ContentType($0) }), given.type == "multipart" else { return form.contentType }
         let others = given.parameters.filter { $0.name != "boundary" }
-        let boundary = MediaType.Parameter("boundary", form.boundary)
-        return MediaType(
-            "multipart", given.subtype, parameters: others.prefix(MediaType.parameterLimit - 1) + [boundary]
+        let boundary = ContentType.Parameter("boundary", form.boundary)
+        return ContentType(
+            "multipart", given.subtype, parameters: others.prefix(ContentType.parameterLimit - 1) + [boundary]
         )
         .description
     }

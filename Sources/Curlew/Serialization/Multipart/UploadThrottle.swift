@@ -8,14 +8,14 @@
 /// ```
 public struct UploadThrottle: Sendable {
     /// The most bytes that go out at once; at least one. 16 KiB by default.
-    public var packetSize: ByteCount
+    public var packetSize: ByteSize
     /// The pause before each packet but the first. 200 ms by default.
     public var delay: Duration
     /// The clock that measures the pauses.
     public var clock: any Clock<Duration>
 
     public init(
-        packetSize: ByteCount = .kibibytes(16), delay: Duration = .milliseconds(200),
+        packetSize: ByteSize = .kibibytes(16), delay: Duration = .milliseconds(200),
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.packetSize = packetSize
@@ -24,13 +24,13 @@ public struct UploadThrottle: Sendable {
     }
 }
 
-extension RequestBody {
+extension CurlewRequest.Body {
     /// The same body at a pace. It has the same length, and can be sent again if this one can.
     ///
     /// Of a file, the length is taken now, and the file must stay as it is: ``ErrorCode/bodyLengthMismatch`` otherwise.
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` or ``ErrorCode/bodyLengthMismatch`` for a file that is not there
     ///   or too short.
-    public func throttled(_ throttle: UploadThrottle) throws -> RequestBody {
+    public func throttled(_ throttle: UploadThrottle) throws -> CurlewRequest.Body {
         switch source {
         case .none: return self
         case .file: return try watchingFile().throttled(throttle)
@@ -39,7 +39,7 @@ extension RequestBody {
     }
 
     /// - Parameter length: The bytes that there are, if that is known.
-    func paced(by throttle: UploadThrottle, length: Int64?) -> RequestBody {
+    func paced(by throttle: UploadThrottle, length: Int64?) -> CurlewRequest.Body {
         let packets = Packets(body: self, throttle: throttle)
         return isReplayable ? .stream(length: length) { packets } : .once(length: length, packets)
     }
@@ -50,20 +50,20 @@ private struct Packets: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
-    let body: RequestBody
+    let body: CurlewRequest.Body
     let throttle: UploadThrottle
 
     func makeAsyncIterator() -> Iterator { Iterator(body: body, throttle: throttle) }
 
     struct Iterator: AsyncIteratorProtocol {
-        let body: RequestBody
+        let body: CurlewRequest.Body
         let throttle: UploadThrottle
         var base: (any AsyncIteratorProtocol<[UInt8], any Error>)?
         var rest: ArraySlice<UInt8> = []
         var isFirst = true
         var isAtEnd = false
 
-        init(body: RequestBody, throttle: UploadThrottle) {
+        init(body: CurlewRequest.Body, throttle: UploadThrottle) {
             self.body = body
             self.throttle = throttle
         }

@@ -1,68 +1,72 @@
 public import FoundationEssentials
 
-/// The form in which points in time are written.
-public struct DateStyle: Sendable {
-    enum Kind: Sendable {
-        case description
-        case iso8601
-        case iso8601WithMilliseconds
-        case seconds
-        case milliseconds
-        case custom(@Sendable (Date) throws -> ParameterValue)
-    }
-
-    let kind: Kind
-
-    /// `2001-01-01 00:00:00 +0000`: what AFNetworking writes into forms and queries. Whole seconds, rounded down.
-    public static let description = DateStyle(kind: .description)
-
-    /// `2001-01-01T00:00:00Z` (RFC 3339). Whole seconds, rounded down.
-    public static let iso8601 = DateStyle(kind: .iso8601)
-
-    /// `2001-01-01T00:00:00.000Z`, rounded down.
-    public static let iso8601WithMilliseconds = DateStyle(kind: .iso8601WithMilliseconds)
-
-    /// Seconds since 1970 as a number, with up to six places after the point.
-    public static let secondsSince1970 = DateStyle(kind: .seconds)
-
-    /// Milliseconds since 1970 as a whole number, rounded to the nearest.
-    public static let millisecondsSince1970 = DateStyle(kind: .milliseconds)
-
-    /// Whatever the closure makes of a date. It must be text, a number, a boolean or null.
-    public static func custom(_ write: @escaping @Sendable (Date) throws -> ParameterValue) -> DateStyle {
-        DateStyle(kind: .custom(write))
-    }
-
-    /// The text or number to write. Forms of text reach over the years 1 to 9999.
-    func value(of date: Date) throws(ParameterFailure) -> ParameterValue {
-        switch kind {
-        case .description: return .string(try CalendarDate(date).described)
-        case .iso8601: return .string(try CalendarDate(date).iso8601)
-        case .iso8601WithMilliseconds: return .string(try CalendarDate(date).iso8601WithMilliseconds)
-        case .seconds: return ParameterValue(try Self.seconds(date))
-        case .milliseconds: return ParameterValue(Int64((try Self.seconds(date) * 1000).rounded()))
-        case .custom(let write): return try Self.custom(write, date)
+extension ParameterStyle {
+    /// The form in which points in time are written.
+    public struct DateStyle: Sendable {
+        enum Kind: Sendable {
+            case description
+            case iso8601
+            case iso8601WithMilliseconds
+            case seconds
+            case milliseconds
+            case custom(@Sendable (Date) throws -> ParameterValue)
         }
-    }
 
-    private static func seconds(_ date: Date) throws(ParameterFailure) -> Double {
-        let seconds = date.timeIntervalSince1970
-        guard abs(seconds) < 1e15 else { throw ParameterFailure("is a date too far away to be counted in seconds") }
-        // Dates count from 2001; what 0.1 seconds after 1970 loses by that is put right.
-        return abs(seconds) < 9e9 ? (seconds * 1_000_000).rounded() / 1_000_000 : seconds
-    }
+        let kind: Kind
 
-    private static func custom(
-        _ write: @Sendable (Date) throws -> ParameterValue, _ date: Date
-    ) throws(ParameterFailure) -> ParameterValue {
-        let value: ParameterValue
-        do { value = try write(date) } catch {
-            throw ParameterFailure("is a date that the custom style could not write", underlying: error)
+        /// `2001-01-01 00:00:00 +0000`: what AFNetworking writes into forms and queries. Whole seconds, rounded down.
+        public static let description = ParameterStyle.DateStyle(kind: .description)
+
+        /// `2001-01-01T00:00:00Z` (RFC 3339). Whole seconds, rounded down.
+        public static let iso8601 = ParameterStyle.DateStyle(kind: .iso8601)
+
+        /// `2001-01-01T00:00:00.000Z`, rounded down.
+        public static let iso8601WithMilliseconds = ParameterStyle.DateStyle(kind: .iso8601WithMilliseconds)
+
+        /// Seconds since 1970 as a number, with up to six places after the point.
+        public static let secondsSince1970 = ParameterStyle.DateStyle(kind: .seconds)
+
+        /// Milliseconds since 1970 as a whole number, rounded to the nearest.
+        public static let millisecondsSince1970 = ParameterStyle.DateStyle(kind: .milliseconds)
+
+        /// Whatever the closure makes of a date. It must be text, a number, a boolean or null.
+        public static func custom(_ write: @escaping @Sendable (Date) throws -> ParameterValue)
+            -> ParameterStyle.DateStyle
+        {
+            ParameterStyle.DateStyle(kind: .custom(write))
         }
-        switch value {
-        case .null, .boolean, .number, .string: return value
-        case .data, .date, .array, .dictionary, .set:
-            throw ParameterFailure("is a date of which the custom style made neither text nor a number")
+
+        /// The text or number to write. Forms of text reach over the years 1 to 9999.
+        func value(of date: Date) throws(ParameterFailure) -> ParameterValue {
+            switch kind {
+            case .description: return .string(try CalendarDate(date).described)
+            case .iso8601: return .string(try CalendarDate(date).iso8601)
+            case .iso8601WithMilliseconds: return .string(try CalendarDate(date).iso8601WithMilliseconds)
+            case .seconds: return ParameterValue(try Self.seconds(date))
+            case .milliseconds: return ParameterValue(Int64((try Self.seconds(date) * 1000).rounded()))
+            case .custom(let write): return try Self.custom(write, date)
+            }
+        }
+
+        private static func seconds(_ date: Date) throws(ParameterFailure) -> Double {
+            let seconds = date.timeIntervalSince1970
+            guard abs(seconds) < 1e15 else { throw ParameterFailure("is a date too far away to be counted in seconds") }
+            // Dates count from 2001; what 0.1 seconds after 1970 loses by that is put right.
+            return abs(seconds) < 9e9 ? (seconds * 1_000_000).rounded() / 1_000_000 : seconds
+        }
+
+        private static func custom(
+            _ write: @Sendable (Date) throws -> ParameterValue, _ date: Date
+        ) throws(ParameterFailure) -> ParameterValue {
+            let value: ParameterValue
+            do { value = try write(date) } catch {
+                throw ParameterFailure("is a date that the custom style could not write", underlying: error)
+            }
+            switch value {
+            case .null, .boolean, .number, .string: return value
+            case .data, .date, .array, .dictionary, .set:
+                throw ParameterFailure("is a date of which the custom style made neither text nor a number")
+            }
         }
     }
 }
@@ -126,57 +130,59 @@ extension Int {
     }
 }
 
-/// The form in which bytes are written where only text can be.
-public struct DataStyle: Sendable {
-    enum Kind: Sendable {
-        case base64
-        case base64URL
-        case hexadecimal
-        case custom(@Sendable ([UInt8]) throws -> String)
-    }
+extension ParameterStyle {
+    /// The form in which bytes are written where only text can be.
+    public struct DataStyle: Sendable {
+        enum Kind: Sendable {
+            case base64
+            case base64URL
+            case hexadecimal
+            case custom(@Sendable ([UInt8]) throws -> String)
+        }
 
-    let kind: Kind
+        let kind: Kind
 
-    /// Base 64 with padding (RFC 4648 §4).
-    public static let base64 = DataStyle(kind: .base64)
+        /// Base 64 with padding (RFC 4648 §4).
+        public static let base64 = ParameterStyle.DataStyle(kind: .base64)
 
-    /// Base 64 with `-` and `_`, without padding (RFC 4648 §5).
-    public static let base64URL = DataStyle(kind: .base64URL)
+        /// Base 64 with `-` and `_`, without padding (RFC 4648 §5).
+        public static let base64URL = ParameterStyle.DataStyle(kind: .base64URL)
 
-    /// Two lower-case hexadecimal digits a byte.
-    public static let hexadecimal = DataStyle(kind: .hexadecimal)
+        /// Two lower-case hexadecimal digits a byte.
+        public static let hexadecimal = ParameterStyle.DataStyle(kind: .hexadecimal)
 
-    /// Whatever the closure makes of the bytes.
-    public static func custom(_ write: @escaping @Sendable ([UInt8]) throws -> String) -> DataStyle {
-        DataStyle(kind: .custom(write))
-    }
+        /// Whatever the closure makes of the bytes.
+        public static func custom(_ write: @escaping @Sendable ([UInt8]) throws -> String) -> ParameterStyle.DataStyle {
+            ParameterStyle.DataStyle(kind: .custom(write))
+        }
 
-    func text(of bytes: [UInt8]) throws(ParameterFailure) -> String {
-        switch kind {
-        case .base64: return Data(bytes).base64EncodedString()
-        case .base64URL: return Self.base64URL(bytes)
-        case .hexadecimal: return Self.hexadecimal(bytes)
-        case .custom(let write):
-            do { return try write(bytes) } catch {
-                throw ParameterFailure("is data that the custom style could not write", underlying: error)
+        func text(of bytes: [UInt8]) throws(ParameterFailure) -> String {
+            switch kind {
+            case .base64: return Data(bytes).base64EncodedString()
+            case .base64URL: return Self.base64URL(bytes)
+            case .hexadecimal: return Self.hexadecimal(bytes)
+            case .custom(let write):
+                do { return try write(bytes) } catch {
+                    throw ParameterFailure("is data that the custom style could not write", underlying: error)
+                }
             }
         }
-    }
 
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        let text = Data(bytes).base64EncodedString().utf8.compactMap { byte -> UInt8? in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            case UInt8(ascii: "="): nil
-            default: byte
+        private static func base64URL(_ bytes: [UInt8]) -> String {
+            let text = Data(bytes).base64EncodedString().utf8.compactMap { byte -> UInt8? in
+                switch byte {
+                case UInt8(ascii: "+"): UInt8(ascii: "-")
+                case UInt8(ascii: "/"): UInt8(ascii: "_")
+                case UInt8(ascii: "="): nil
+                default: byte
+                }
             }
+            return String(decoding: text, as: UTF8.self)
         }
-        return String(decoding: text, as: UTF8.self)
-    }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        private static func hexadecimal(_ bytes: [UInt8]) -> String {
+            let digits = Array("0123456789abcdef".utf8)
+            return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        }
     }
 }

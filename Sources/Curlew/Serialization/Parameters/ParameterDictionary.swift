@@ -1,46 +1,48 @@
-/// Parameters by name, in the order in which they were put in.
-///
-/// A key is there once: putting a value for it again replaces the former one and keeps its place. Keys that Swift takes for
-/// equal strings (the same letters, composed or not) are one key. Two dictionaries are equal if keys, values and order are.
-public struct ParameterDictionary: Sendable {
-    private var table: OrderedTable<ParameterValue>
+extension ParameterValue {
+    /// Parameters by name, in the order in which they were put in.
+    ///
+    /// A key is there once: putting a value for it again replaces the former one and keeps its place. Keys that Swift takes for
+    /// equal strings (the same letters, composed or not) are one key. Two dictionaries are equal if keys, values and order are.
+    public struct Object: Sendable {
+        private var table: OrderedTable<ParameterValue>
 
-    /// An empty one.
-    public init() { table = OrderedTable() }
+        /// An empty one.
+        public init() { table = OrderedTable() }
 
-    init(table: OrderedTable<ParameterValue>) { self.table = table }
+        init(table: OrderedTable<ParameterValue>) { self.table = table }
 
-    /// - Parameter pairs: Keys and values; of a key that comes twice the last value counts.
-    public init(_ pairs: some Sequence<(String, ParameterValue)>) {
-        table = OrderedTable()
-        table.reserveCapacity(pairs.underestimatedCount)
-        for (key, value) in pairs { table.set(value, for: key) }
-    }
-
-    /// The keys in their order.
-    public var keys: [String] { table.keys }
-
-    /// The values in the order of their keys.
-    public var values: [ParameterValue] { table.values }
-
-    /// The value for a key. Setting nil removes the key.
-    public subscript(key: String) -> ParameterValue? {
-        get { table.position(of: key).map { table.values[$0] } }
-        set {
-            if let newValue { table.set(newValue, for: key) } else { table.remove(key) }
+        /// - Parameter pairs: Keys and values; of a key that comes twice the last value counts.
+        public init(_ pairs: some Sequence<(String, ParameterValue)>) {
+            table = OrderedTable()
+            table.reserveCapacity(pairs.underestimatedCount)
+            for (key, value) in pairs { table.set(value, for: key) }
         }
-    }
 
-    /// The places of the keys sorted by their UTF-8 bytes; nil if that is how they stand already.
-    func sortedPositions() -> [Int]? {
-        let keys = table.keys
-        let isSorted = zip(keys, keys.dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        guard !isSorted else { return nil }
-        return keys.indices.sorted { keys[$0].utf8.lexicographicallyPrecedes(keys[$1].utf8) }
+        /// The keys in their order.
+        public var keys: [String] { table.keys }
+
+        /// The values in the order of their keys.
+        public var values: [ParameterValue] { table.values }
+
+        /// The value for a key. Setting nil removes the key.
+        public subscript(key: String) -> ParameterValue? {
+            get { table.position(of: key).map { table.values[$0] } }
+            set {
+                if let newValue { table.set(newValue, for: key) } else { table.remove(key) }
+            }
+        }
+
+        /// The places of the keys sorted by their UTF-8 bytes; nil if that is how they stand already.
+        func sortedPositions() -> [Int]? {
+            let keys = table.keys
+            let isSorted = zip(keys, keys.dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            guard !isSorted else { return nil }
+            return keys.indices.sorted { keys[$0].utf8.lexicographicallyPrecedes(keys[$1].utf8) }
+        }
     }
 }
 
-extension ParameterDictionary: RandomAccessCollection {
+extension ParameterValue.Object: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { table.keys.count }
 
@@ -50,8 +52,8 @@ extension ParameterDictionary: RandomAccessCollection {
     }
 }
 
-extension ParameterDictionary: Hashable {
-    public static func == (left: ParameterDictionary, right: ParameterDictionary) -> Bool {
+extension ParameterValue.Object: Hashable {
+    public static func == (left: ParameterValue.Object, right: ParameterValue.Object) -> Bool {
         left.table.keys == right.table.keys && left.table.values == right.table.values
     }
 
@@ -61,7 +63,7 @@ extension ParameterDictionary: Hashable {
     }
 }
 
-extension ParameterDictionary: ExpressibleByDictionaryLiteral {
+extension ParameterValue.Object: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, ParameterValue)...) { self.init(elements) }
 }
 

@@ -21,8 +21,8 @@ public struct ParameterEncoder: Sendable {
         case theirOwn
     }
 
-    /// The style in which keys are named. ``KeyNaming/asWritten`` by default.
-    public var keyNaming = KeyNaming.asWritten
+    /// The style in which keys are named. ``ParameterStyle/KeyNaming/asWritten`` by default.
+    public var keyNaming = ParameterStyle.KeyNaming.asWritten
     /// The `userInfo` of the encoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     var foundationTypes = FoundationTypes.flattened
@@ -50,7 +50,7 @@ public struct ParameterEncoder: Sendable {
 
 /// The state that the containers of one encoding share.
 final class EncodingState {
-    let keyNaming: KeyNaming
+    let keyNaming: ParameterStyle.KeyNaming
     let userInfo: [CodingUserInfoKey: Any]
     let foundationTypes: ParameterEncoder.FoundationTypes
     /// The number of values that are being encoded, each inside the former.
@@ -153,7 +153,7 @@ final class EncodedNode {
         switch kind {
         case .single: single
         case .list: .array(list.map { $0.resolved() })
-        case .nothing, .table: .dictionary(ParameterDictionary(table: table.mapValues { $0.resolved() }))
+        case .nothing, .table: .dictionary(ParameterValue.Object(table: table.mapValues { $0.resolved() }))
         }
     }
 }
@@ -235,7 +235,7 @@ enum FoundationValue {
 
     /// All the digits; NaN, the only decimal that is not finite, stays NaN.
     private static func number(_ decimal: Decimal) -> ParameterValue {
-        .number(ParameterNumber(decimal: decimal.description) ?? ParameterNumber(Double.nan))
+        .number(ParameterValue.Number(decimal: decimal.description) ?? ParameterValue.Number(Double.nan))
     }
 }
 

@@ -1,90 +1,94 @@
-/// A number as it was given: an integer of any size, a floating-point number, or decimal digits kept as they are.
-///
-/// Two numbers are equal if they are of the same kind and value: the integer 1 is not the floating-point number 1.
-public struct ParameterNumber: Sendable, Hashable {
-    enum Kind: Sendable, Hashable {
-        case integer(Int64)
-        /// Above `Int64.max` only, so that a number has one form.
-        case unsigned(UInt64)
-        case double(Double)
-        case float(Float)
-        /// A number by the grammar of JSON.
-        case decimal(String)
-    }
-
-    let kind: Kind
-
-    /// An integer; one that needs more than 64 bits keeps its digits.
-    public init(_ value: some BinaryInteger) {
-        if let integer = Int64(exactly: value) {
-            kind = .integer(integer)
-        } else if let integer = UInt64(exactly: value) {
-            kind = .unsigned(integer)
-        } else {
-            kind = .decimal(String(value))
+extension ParameterValue {
+    /// A number as it was given: an integer of any size, a floating-point number, or decimal digits kept as they are.
+    ///
+    /// Two numbers are equal if they are of the same kind and value: the integer 1 is not the floating-point number 1.
+    public struct Number: Sendable, Hashable {
+        enum Kind: Sendable, Hashable {
+            case integer(Int64)
+            /// Above `Int64.max` only, so that a number has one form.
+            case unsigned(UInt64)
+            case double(Double)
+            case float(Float)
+            /// A number by the grammar of JSON.
+            case decimal(String)
         }
-    }
 
-    /// A floating-point number; written with as few digits as tell it from its neighbours.
-    public init(_ value: Double) { kind = .double(value) }
+        let kind: Kind
 
-    /// A floating-point number of single precision; 1.1 is written `1.1`, not `1.100000023841858`.
-    public init(_ value: Float) { kind = .float(value) }
-
-    /// Digits that are written as they are, so that nothing is rounded.
-    /// - Parameter decimal: A number as RFC 8259 §6 has it, such as `-12.50` or `1e400`; nil is returned for anything else.
-    public init?(decimal: String) {
-        guard Self.isNumber(decimal.utf8) else { return nil }
-        kind = .decimal(decimal)
-    }
-
-    /// Whether it is neither infinite nor NaN.
-    public var isFinite: Bool {
-        switch kind {
-        case .double(let value): value.isFinite
-        case .float(let value): value.isFinite
-        case .integer, .unsigned, .decimal: true
+        /// An integer; one that needs more than 64 bits keeps its digits.
+        public init(_ value: some BinaryInteger) {
+            if let integer = Int64(exactly: value) {
+                kind = .integer(integer)
+            } else if let integer = UInt64(exactly: value) {
+                kind = .unsigned(integer)
+            } else {
+                kind = .decimal(String(value))
+            }
         }
-    }
 
-    /// The nearest floating-point number; infinite if the digits mean more than fits.
-    public var double: Double {
-        switch kind {
-        case .integer(let value): Double(value)
-        case .unsigned(let value): Double(value)
-        case .double(let value): value
-        case .float(let value): Double(value)
-        case .decimal(let digits): Double(digits) ?? .nan
-        }
-    }
+        /// A floating-point number; written with as few digits as tell it from its neighbours.
+        public init(_ value: Double) { kind = .double(value) }
 
-    /// The grammar of RFC 8259 §6.
-    private static func isNumber(_ digits: String.UTF8View) -> Bool {
-        var rest = digits[...]
-        if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
-        let isZero = rest.first == UInt8(ascii: "0")
-        let whole = takeDigits(&rest)
-        guard whole > 0, !isZero || whole == 1 else { return false }
-        if rest.first == UInt8(ascii: ".") {
-            rest = rest.dropFirst()
-            guard takeDigits(&rest) > 0 else { return false }
-        }
-        if let byte = rest.first, byte | 0x20 == UInt8(ascii: "e") {
-            rest = rest.dropFirst()
-            if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest = rest.dropFirst() }
-            guard takeDigits(&rest) > 0 else { return false }
-        }
-        return rest.isEmpty
-    }
+        /// A floating-point number of single precision; 1.1 is written `1.1`, not `1.100000023841858`.
+        public init(_ value: Float) { kind = .float(value) }
 
-    private static func takeDigits(_ rest: inout Substring.UTF8View) -> Int {
-        let digits = rest.prefix(while: \.isDigit)
-        rest = rest[digits.endIndex...]
-        return digits.count
+        /// Digits that are written as they are, so that nothing is rounded.
+        /// - Parameter decimal: A number as RFC 8259 §6 has it, such as `-12.50` or `1e400`; nil is returned for anything else.
+        public init?(decimal: String) {
+            guard Self.isNumber(decimal.utf8) else { return nil }
+            kind = .decimal(decimal)
+        }
+
+        /// Whether it is neither infinite nor NaN.
+        public var isFinite: Bool {
+            switch kind {
+            case .double(let value): value.isFinite
+            case .float(let value): value.isFinite
+            case .integer, .unsigned, .decimal: true
+            }
+        }
+
+        /// The nearest floating-point number; infinite if the digits mean more than fits.
+        public var double: Double {
+            switch kind {
+            case .integer(let value): Double(value)
+            case .unsigned(let value): Double(value)
+            case .double(let value): value
+            case .float(let value): Double(value)
+            case .decimal(let digits): Double(digits) ?? .nan
+            }
+        }
+
+        /// The grammar of RFC 8259 §6.
+        private static func isNumber(_ digits: String.UTF8View) -> Bool {
+            var rest = digits[...]
+            if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+            let isZero = rest.first == UInt8(ascii: "0")
+            let whole = takeDigits(&rest)
+            guard whole > 0, !isZero || whole == 1 else { return false }
+            if rest.first == UInt8(ascii: ".") {
+                rest = rest.dropFirst()
+                guard takeDigits(&rest) > 0 else { return false }
+            }
+            if let byte = rest.first, byte | 0x20 == UInt8(ascii: "e") {
+                rest = rest.dropFirst()
+                if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
+                    rest = rest.dropFirst()
+                }
+                guard takeDigits(&rest) > 0 else { return false }
+            }
+            return rest.isEmpty
+        }
+
+        private static func takeDigits(_ rest: inout Substring.UTF8View) -> Int {
+            let digits = rest.prefix(while: \.isDigit)
+            rest = rest[digits.endIndex...]
+            return digits.count
+        }
     }
 }
 
-extension ParameterNumber: CustomStringConvertible {
+extension ParameterValue.Number: CustomStringConvertible {
     /// The number as it is written in a request: `5` for 5.0, `1e+20` for 10²⁰.
     public var description: String {
         switch kind {

@@ -17,17 +17,17 @@ public enum ParameterValue: Sendable, Hashable {
     /// True or false.
     case boolean(Bool)
     /// A number.
-    case number(ParameterNumber)
+    case number(ParameterValue.Number)
     /// Text.
     case string(String)
-    /// Bytes, written by a ``DataStyle``.
+    /// Bytes, written by a ``ParameterStyle/DataStyle``.
     case data([UInt8])
-    /// A point in time, written by a ``DateStyle``.
+    /// A point in time, written by a ``ParameterStyle/DateStyle``.
     case date(Date)
     /// A list.
     case array([ParameterValue])
     /// Names and values.
-    case dictionary(ParameterDictionary)
+    case dictionary(ParameterValue.Object)
     /// Values without order: a form repeats the name for each, JSON and property lists have a list of them.
     case set(Set<ParameterValue>)
 
@@ -39,13 +39,13 @@ public enum ParameterValue: Sendable, Hashable {
 
 extension ParameterValue {
     /// An integer of any size.
-    public init(_ integer: some BinaryInteger) { self = .number(ParameterNumber(integer)) }
+    public init(_ integer: some BinaryInteger) { self = .number(ParameterValue.Number(integer)) }
 
     /// A floating-point number.
-    public init(_ double: Double) { self = .number(ParameterNumber(double)) }
+    public init(_ double: Double) { self = .number(ParameterValue.Number(double)) }
 
     /// A floating-point number of single precision.
-    public init(_ float: Float) { self = .number(ParameterNumber(float)) }
+    public init(_ float: Float) { self = .number(ParameterValue.Number(float)) }
 
     /// True or false.
     public init(_ boolean: Bool) { self = .boolean(boolean) }
@@ -70,7 +70,7 @@ extension ParameterValue {
             if case .dictionary(let dictionary) = self { dictionary[key] } else { nil }
         }
         set {
-            var dictionary = ParameterDictionary()
+            var dictionary = ParameterValue.Object()
             if case .dictionary(let existing) = self {
                 dictionary = existing
             } else if newValue == nil {
@@ -98,11 +98,11 @@ extension ParameterValue: ExpressibleByBooleanLiteral {
 }
 
 extension ParameterValue: ExpressibleByIntegerLiteral {
-    public init(integerLiteral value: Int64) { self = .number(ParameterNumber(value)) }
+    public init(integerLiteral value: Int64) { self = .number(ParameterValue.Number(value)) }
 }
 
 extension ParameterValue: ExpressibleByFloatLiteral {
-    public init(floatLiteral value: Double) { self = .number(ParameterNumber(value)) }
+    public init(floatLiteral value: Double) { self = .number(ParameterValue.Number(value)) }
 }
 
 extension ParameterValue: ExpressibleByStringInterpolation {
@@ -116,7 +116,7 @@ extension ParameterValue: ExpressibleByArrayLiteral {
 extension ParameterValue: ExpressibleByDictionaryLiteral {
     /// Of a key that comes twice the last value counts.
     public init(dictionaryLiteral elements: (String, ParameterValue)...) {
-        self = .dictionary(ParameterDictionary(elements))
+        self = .dictionary(ParameterValue.Object(elements))
     }
 }
 
@@ -196,7 +196,7 @@ extension ParameterValue {
         case .array(let values): return .array(values.map { $0.withLists(depth: depth + 1) })
         case .dictionary(let dictionary):
             return .dictionary(
-                ParameterDictionary(dictionary.lazy.map { ($0.key, $0.value.withLists(depth: depth + 1)) }))
+                ParameterValue.Object(dictionary.lazy.map { ($0.key, $0.value.withLists(depth: depth + 1)) }))
         case .set(let members): return .array(members.ordered(depth: depth).map(\.listed))
         }
     }
@@ -236,7 +236,7 @@ extension ParameterValue {
     }
 }
 
-extension ParameterNumber {
+extension ParameterValue.Number {
     fileprivate var rank: Int {
         switch kind {
         case .integer: 2

@@ -1,5 +1,5 @@
 /// The parameters of one call: none, a tree of ``ParameterValue``, or anything `Encodable`.
-public struct Parameters: Sendable {
+public struct RequestParameters: Sendable {
     private enum Source: Sendable {
         case none
         case value(ParameterValue)
@@ -9,7 +9,7 @@ public struct Parameters: Sendable {
     private let source: Source
 
     /// No parameters, which is not the same as empty ones.
-    public static let none = Parameters(source: .none)
+    public static let none = RequestParameters(source: .none)
 
     private init(source: Source) { self.source = source }
 

@@ -30,7 +30,7 @@ public struct PropertyListRequestSerializer: RequestSerializer {
         self.base = base
     }
 
-    public func serialize(_ call: ParameterizedRequest) throws -> Request {
+    public func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
         guard !base.placesInQuery(call) else { return try base.serialize(call) }
         var request = base.requestWithDefaults(call)
         var encoder = base.encoder

@@ -57,7 +57,7 @@ public struct PropertyListReadingOptions: Sendable, Hashable {
     }
     /// The largest size of a binary list when every reference in it is followed: its values refer to each other by number,
     /// so a few bytes can stand for any amount. 256 MiB by default, with 16 bytes for each value besides its content.
-    public var expandedSize: ByteCount = .mebibytes(256)
+    public var expandedSize: ByteSize = .mebibytes(256)
 
     public init() {}
 }

@@ -43,7 +43,7 @@ struct PropertyListWriter {
         }
     }
 
-    private mutating func append(_ number: ParameterNumber) throws(ParameterFailure) {
+    private mutating func append(_ number: ParameterValue.Number) throws(ParameterFailure) {
         let value = number.double
         switch number.kind {
         case .integer, .unsigned: line("<integer>\(number)</integer>")
@@ -85,7 +85,7 @@ struct PropertyListWriter {
         close("</array>")
     }
 
-    private mutating func append(_ dictionary: ParameterDictionary) throws(ParameterFailure) {
+    private mutating func append(_ dictionary: ParameterValue.Object) throws(ParameterFailure) {
         guard !dictionary.isEmpty else { return line("<dict/>") }
         try open("<dict>")
         let order = dictionary.sortedPositions()

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-extension ResponseBody {
+extension CurlewResponse.Body {
     /// The body as newline-delimited JSON: a value a line, each decoded when it is asked for.
     ///
     /// Lines end with LF or CRLF, the last one may end with the body. Empty lines are skipped. A line that cannot be
@@ -16,7 +16,7 @@ extension ResponseBody {
     ///   - options: How a line is read; by default any JSON value may stand on it.
     ///   - configure: Sets up the decoder. Every line has a decoder of its own.
     public func ndjson<Value: Decodable & Sendable>(
-        as type: Value.Type, upTo limit: ByteCount = .mebibytes(1), options: JSONReadingOptions = .anyValue,
+        as type: Value.Type, upTo limit: ByteSize = .mebibytes(1), options: JSONReadingOptions = .anyValue,
         configure: (@Sendable (JSONDecoder) -> Void)? = nil
     ) -> NDJSONSequence<Value> {
         NDJSONSequence(body: self, limit: limit.bytes, reader: JSONReader(options: options, configure: configure))
@@ -27,7 +27,7 @@ extension ResponseBody {
 public struct NDJSONSequence<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = Value
 
-    let body: ResponseBody
+    let body: CurlewResponse.Body
     let limit: Int
     let reader: JSONReader
 
@@ -37,13 +37,13 @@ public struct NDJSONSequence<Value: Decodable & Sendable>: AsyncSequence, Sendab
 
     /// Yields the values.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private var chunks: ResponseBody.AsyncIterator
+        private var chunks: CurlewResponse.Body.AsyncIterator
         private var lines: LineSplitter
         private let reader: JSONReader
         private var number = 0
         private var isAtEnd = false
 
-        init(chunks: ResponseBody.AsyncIterator, lines: LineSplitter, reader: JSONReader) {
+        init(chunks: CurlewResponse.Body.AsyncIterator, lines: LineSplitter, reader: JSONReader) {
             self.chunks = chunks
             self.lines = lines
             self.reader = reader

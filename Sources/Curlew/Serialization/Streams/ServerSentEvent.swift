@@ -14,32 +14,34 @@ public struct ServerSentEvent: Sendable, Hashable {
     }
 }
 
-/// Bounds on a stream of events.
-public struct ServerSentEventLimits: Sendable, Hashable {
-    /// The longest line in bytes. 1 MiB by default.
-    public var line: ByteCount
-    /// The most bytes of data in one event. 16 MiB by default.
-    public var event: ByteCount
+extension ServerSentEvent {
+    /// Bounds on a stream of events.
+    public struct Limits: Sendable, Hashable {
+        /// The longest line in bytes. 1 MiB by default.
+        public var line: ByteSize
+        /// The most bytes of data in one event. 16 MiB by default.
+        public var event: ByteSize
 
-    public init(line: ByteCount = .mebibytes(1), event: ByteCount = .mebibytes(16)) {
-        self.line = line
-        self.event = event
+        public init(line: ByteSize = .mebibytes(1), event: ByteSize = .mebibytes(16)) {
+            self.line = line
+            self.event = event
+        }
     }
 }
 
-extension ResponseBody {
+extension CurlewResponse.Body {
     /// The body as the events of a `text/event-stream`, as far as this one response goes.
     ///
     /// The rules are those of WHATWG HTML §9.2.6: UTF-8 with repairs, lines that end with LF, CR or CRLF, an event at each
     /// empty line. An event that the body breaks off is dropped. Neither status nor media type is looked at; an
     /// ``EventSource`` does that, and connects again.
-    public var serverSentEvents: ServerSentEventSequence { serverSentEvents(limits: ServerSentEventLimits()) }
+    public var serverSentEvents: ServerSentEventSequence { serverSentEvents(limits: ServerSentEvent.Limits()) }
 
     /// The body as the events of a `text/event-stream`, within bounds of your own.
     /// - Parameters:
     ///   - limits: Beyond them: ``ErrorCode/responseTooLarge``.
     ///   - lastEventID: What events without an identifier have, until one comes.
-    public func serverSentEvents(limits: ServerSentEventLimits, lastEventID: String = "") -> ServerSentEventSequence {
+    public func serverSentEvents(limits: ServerSentEvent.Limits, lastEventID: String = "") -> ServerSentEventSequence {
         ServerSentEventSequence(body: self, limits: limits, lastEventID: lastEventID)
     }
 }
@@ -48,8 +50,8 @@ extension ResponseBody {
 public struct ServerSentEventSequence: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
 
-    let body: ResponseBody
-    let limits: ServerSentEventLimits
+    let body: CurlewResponse.Body
+    let limits: ServerSentEvent.Limits
     let lastEventID: String
 
     public func makeAsyncIterator() -> AsyncIterator {
@@ -60,11 +62,11 @@ public struct ServerSentEventSequence: AsyncSequence, Sendable {
 
     /// Yields the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private var chunks: ResponseBody.AsyncIterator
+        private var chunks: CurlewResponse.Body.AsyncIterator
         private(set) var parser: ServerSentEventParser
         private var events: ArraySlice<ServerSentEvent> = []
 
-        init(chunks: ResponseBody.AsyncIterator, parser: ServerSentEventParser) {
+        init(chunks: CurlewResponse.Body.AsyncIterator, parser: ServerSentEventParser) {
             self.chunks = chunks
             self.parser = parser
         }
@@ -82,37 +84,39 @@ public struct ServerSentEventSequence: AsyncSequence, Sendable {
     }
 }
 
-/// The rule by which an ``EventSource`` connects again.
-public struct ReconnectionPolicy: Sendable, Hashable {
-    /// The first wait, until the server gives a time of its own (`retry:`). 3 seconds by default, as in browsers.
-    public var delay: Duration
-    /// The shortest wait, whatever the server says: with `retry: 0` it would be asked without a pause. 500 ms by default.
-    public var minimumDelay: Duration
-    /// The longest wait. It doubles with each attempt that fails before a stream was open, up to this; a longer time that
-    /// the server gave is kept. 5 minutes by default.
-    public var maximumDelay: Duration
-    /// The most attempts in a row that may fail before the source gives up. nil, the default, never does.
-    public var attempts: Int?
+extension ServerSentEvent {
+    /// The rule by which an ``EventSource`` connects again.
+    public struct ReconnectionPolicy: Sendable, Hashable {
+        /// The first wait, until the server gives a time of its own (`retry:`). 3 seconds by default, as in browsers.
+        public var delay: Duration
+        /// The shortest wait, whatever the server says: with `retry: 0` it would be asked without a pause. 500 ms by default.
+        public var minimumDelay: Duration
+        /// The longest wait. It doubles with each attempt that fails before a stream was open, up to this; a longer time that
+        /// the server gave is kept. 5 minutes by default.
+        public var maximumDelay: Duration
+        /// The most attempts in a row that may fail before the source gives up. nil, the default, never does.
+        public var attempts: Int?
 
-    public init(
-        delay: Duration = .seconds(3), maximumDelay: Duration = .seconds(300), attempts: Int? = nil,
-        minimumDelay: Duration = .milliseconds(500)
-    ) {
-        self.delay = delay
-        self.maximumDelay = maximumDelay
-        self.attempts = attempts
-        self.minimumDelay = minimumDelay
-    }
+        public init(
+            delay: Duration = .seconds(3), maximumDelay: Duration = .seconds(300), attempts: Int? = nil,
+            minimumDelay: Duration = .milliseconds(500)
+        ) {
+            self.delay = delay
+            self.maximumDelay = maximumDelay
+            self.attempts = attempts
+            self.minimumDelay = minimumDelay
+        }
 
-    /// The wait.
-    /// - Parameters:
-    ///   - base: The server's time, if it gave one.
-    ///   - failures: How many attempts in a row have failed.
-    func wait(base: Duration?, failures: Int) -> Duration {
-        let base = max(base ?? delay, minimumDelay, .zero)
-        guard failures > 1, base < maximumDelay else { return base }
-        var wait = base
-        for _ in 1..<min(failures, 64) where wait < maximumDelay { wait *= 2 }
-        return min(wait, maximumDelay)
+        /// The wait.
+        /// - Parameters:
+        ///   - base: The server's time, if it gave one.
+        ///   - failures: How many attempts in a row have failed.
+        func wait(base: Duration?, failures: Int) -> Duration {
+            let base = max(base ?? delay, minimumDelay, .zero)
+            guard failures > 1, base < maximumDelay else { return base }
+            var wait = base
+            for _ in 1..<min(failures, 64) where wait < maximumDelay { wait *= 2 }
+            return min(wait, maximumDelay)
+        }
     }
 }

@@ -1,6 +1,6 @@
 /// Reads a `text/event-stream` (WHATWG HTML §9.2.6), whatever pieces it comes in. Pure, for any input.
 package struct ServerSentEventParser {
-    private let limits: ServerSentEventLimits
+    private let limits: ServerSentEvent.Limits
     private var line: [UInt8] = []
     /// Whether the last byte was a CR, so that an LF that follows belongs to it.
     private var endedWithReturn = false
@@ -18,7 +18,7 @@ package struct ServerSentEventParser {
     package private(set) var reconnectionTime: Duration?
 
     /// - Parameter lastEventID: What an earlier connection left as the identifier.
-    package init(limits: ServerSentEventLimits = ServerSentEventLimits(), lastEventID: String = "") {
+    package init(limits: ServerSentEvent.Limits = ServerSentEvent.Limits(), lastEventID: String = "") {
         self.limits = limits
         self.lastEventID = lastEventID
         identifier = lastEventID

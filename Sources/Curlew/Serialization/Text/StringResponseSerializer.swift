@@ -15,14 +15,15 @@ public struct StringResponseSerializer: BodyResponseSerializer {
 
     public var acceptance = ResponseAcceptance(.any)
     /// The encoding where nothing names one. UTF-8 by default.
-    public var defaultEncoding: CharacterEncoding
+    public var defaultEncoding: StringResponseSerializer.Encoding
     /// The encoding where one is named that is not known. nil, the default, makes that ``ErrorCode/decodingFailed``.
-    public var encodingIfUnknown: CharacterEncoding?
+    public var encodingIfUnknown: StringResponseSerializer.Encoding?
     /// The treatment of bytes that are not valid.
     public var invalidBytes: InvalidBytes
 
     public init(
-        defaultEncoding: CharacterEncoding = .utf8, encodingIfUnknown: CharacterEncoding? = nil,
+        defaultEncoding: StringResponseSerializer.Encoding = .utf8,
+        encodingIfUnknown: StringResponseSerializer.Encoding? = nil,
         invalidBytes: InvalidBytes = .fail
     ) {
         self.defaultEncoding = defaultEncoding
@@ -42,11 +43,11 @@ public struct StringResponseSerializer: BodyResponseSerializer {
 
     /// The encoding of a response.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if it is one that is not known.
-    func encoding(of response: CollectedResponse) throws -> CharacterEncoding {
+    func encoding(of response: CollectedResponse) throws -> StringResponseSerializer.Encoding {
         let name = response.mediaType?["charset"]
-        let named = name.flatMap { CharacterEncoding(name: $0) }
+        let named = name.flatMap { StringResponseSerializer.Encoding(name: $0) }
         if let named, named.isFixedByItsName { return named }
-        if let marked = CharacterEncoding.marked(response.body) {
+        if let marked = StringResponseSerializer.Encoding.marked(response.body) {
             // The mark of UTF-16 followed by a NUL is the mark of UTF-32 too; a name settles it.
             return marked == .utf32 && named == .utf16 ? .utf16 : marked
         }

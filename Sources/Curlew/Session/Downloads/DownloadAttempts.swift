@@ -4,14 +4,14 @@ internal import HTTPTypes
 struct DownloadAttempts: Sendable {
     private let session: HTTPSession
     /// The request of the whole, without what the attempts add.
-    private let request: Request
-    private let options: DownloadOptions
+    private let request: CurlewRequest
+    private let options: DownloadTask.Options
     private let timekeeper: Timekeeper
     private let deadline: CallDeadline
     private var left: Int
     private var failures = 0
 
-    init(_ session: HTTPSession, _ request: Request, _ options: DownloadOptions) {
+    init(_ session: HTTPSession, _ request: CurlewRequest, _ options: DownloadTask.Options) {
         self.session = session
         self.request = request
         self.options = options
@@ -23,7 +23,7 @@ struct DownloadAttempts: Sendable {
     // MARK: Requests
 
     /// Sends an attempt: for a range, or for the whole.
-    func send(_ range: RangeRequest?) async throws -> Response {
+    func send(_ range: RangeRequest?) async throws -> CurlewResponse {
         var request = request
         range?.apply(to: &request.fields)
         // What comes must be the bytes of the file: ranges of a coded body cannot be put together.
@@ -39,15 +39,15 @@ struct DownloadAttempts: Sendable {
     }
 
     /// The error for a status that brings no file, with the beginning of what the server says to it.
-    func refusal(_ response: Response) async -> CurlewError {
+    func refusal(_ response: CurlewResponse) async -> CurlewError {
         await response.refusal("status \(response.status.code) where a file was wanted").adding(context(response))
     }
 
-    func error(_ code: ErrorCode, _ message: String, _ response: Response) -> CurlewError {
+    func error(_ code: ErrorCode, _ message: String, _ response: CurlewResponse) -> CurlewError {
         CurlewError(code, message, context: context(response))
     }
 
-    private func context(_ response: Response) -> CurlewError.Context {
+    private func context(_ response: CurlewResponse) -> CurlewError.Context {
         var context = CurlewError.Context(
             method: request.method, uri: response.uri, stage: .receiving, response: response.head)
         context.history = response.history

@@ -8,11 +8,11 @@ actor DownloadOperation {
     /// What is kept of an answer. Not the answer itself: who holds it holds its transfer.
     private struct Origin: Sendable {
         let head: HTTPResponse
-        let uri: URI
-        let history: [Hop]
+        let uri: CurlewURI
+        let history: [CurlewResponse.Redirect]
         let exchange: (any Exchange)?
 
-        init(_ response: Response) {
+        init(_ response: CurlewResponse) {
             head = response.head
             uri = response.uri
             history = response.history
@@ -24,12 +24,12 @@ actor DownloadOperation {
     private struct Rejection: Sendable {
         let restart: DownloadPlan.Restart
         /// The answer, if it brings the whole.
-        var response: Response?
+        var response: CurlewResponse?
     }
 
     /// The request of the whole, without what the attempts add.
-    private let request: Request
-    private let options: DownloadOptions
+    private let request: CurlewRequest
+    private let options: DownloadTask.Options
     private let progress: DownloadProgressSource
     private let token: ResumeToken?
     private let storage: DownloadStorage
@@ -42,10 +42,10 @@ actor DownloadOperation {
     /// The fields after a body that was read as a whole.
     private var trailers = HTTPFields()
     /// The whole, which came where a range was asked for.
-    private var pending: Response?
+    private var pending: CurlewResponse?
 
     init(
-        session: HTTPSession, request: Request, destination: Destination, options: DownloadOptions,
+        session: HTTPSession, request: CurlewRequest, destination: Destination, options: DownloadTask.Options,
         token: ResumeToken?, progress: DownloadProgressSource
     ) {
         self.request = request
@@ -126,7 +126,7 @@ actor DownloadOperation {
     /// Asks for the whole, without a range. Where it is worth it, only the beginning is taken from this answer, and the rest
     /// comes over further connections.
     private func fetchWhole() async throws -> Rejection? {
-        let answer: Response
+        let answer: CurlewResponse
         if let pending {
             self.pending = nil
             answer = pending
@@ -154,7 +154,7 @@ actor DownloadOperation {
         return try await read(whole: response.body, length: length)
     }
 
-    private func read(whole body: ResponseBody, length: Int64?) async throws -> Rejection? {
+    private func read(whole body: CurlewResponse.Body, length: Int64?) async throws -> Rejection? {
         let segments = plan.segmentsOfWhole
         let number = try openRange(at: 0)
         if segments.count > 1 { return try await fetch(segments, atATime: plan.segmentLimit, first: body) }
@@ -167,13 +167,13 @@ actor DownloadOperation {
     }
 
     /// A coding that was not asked for is undone if it is known; such a download cannot be resumed.
-    private func decodedIfCoded(_ response: Response) throws -> Response {
+    private func decodedIfCoded(_ response: CurlewResponse) throws -> CurlewResponse {
         guard RangeRequest.isCoded(response.fields), request.options.decodesContent != false else { return response }
         return try ContentDecoding().decoded(response, to: request.method)
     }
 
     /// Takes the first answer of this run: from now on it is known where the file goes, and what it has to be.
-    private func confirm(with response: Response, length: Int64?) async throws {
+    private func confirm(with response: CurlewResponse, length: Int64?) async throws {
         origin = Origin(response)
         plan.confirm()
         let found = IntegrityCheck(options.integrity, ofWhole: response)
@@ -189,7 +189,7 @@ actor DownloadOperation {
     ///   - segments: The segments in their order.
     ///   - first: The body that begins with the first segment, if there is one.
     private func fetch(
-        _ segments: [Range<Int64>], atATime limit: Int, first: ResponseBody? = nil
+        _ segments: [Range<Int64>], atATime limit: Int, first: CurlewResponse.Body? = nil
     ) async throws -> Rejection? {
         var waiting = segments[...]
         return try await withThrowingTaskGroup(of: Rejection?.self) { group in
@@ -211,7 +211,7 @@ actor DownloadOperation {
     }
 
     /// Fetches a segment, and resumes it alone when it breaks off.
-    private func fetch(_ segment: Range<Int64>, from body: ResponseBody?) async throws -> Rejection? {
+    private func fetch(_ segment: Range<Int64>, from body: CurlewResponse.Body?) async throws -> Rejection? {
         let number = try openRange(at: segment.lowerBound)
         var body = body
         while let missing = plan.missing(of: segment, in: number) {
@@ -261,7 +261,7 @@ actor DownloadOperation {
         return nil
     }
 
-    private func rejection(of response: Response, _ restart: DownloadPlan.Restart) -> Rejection {
+    private func rejection(of response: CurlewResponse, _ restart: DownloadPlan.Restart) -> Rejection {
         if restart == .whole { return Rejection(restart: restart, response: response) }
         response.body.abandon()
         return Rejection(restart: restart)
@@ -283,7 +283,7 @@ actor DownloadOperation {
     ///   - surplus: What to do if it goes on beyond the end. Nothing beyond is written.
     /// - Throws: What broke the body off; ``ErrorCode/responseTruncated`` if it ended too soon.
     private func read(
-        _ body: ResponseBody, into number: Int, upTo end: Int64, surplus: PartFile.Surplus = .refused
+        _ body: CurlewResponse.Body, into number: Int, upTo end: Int64, surplus: PartFile.Surplus = .refused
     ) async throws -> Rejection? {
         var chunks = body.makeAsyncIterator()
         let recycling = chunks.takeOverMemory()
@@ -375,6 +375,6 @@ actor DownloadOperation {
     }
 }
 
-extension URI {
-    fileprivate var withoutUserInformation: URI { URI(text: text, layout: layout, userInformation: nil) }
+extension CurlewURI {
+    fileprivate var withoutUserInformation: CurlewURI { CurlewURI(text: text, layout: layout, userInformation: nil) }
 }

@@ -80,7 +80,7 @@ struct DownloadPlan: Sendable {
     private static let smallestPart: Int64 = 64 << 10
 
     private let segmentCount: Int
-    private let smallestSegment: ByteCount
+    private let smallestSegment: ByteSize
     /// The ranges that have been received, by their numbers. A new one is empty.
     private(set) var ranges: [Range<Int64>] = []
     private(set) var representation: Representation?
@@ -94,7 +94,7 @@ struct DownloadPlan: Sendable {
     /// - Parameters:
     ///   - segments: How many segments are asked for at a time where the server is fit for it.
     ///   - smallestSegment: The least that a segment has.
-    init(segments: Int, smallestSegment: ByteCount) {
+    init(segments: Int, smallestSegment: ByteSize) {
         segmentCount = segments
         self.smallestSegment = smallestSegment
     }
@@ -246,7 +246,7 @@ extension DownloadPlan {
         /// Whether the server said that it takes ranges.
         let announcesRanges: Bool
         /// What ranges are asked for by; nil if they cannot be.
-        let rangeValidator: RepresentationValidator?
+        let rangeValidator: ResumeToken.Validator?
 
         /// - Parameters:
         ///   - fields: Those of a response with the whole.
@@ -257,7 +257,7 @@ extension DownloadPlan {
             let units: [String] = fields[values: .acceptRanges].joined(separator: ",").lowercased()
                 .split(separator: ",").map { unit in unit.filter { $0 != " " && $0 != "\t" } }
             announcesRanges = units.contains("bytes")
-            rangeValidator = units.contains("none") || isCoded ? nil : RepresentationValidator(fields)
+            rangeValidator = units.contains("none") || isCoded ? nil : ResumeToken.Validator(fields)
         }
 
         /// What a token knows.

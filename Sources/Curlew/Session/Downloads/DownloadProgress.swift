@@ -1,36 +1,38 @@
-/// The progress of a download over all its attempts: the newest value whenever it is asked for.
-///
-/// ``TaskProgress/received`` counts what has come of the file, in earlier attempts and processes too; its total is the
-/// length of the file, once it is known. A slow reader misses values, never the last, and
-/// ``SessionConfiguration/progressInterval`` lies between two of them. A download that restarts goes back to zero.
-public struct DownloadProgress: AsyncSequence, Sendable {
-    public typealias Element = TaskProgress
-    public typealias Failure = Never
+extension DownloadTask {
+    /// The progress of a download over all its attempts: the newest value whenever it is asked for.
+    ///
+    /// ``TaskProgress/received`` counts what has come of the file, in earlier attempts and processes too; its total is the
+    /// length of the file, once it is known. A slow reader misses values, never the last, and
+    /// ``SessionConfiguration/progressInterval`` lies between two of them. A download that restarts goes back to zero.
+    public struct Progress: AsyncSequence, Sendable {
+        public typealias Element = TaskProgress
+        public typealias Failure = Never
 
-    let source: DownloadProgressSource
+        let source: DownloadProgressSource
 
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(values: source.listen().makeAsyncIterator(), interval: source.interval)
-    }
-
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var values: AsyncStream<TaskProgress>.AsyncIterator
-        private let interval: Duration
-        private var earliest: ContinuousClock.Instant?
-
-        init(values: AsyncStream<TaskProgress>.AsyncIterator, interval: Duration) {
-            self.values = values
-            self.interval = interval
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(values: source.listen().makeAsyncIterator(), interval: source.interval)
         }
 
-        /// The newest value; the first call answers at once, the last value is the end's.
-        public mutating func next() async -> TaskProgress? { await next(isolation: nil) }
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private var values: AsyncStream<TaskProgress>.AsyncIterator
+            private let interval: Duration
+            private var earliest: ContinuousClock.Instant?
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
-            if let earliest { try? await ContinuousClock().sleep(until: earliest) }
-            let value = await values.next(isolation: actor)
-            earliest = .now.advanced(by: interval)
-            return value
+            init(values: AsyncStream<TaskProgress>.AsyncIterator, interval: Duration) {
+                self.values = values
+                self.interval = interval
+            }
+
+            /// The newest value; the first call answers at once, the last value is the end's.
+            public mutating func next() async -> TaskProgress? { await next(isolation: nil) }
+
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
+                if let earliest { try? await ContinuousClock().sleep(until: earliest) }
+                let value = await values.next(isolation: actor)
+                earliest = .now.advanced(by: interval)
+                return value
+            }
         }
     }
 }

@@ -7,9 +7,9 @@ internal import Glibc
 final class DownloadStorage {
     /// The content of a token beside the bytes.
     struct Subject {
-        let uri: URI
-        let finalURI: URI?
-        let validator: RepresentationValidator
+        let uri: CurlewURI
+        let finalURI: CurlewURI?
+        let validator: ResumeToken.Validator
         let total: Int64?
     }
 
@@ -19,7 +19,7 @@ final class DownloadStorage {
     private static let smallestCheckpoint = 64 << 10
 
     private let destination: Destination
-    private let options: DownloadOptions
+    private let options: DownloadTask.Options
     /// What relative paths are relative to: a later process may stand in another folder.
     private let workingFolder: String
     private var part: PartFile?
@@ -32,7 +32,7 @@ final class DownloadStorage {
     /// What the last checkpoint found written.
     private var checkpointed: [ResumeToken.Received] = []
 
-    init(_ destination: Destination, _ options: DownloadOptions) {
+    init(_ destination: Destination, _ options: DownloadTask.Options) {
         self.destination = destination
         self.options = options
         let path = getcwd(nil, 0)
@@ -125,7 +125,7 @@ final class DownloadStorage {
     ///   - response: The first answer: now it is known where the file goes.
     ///   - length: The length of the whole, if it is known.
     ///   - received: How many bytes of it are there.
-    func open(for response: Response, length: Int64?, received: Int64) async throws {
+    func open(for response: CurlewResponse, length: Int64?, received: Int64) async throws {
         let place = try await choosePlace(for: response)
         let part: PartFile
         if let open = self.part {
@@ -139,7 +139,7 @@ final class DownloadStorage {
         if let length { try await part.checkRoom(for: length - received) }
     }
 
-    private func choosePlace(for response: Response) async throws -> String {
+    private func choosePlace(for response: CurlewResponse) async throws -> String {
         if let place { return place }
         do {
             let chosen = try await destination.path(for: response)
@@ -180,7 +180,7 @@ final class DownloadStorage {
     }
 
     /// Lets the digest of the file grow with it, instead of reading the file again in the end.
-    func follow(_ algorithm: DigestAlgorithm) async throws { try await part?.follow(algorithm) }
+    func follow(_ algorithm: ContentDigest.Algorithm) async throws { try await part?.follow(algorithm) }
 
     /// Removes all bytes; the part file stays.
     func clear() async throws {

@@ -5,8 +5,8 @@
 /// that runs.
 ///
 /// The bytes go to a part file beside the destination, and that gets its name when all of them are there and are what
-/// ``DownloadOptions/integrity`` wants. Until then there is nothing at the destination. The attempts are among the session's
-/// tasks (``SessionActor/tasks(_:)``) as those of kind ``TaskKind/download``.
+/// ``DownloadTask/Options/integrity`` wants. Until then there is nothing at the destination. The attempts are among the session's
+/// tasks (``SessionActor/tasks(_:)``) as those of kind ``TaskActor/Kind/download``.
 ///
 /// ```swift
 /// let task = try api.downloadTask("disc.iso", to: .folder("/tmp"))
@@ -16,9 +16,9 @@
 /// ```
 public final class DownloadTask: Sendable {
     /// The request of the whole. Its attempts add the fields for their ranges.
-    public let request: Request
+    public let request: CurlewRequest
     /// The options of the download.
-    public let options: DownloadOptions
+    public let options: DownloadTask.Options
 
     private enum Phase {
         /// It has what starts it, and with it the session.
@@ -38,7 +38,7 @@ public final class DownloadTask: Sendable {
     private let phases: Guarded<State>
 
     init(
-        session: HTTPSession, request: Request, destination: Destination, options: DownloadOptions,
+        session: HTTPSession, request: CurlewRequest, destination: Destination, options: DownloadTask.Options,
         token: ResumeToken?
     ) {
         let hold = TransferHold()
@@ -78,7 +78,7 @@ public final class DownloadTask: Sendable {
     }
 
     /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before the next
-    /// attempt (``DownloadOptions/backoff``) runs on, and the request after it waits.
+    /// attempt (``DownloadTask/Options/backoff``) runs on, and the request after it waits.
     public func suspend() { phases.withLock { _ in hold.suspend() } }
 
     /// Ends the download with ``ErrorCode/cancelled``, unless it has ended, and waits until it has.
@@ -106,7 +106,7 @@ public final class DownloadTask: Sendable {
     // MARK: Looking
 
     /// The state of the download.
-    public var state: TaskState {
+    public var state: TaskActor.State {
         phases.withLock { state in
             switch state.phase {
             case .waiting: .suspended
@@ -119,7 +119,7 @@ public final class DownloadTask: Sendable {
 
     /// The progress of the download, all attempts together: the newest value whenever it is asked for, and one last element
     /// when it has ended, however it did.
-    public var progress: DownloadProgress { DownloadProgress(source: source) }
+    public var progress: DownloadTask.Progress { DownloadTask.Progress(source: source) }
 
     /// The progress of the download at this moment.
     public var currentProgress: TaskProgress { source.latest }
@@ -166,60 +166,62 @@ public final class DownloadTask: Sendable {
     }
 }
 
-/// The options of a download.
-///
-/// ```swift
-/// var download = DownloadOptions()
-/// download.resumes = 5
-/// download.tokenFile = "/var/lib/mirror/disc.iso.token"
-/// ```
-public struct DownloadOptions: Sendable {
-    /// The requirements on the file before it gets its name.
-    public var integrity = Integrity()
-    /// The number of times that the download resumes by itself after a reset, an early end, a stall
-    /// (``Timeouts/idle``), another error that may pass, or a status that does (408, 429, 500, 502, 503, 504). 0 by default.
-    /// It is the number in all, whatever was gained in between, and all segments share it; so a server that gives a byte a
-    /// time is not asked for ever.
+extension DownloadTask {
+    /// The options of a download.
     ///
-    /// With more than 0 the requests of a download are not sent again by ``Retry`` as well, unless
-    /// ``RequestOptions/maximumAttempts`` says so.
-    public var resumes = 0
-    /// The number of connections that fetch parts of the file at a time, 1 to 16; 1 by default.
-    ///
-    /// There are several only if the server says that it takes ranges (`Accept-Ranges: bytes`), says how long the file is,
-    /// and has a strong validator for it, and no more than there are parts of ``segmentSize``. Else, and if the server then
-    /// refuses ranges after all, one connection fetches the whole.
-    public var segments = 1
-    /// The least that a segment has; 8 MiB, and never less than that.
-    public var segmentSize: ByteCount {
-        get { smallestSegment }
-        set { smallestSegment = max(newValue, SegmentPlan.smallestSegment) }
+    /// ```swift
+    /// var download = DownloadTask.Options()
+    /// download.resumes = 5
+    /// download.tokenFile = "/var/lib/mirror/disc.iso.token"
+    /// ```
+    public struct Options: Sendable {
+        /// The requirements on the file before it gets its name.
+        public var integrity = IntegrityRequirement()
+        /// The number of times that the download resumes by itself after a reset, an early end, a stall
+        /// (``Timeouts/idle``), another error that may pass, or a status that does (408, 429, 500, 502, 503, 504). 0 by default.
+        /// It is the number in all, whatever was gained in between, and all segments share it; so a server that gives a byte a
+        /// time is not asked for ever.
+        ///
+        /// With more than 0 the requests of a download are not sent again by ``Retry`` as well, unless
+        /// ``RequestOptions/maximumAttempts`` says so.
+        public var resumes = 0
+        /// The number of connections that fetch parts of the file at a time, 1 to 16; 1 by default.
+        ///
+        /// There are several only if the server says that it takes ranges (`Accept-Ranges: bytes`), says how long the file is,
+        /// and has a strong validator for it, and no more than there are parts of ``segmentSize``. Else, and if the server then
+        /// refuses ranges after all, one connection fetches the whole.
+        public var segments = 1
+        /// The least that a segment has; 8 MiB, and never less than that.
+        public var segmentSize: ByteSize {
+            get { smallestSegment }
+            set { smallestSegment = max(newValue, SegmentPlan.smallestSegment) }
+        }
+        /// The path of a file that keeps a ``ResumeToken`` while the download is under way, for a later process to resume should
+        /// this one be killed; nil, the default, keeps none.
+        ///
+        /// It is written when the head of the response has come and whenever ``checkpoint`` bytes more have, each time all at
+        /// once, and removed when the file has got its name. The bytes that it lists were written to the part file before, so they
+        /// outlive the process. To outlive a loss of power as well, set ``synchronizesCheckpoints``; without it the token may
+        /// then list bytes that are not there, which their hash reveals, and the download restarts.
+        public var tokenFile: String?
+        /// The number of bytes between two writings of ``tokenFile``. 16 MiB by default, 64 KiB at least.
+        public var checkpoint: ByteSize = .mebibytes(16)
+        /// Whether part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint. Not by default.
+        public var synchronizesCheckpoints = false
+        /// The wait before the next attempt. From 0 to 100 ms after the first failure, doubling up to 10 s.
+        public var backoff = Retry.Backoff()
+        /// The longest Retry-After that is waited for; a server that asks for more ends the download. 60 seconds by default.
+        public var retryAfterLimit: Duration = .seconds(60)
+        /// The clock that measures the waits.
+        public var clock: any Clock<Duration> = ContinuousClock()
+
+        /// Tests have smaller files.
+        var smallestSegment = SegmentPlan.smallestSegment
+
+        public init() {}
+
+        /// Whether the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end reads them
+        /// again: hashing takes a third of the processor time of a fast download.
+        var hashes: Bool { tokenFile != nil }
     }
-    /// The path of a file that keeps a ``ResumeToken`` while the download is under way, for a later process to resume should
-    /// this one be killed; nil, the default, keeps none.
-    ///
-    /// It is written when the head of the response has come and whenever ``checkpoint`` bytes more have, each time all at
-    /// once, and removed when the file has got its name. The bytes that it lists were written to the part file before, so they
-    /// outlive the process. To outlive a loss of power as well, set ``synchronizesCheckpoints``; without it the token may
-    /// then list bytes that are not there, which their hash reveals, and the download restarts.
-    public var tokenFile: String?
-    /// The number of bytes between two writings of ``tokenFile``. 16 MiB by default, 64 KiB at least.
-    public var checkpoint: ByteCount = .mebibytes(16)
-    /// Whether part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint. Not by default.
-    public var synchronizesCheckpoints = false
-    /// The wait before the next attempt. From 0 to 100 ms after the first failure, doubling up to 10 s.
-    public var backoff = Backoff()
-    /// The longest Retry-After that is waited for; a server that asks for more ends the download. 60 seconds by default.
-    public var retryAfterLimit: Duration = .seconds(60)
-    /// The clock that measures the waits.
-    public var clock: any Clock<Duration> = ContinuousClock()
-
-    /// Tests have smaller files.
-    var smallestSegment = SegmentPlan.smallestSegment
-
-    public init() {}
-
-    /// Whether the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end reads them
-    /// again: hashing takes a third of the processor time of a fast download.
-    var hashes: Bool { tokenFile != nil }
 }

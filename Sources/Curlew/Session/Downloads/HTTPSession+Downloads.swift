@@ -15,9 +15,9 @@ extension HTTPSession {
     /// - Throws: ``CurlewError`` for a URL that cannot be read, and for fields that are not the caller's to set.
     public func downloadTask(
         _ reference: String, to destination: Destination, fields: HTTPFields = HTTPFields(),
-        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
     ) throws -> DownloadTask {
-        let request = Request(.get, try resolve(reference), fields: fields, options: options)
+        let request = CurlewRequest(.get, try resolve(reference), fields: fields, options: options)
         return try downloadTask(request, to: destination, download, token: nil)
     }
 
@@ -36,12 +36,12 @@ extension HTTPSession {
     ///   not the caller's to set.
     public func downloadTask(
         resuming token: ResumeToken, to destination: Destination? = nil, fields: HTTPFields = HTTPFields(),
-        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
     ) throws -> DownloadTask {
         guard let place = destination ?? token.destination.map({ Destination.file($0) }) else {
             throw ResumeToken.invalid("it does not say where the file goes")
         }
-        let request = Request(.get, token.uri, fields: fields, options: options)
+        let request = CurlewRequest(.get, token.uri, fields: fields, options: options)
         return try downloadTask(request, to: place, download, token: token)
     }
 
@@ -55,7 +55,7 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
         _ reference: String, to destination: Destination, fields: HTTPFields = HTTPFields(),
-        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
     ) async throws -> DownloadedFile {
         let task = try downloadTask(reference, to: destination, fields: fields, download: download, options: options)
         task.resume()
@@ -76,7 +76,7 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
         resuming token: ResumeToken, to destination: Destination? = nil, fields: HTTPFields = HTTPFields(),
-        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
     ) async throws -> DownloadedFile {
         let task = try downloadTask(
             resuming: token, to: destination, fields: fields, download: download, options: options)
@@ -85,7 +85,7 @@ extension HTTPSession {
     }
 
     private func downloadTask(
-        _ request: Request, to destination: Destination, _ download: DownloadOptions, token: ResumeToken?
+        _ request: CurlewRequest, to destination: Destination, _ download: DownloadTask.Options, token: ResumeToken?
     ) throws -> DownloadTask {
         for name in [HTTPField.Name.range, .ifRange] where request.fields.contains(name) {
             throw CurlewError(.invalidRequest, "a download makes its own \(name.rawName)")

@@ -62,7 +62,7 @@ struct AddressEnforcementTests {
         arguments: [["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.2"], ["::1", "127.0.0.1"]])
     func eyeballs(_ addresses: [String]) async throws {
         let server = try await server(at: .ip("0.0.0.0"))
-        let only = AddressPolicy.only([try Network("127.0.0.1")])
+        let only = AddressPolicy.only([try IPNetwork("127.0.0.1")])
         let session = try makeSession {
             $0.addressPolicy = only
             $0.route.hosts = [.init(host: "several.test", port: server.port, addresses: addresses)]
@@ -75,7 +75,7 @@ struct AddressEnforcementTests {
     @Test("an allowed address that refuses is told of, not the forbidden one beside it")
     func refusedBesideForbidden() async throws {
         let refused = try RefusedPort.unused()
-        let only = AddressPolicy.only([try Network("127.0.0.1")])
+        let only = AddressPolicy.only([try IPNetwork("127.0.0.1")])
         let session = try makeSession {
             $0.addressPolicy = only
             $0.route.hosts = [.init(host: "two.test", port: refused.port, addresses: ["127.0.0.2", "127.0.0.1"])]
@@ -110,7 +110,7 @@ struct AddressEnforcementTests {
         _ = try await first.body.collect(upTo: 10)
         #expect(await first.task?.metrics.last?.remoteAddress == "127.0.0.2")
         var options = RequestOptions()
-        options.addressPolicy = .any.denying([try Network("127.0.0.2")])
+        options.addressPolicy = .any.denying([try IPNetwork("127.0.0.2")])
         let second = try await session.post(url, body: .string("once"), options: options)
         _ = try await second.body.collect(upTo: 10)
         #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
@@ -141,7 +141,7 @@ struct AddressEnforcementTests {
         let server = try await server()
         let session = try makeSession { $0.addressPolicy = .publicOnly }
         var options = RequestOptions()
-        options.addressPolicy = .publicOnly.allowing([try Network("127.0.0.0/8")])
+        options.addressPolicy = .publicOnly.allowing([try IPNetwork("127.0.0.0/8")])
         #expect(try await session.fetch(server.url(), options: options) == Array("ok".utf8))
         #expect(try await session.fetch("http://[::ffff:127.0.0.1]:\(server.port)/", options: options).count == 2)
         // The connection that is kept is no way in.

@@ -7,7 +7,7 @@ import Testing
 @Suite("An address policy in front of a proxy", .endsServers, .timeLimit(.minutes(2)))
 struct ProxiedAddressTests {
     private func session(
-        _ proxy: Proxy, _ policy: AddressPolicy = .publicOnly, _ route: Route = Route()
+        _ proxy: Proxy, _ policy: AddressPolicy = .publicOnly, _ route: ConnectionRoute = ConnectionRoute()
     ) throws -> HTTPSession {
         try makeSession {
             $0.proxy = .proxy(proxy)
@@ -36,7 +36,7 @@ struct ProxiedAddressTests {
     @Test("where the route leads through the proxy is judged, too")
     func redirected() async throws {
         let proxy = try await MockProxy.start()
-        let route = Route(redirections: [.init(host: "public.test", toHost: "10.0.0.1", toPort: 80)])
+        let route = ConnectionRoute(redirections: [.init(host: "public.test", toHost: "10.0.0.1", toPort: 80)])
         let session = try session(Proxy(proxy.url), .publicOnly, route)
         #expect(await curlewError { _ = try await session.fetch("http://public.test/") }?.code == .addressForbidden)
         #expect(proxy.connectionCounts.accepted == 0)

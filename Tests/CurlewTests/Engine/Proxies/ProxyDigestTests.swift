@@ -53,7 +53,7 @@ struct ProxyDigestTests {
     @Test("a body is sent again with the answer, if it can be")
     func body() async throws {
         let proxy = try await proxy()
-        let bodies: [RequestBody] = [
+        let bodies: [CurlewRequest.Body] = [
             .string("body"),
             .stream(length: 4) {
                 AsyncStream<[UInt8]> { stream in

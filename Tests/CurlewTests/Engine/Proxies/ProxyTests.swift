@@ -129,7 +129,7 @@ struct ProxyTests {
         ] {
             let proxy = try await MockProxy.start(.init(kind: kind, credentials: credentials))
             var route = RequestOptions()
-            route.route = Route(addressFamily: .ipv4)
+            route.route = ConnectionRoute(addressFamily: .ipv4)
             let session = try session(authenticated("\(scheme)://127.0.0.1:\(proxy.port)"), trusting: certificate)
             #expect(try await session.get(url, options: route).status == .ok)
             let asked = try #require(await proxy.takeRequest())
@@ -170,7 +170,7 @@ struct ProxyTests {
         let path = "/tmp/curlew-\(UInt64.random(in: 0 ... .max)).sock"
         let local = try await MockServer.start(.init(address: .unixSocket(path: path))) { _ in MockResponse() }
         options = RequestOptions()
-        options.route = Route(unixSocket: path)
+        options.route = ConnectionRoute(unixSocket: path)
         _ = try await session(Proxy(proxy.url)).fetch("http://localhost/", options: options)
         #expect(proxy.connectionCounts.accepted == 1)
         #expect(local.requestCount == 1)
@@ -212,7 +212,7 @@ struct ProxyTests {
     func priorKnowledge() async throws {
         let server = try await origin()
         var options = RequestOptions()
-        options.protocolChoice = .http2PriorKnowledge
+        options.versionPolicy = .http2PriorKnowledge
         let socks = try await MockProxy.start(.init(kind: .socks5))
         #expect(try await session(Proxy(socks.url)).get(server.url(), options: options).version == .http2)
         let http = try session(Proxy("http://127.0.0.1:1"))

@@ -9,7 +9,7 @@ struct MediaTypeTests {
     @Test("type, subtype and parameters are read, quoted ones too")
     func reading() throws {
         let type = try #require(
-            MediaType("  Application/Problem+JSON ;Charset=\"utf\\-8\" ; ; profile=a/b;q=0.5;charset=second "))
+            ContentType("  Application/Problem+JSON ;Charset=\"utf\\-8\" ; ; profile=a/b;q=0.5;charset=second "))
         #expect(type.essence == "application/problem+json")
         #expect(type.suffix == "json")
         #expect(type["CHARSET"] == "utf-8")
@@ -23,7 +23,7 @@ struct MediaTypeTests {
         arguments: [
             "", "text", "text/", "/plain", "text plain", "text /plain", "te xt/plain", "text/plain extra", ";", "/",
         ])
-    func junk(_ text: String) { #expect(MediaType(text) == nil) }
+    func junk(_ text: String) { #expect(ContentType(text) == nil) }
 
     @Test(
         "a broken parameter is passed over, the type counts",
@@ -34,7 +34,7 @@ struct MediaTypeTests {
             ("text/html;charset=utf-8;", "utf-8"),
         ] as [(String, String?)])
     func brokenParameter(_ text: String, charset: String?) throws {
-        let type = try #require(MediaType(text))
+        let type = try #require(ContentType(text))
         #expect(type.essence == "text/html")
         #expect(type["charset"] == charset)
     }
@@ -42,10 +42,10 @@ struct MediaTypeTests {
     @Test("what is written can be read again, whatever the parameter")
     func writing() {
         for value in ["plain", "", "two words", "a\"b\\c", "a;b,c"] {
-            let type = MediaType("text", "plain", parameters: [.init("X", value)])
-            #expect(MediaType(type.description) == type)
+            let type = ContentType("text", "plain", parameters: [.init("X", value)])
+            #expect(ContentType(type.description) == type)
         }
-        #expect(MediaType("TEXT/PLAIN;a=b")?.description == "text/plain; a=b")
+        #expect(ContentType("TEXT/PLAIN;a=b")?.description == "text/plain; a=b")
     }
 
     @Test("any bytes at all can be given")
@@ -56,7 +56,7 @@ struct MediaTypeTests {
             let bytes = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
                 alphabet.randomElement(using: &generator) ?? 0
             }
-            if let type = MediaTypeParser.mediaType(in: bytes) { #expect(MediaType(type.description) == type) }
+            if let type = MediaTypeParser.mediaType(in: bytes) { #expect(ContentType(type.description) == type) }
             #expect(MediaTypeParser.parts(of: bytes).map(\.count).reduce(0, +) <= bytes.count)
         }
     }
@@ -64,7 +64,7 @@ struct MediaTypeTests {
     @Test("no more than 32 parameters are kept")
     func parameters() {
         let text = "a/b" + (0..<1000).map { ";p\($0)=1" }.joined()
-        #expect(MediaType(text)?.parameters.count == MediaType.parameterLimit)
+        #expect(ContentType(text)?.parameters.count == ContentType.parameterLimit)
     }
 
     @Test("of several Content-Types the last that can be read counts")
@@ -72,9 +72,9 @@ struct MediaTypeTests {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .contentType, value: "text/html"))
         fields.append(HTTPField(name: .contentType, value: "application/json;a=\"x,y\", nonsense"))
-        #expect(MediaType(contentTypeOf: fields)?.essence == "application/json")
-        #expect(MediaType(contentTypeOf: [.contentType: "*/*"]) == nil)
-        #expect(MediaType(contentTypeOf: [:]) == nil)
+        #expect(ContentType(contentTypeOf: fields)?.essence == "application/json")
+        #expect(ContentType(contentTypeOf: [.contentType: "*/*"]) == nil)
+        #expect(ContentType(contentTypeOf: [:]) == nil)
     }
 
     @Test(
@@ -91,6 +91,6 @@ struct MediaTypeTests {
             ("a/json+", "application/json", false),
         ])
     func matching(_ type: String, _ range: String, isMatch: Bool) throws {
-        #expect(try #require(MediaType(type)).matches(#require(MediaType(range))) == isMatch)
+        #expect(try #require(ContentType(type)).matches(#require(ContentType(range))) == isMatch)
     }
 }

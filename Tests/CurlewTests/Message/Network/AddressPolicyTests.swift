@@ -34,9 +34,9 @@ struct AddressPolicyTests {
 
     @Test("an exception lets its network through, a denial overrules it")
     func lists() throws {
-        let office = try Network("10.20.0.0/16")
+        let office = try IPNetwork("10.20.0.0/16")
         let policy = AddressPolicy.publicOnly.allowing([office]).denying([
-            try Network("10.20.30.0/24"), try Network("8.8.8.0/24"),
+            try IPNetwork("10.20.30.0/24"), try IPNetwork("8.8.8.0/24"),
         ])
         #expect(policy.permits("10.20.1.1"))
         #expect(policy.permits("::ffff:10.20.1.1"))
@@ -44,7 +44,7 @@ struct AddressPolicyTests {
         #expect(!policy.permits("10.21.0.1"))
         #expect(!policy.permits("8.8.8.8"))
         #expect(policy.permits("8.8.4.4"))
-        let only = AddressPolicy.only([office, try Network("2001:db8::/32")])
+        let only = AddressPolicy.only([office, try IPNetwork("2001:db8::/32")])
         #expect(only.permits("10.20.30.1"))
         #expect(only.permits("2001:db8:1::1"))
         #expect(!only.permits("8.8.8.8"))
@@ -60,7 +60,7 @@ struct AddressPolicyTests {
             "2a00::5efe:a00:1",
         ])
     func deniedForms(_ address: String) throws {
-        let policy = AddressPolicy.any.denying([try Network("10.0.0.0/8")])
+        let policy = AddressPolicy.any.denying([try IPNetwork("10.0.0.0/8")])
         #expect(!policy.permits(address))
         #expect(policy.permits("2a00::1"))
     }
@@ -69,26 +69,26 @@ struct AddressPolicyTests {
     func unixSockets() throws {
         #expect(AddressPolicy.any.permitsUnixSockets)
         #expect(!AddressPolicy.publicOnly.permitsUnixSockets)
-        #expect(!AddressPolicy.any.denying([try Network("10.0.0.0/8")]).permitsUnixSockets)
+        #expect(!AddressPolicy.any.denying([try IPNetwork("10.0.0.0/8")]).permitsUnixSockets)
         #expect(AddressPolicy.publicOnly.allowingUnixSockets().permitsUnixSockets)
     }
 
     @Test("a network is read strictly")
     func networks() throws {
-        #expect(try Network("10.0.0.0/8").description == "10.0.0.0/8")
-        #expect(try Network("10.1.2.3").description == "10.1.2.3/32")
-        #expect(try Network("0.0.0.0/0").description == "0.0.0.0/0")
-        #expect(try Network("2001:DB8:0:0::/32").description == "2001:db8::/32")
-        #expect(try Network("::/0").description == "::/0")
-        #expect(try Network("::ffff:10.0.0.0/104") == Network("10.0.0.0/8"))
-        #expect(try Network("1:2:3:4:5:6:7::").description == "1:2:3:4:5:6:7:0/128")
+        #expect(try IPNetwork("10.0.0.0/8").description == "10.0.0.0/8")
+        #expect(try IPNetwork("10.1.2.3").description == "10.1.2.3/32")
+        #expect(try IPNetwork("0.0.0.0/0").description == "0.0.0.0/0")
+        #expect(try IPNetwork("2001:DB8:0:0::/32").description == "2001:db8::/32")
+        #expect(try IPNetwork("::/0").description == "::/0")
+        #expect(try IPNetwork("::ffff:10.0.0.0/104") == IPNetwork("10.0.0.0/8"))
+        #expect(try IPNetwork("1:2:3:4:5:6:7::").description == "1:2:3:4:5:6:7:0/128")
         let wrong = [
             "", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/08", "10.0.0.0/8/8", "10.0.0.1/8",
             "10.0.0/8", "010.0.0.0/8", "10.0.0.256", "10.0.0.0 /8", " 10.0.0.0/8", "0x0a.0.0.0/8", "::1/0", "::/129",
             "1::2::3", ":::", ":1", "1:", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8::", "12345::", "[::1]",
             "fe80::1%lo", "::1.2.3", "1.2.3.4::", "::1.2.3.4:5", "::ffff:10.0.0.0/8", "example.com",
         ]
-        for text in wrong { #expect(throws: CurlewError.self, "\(text)") { try Network(text) } }
+        for text in wrong { #expect(throws: CurlewError.self, "\(text)") { try IPNetwork(text) } }
     }
 
     @Test(
@@ -114,7 +114,7 @@ struct AddressPolicyTests {
 
     @Test("a policy survives being stored")
     func stored() throws {
-        let policy = AddressPolicy.publicOnly.allowing([try Network("10.0.0.0/8")]).allowingUnixSockets()
+        let policy = AddressPolicy.publicOnly.allowing([try IPNetwork("10.0.0.0/8")]).allowingUnixSockets()
         #expect(try decoded(policy) == policy)
         #expect(try decoded(AddressPolicy.any) == .any)
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Which proxy is used")
 struct ProxyConfigurationTests {
     private func chosen(_ configuration: ProxyConfiguration, _ url: String) throws -> String? {
-        try configuration.proxy(for: URI(url))?.description
+        try configuration.proxy(for: CurlewURI(url))?.description
     }
 
     @Test("the environment is read as curl reads it")
@@ -93,9 +93,9 @@ struct ProxyConfigurationTests {
     @Test("the first rule that fits chooses")
     func rules() throws {
         let rules = ProxyConfiguration.rules([
-            ProxyRule("intern.test", proxy: nil),
-            ProxyRule("b.test:8443, 10.0.0.0/8", proxy: try Proxy("socks5h://b:1")),
-            ProxyRule("test", proxy: try Proxy("http://a:1")),
+            Proxy.Rule("intern.test", proxy: nil),
+            Proxy.Rule("b.test:8443, 10.0.0.0/8", proxy: try Proxy("socks5h://b:1")),
+            Proxy.Rule("test", proxy: try Proxy("http://a:1")),
         ])
         #expect(try chosen(rules, "http://x.intern.test/") == nil)
         #expect(try chosen(rules, "https://b.test:8443/") == "socks5h://b:1")
@@ -147,7 +147,7 @@ struct ProxyConfigurationTests {
     func described() throws {
         let proxy = try Proxy("http://user:hidden@p:1")
         var configuration = SessionConfiguration()
-        configuration.proxy = .rules([ProxyRule("*", proxy: proxy)])
+        configuration.proxy = .rules([Proxy.Rule("*", proxy: proxy)])
         #expect(try decoded(configuration) == configuration)
         for other in [ProxyConfiguration.proxy(proxy), .environment(["http_proxy": "http://user:hidden@p:1"])] {
             configuration.proxy = other

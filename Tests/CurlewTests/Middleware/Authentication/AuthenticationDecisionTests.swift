@@ -15,14 +15,14 @@ struct AuthenticationDecisionTests {
         }
     }
 
-    private func session(_ decide: @escaping Authentication.Decide) throws -> HTTPSession {
-        try HTTPSession(configuration: SessionConfiguration()) { Authentication(decide: decide) }
+    private func session(_ decide: @escaping ChallengeAuthentication.Decide) throws -> HTTPSession {
+        try HTTPSession(configuration: SessionConfiguration()) { ChallengeAuthentication(decide: decide) }
     }
 
     @Test("it is told scheme, realm and the number of failures, and may try again")
     func failures() async throws {
         let server = try await server(accepting: "third")
-        let (attempts, report) = AsyncStream.makeStream(of: AuthenticationAttempt.self)
+        let (attempts, report) = AsyncStream.makeStream(of: ChallengeAuthentication.Attempt.self)
         let session = try session { attempt in
             report.yield(attempt)
             return .use(.bearer(["first", "second", "third"][attempt.failureCount]))
@@ -55,9 +55,9 @@ struct AuthenticationDecisionTests {
     func usual() async throws {
         let server = try await server(accepting: "own")
         for (token, status, requests) in [("own", HTTPResponse.Status.ok, 2), ("wrong", .unauthorized, 4)] {
-            let credential = try ScopedCredential(server.url(), .bearer(token))
+            let credential = try Credential.Scoped(server.url(), .bearer(token))
             let session = try HTTPSession(configuration: SessionConfiguration()) {
-                Authentication(credential) { _ in .usual }
+                ChallengeAuthentication(credential) { _ in .usual }
             }
             #expect(try await session.get(server.url()).status == status)
             #expect(server.requestCount == requests)
@@ -70,7 +70,7 @@ struct AuthenticationDecisionTests {
         let server = try await server(accepting: "right")
         let session = try session { _ in .use(.bearer("wrong")) }
         #expect(try await session.get(server.url()).status == .unauthorized)
-        #expect(server.requestCount == 1 + Authentication.attemptLimit)
+        #expect(server.requestCount == 1 + ChallengeAuthentication.attemptLimit)
     }
 
     @Test("it is asked about a 401 without a challenge, and a password is not sent on a guess")

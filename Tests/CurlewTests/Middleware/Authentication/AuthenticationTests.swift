@@ -26,7 +26,7 @@ struct AuthenticationTests {
         }
     }
 
-    private func session(_ link: Authentication) throws -> HTTPSession {
+    private func session(_ link: ChallengeAuthentication) throws -> HTTPSession {
         try HTTPSession(configuration: SessionConfiguration()) { link }
     }
 
@@ -39,7 +39,8 @@ struct AuthenticationTests {
     @Test("a challenge is answered, and the answer goes unasked with what is in the same folder")
     func basic() async throws {
         let server = try await server()
-        let session = try session(Authentication(try ScopedCredential(server.url(), realm: "birds", password)))
+        let session = try session(
+            ChallengeAuthentication(try Credential.Scoped(server.url(), realm: "birds", password)))
         for path in ["/a/1", "/a/2", "/a/b/3", "/c", "/ab/"] {
             let response = try await session.post(server.url(path), body: .string(path))
             #expect(response.status == .ok)
@@ -55,8 +56,8 @@ struct AuthenticationTests {
     func preemptive() async throws {
         let server = try await server(accepting: [Self.basic, "Bearer t0ken"])
         for credential in [password, .bearer("t0ken")] {
-            let scoped = try ScopedCredential(server.url(), credential, isPreemptive: true)
-            #expect(try await session(Authentication(scoped)).get(server.url()).status == .ok)
+            let scoped = try Credential.Scoped(server.url(), credential, isPreemptive: true)
+            #expect(try await session(ChallengeAuthentication(scoped)).get(server.url()).status == .ok)
         }
         #expect(server.requestCount == 2)
     }
@@ -67,8 +68,8 @@ struct AuthenticationTests {
         let other = try await self.server()
         let port = host == "localhost" ? server.port : other.port
         let scopes = ["http://127.0.0.1:\(server.port)", "https://\(host):\(port)", "http://\(host).test:\(port)"]
-        let credentials = try scopes.map { try ScopedCredential($0, password, isPreemptive: true) }
-        let session = try session(Authentication(credentials))
+        let credentials = try scopes.map { try Credential.Scoped($0, password, isPreemptive: true) }
+        let session = try session(ChallengeAuthentication(credentials))
         #expect(try await session.get(server.url()).status == .ok)
         #expect(try await session.get("http://\(host):\(port)/").status == .unauthorized)
         let target = host == "localhost" ? server : other
@@ -78,19 +79,21 @@ struct AuthenticationTests {
 
     @Test("behind a link that goes on to another server, that server gets nothing")
     func hops() async throws {
-        struct Hop: Middleware {
+        struct Redirect: CurlewMiddleware {
             let url: String
-            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+                -> CurlewResponse
+            {
                 _ = try await next(request)
-                return try await next(try Request(.get, url))
+                return try await next(try CurlewRequest(.get, url))
             }
         }
         let server = try await server()
         let other = try await self.server()
-        let credential = try ScopedCredential(server.url(), password)
+        let credential = try Credential.Scoped(server.url(), password)
         let session = try HTTPSession(configuration: SessionConfiguration()) {
-            Hop(url: other.url())
-            Authentication(credential)
+            CurlewResponse.Redirect(url: other.url())
+            ChallengeAuthentication(credential)
         }
         #expect(try await session.get(server.url()).status == .unauthorized)
         #expect(await seen(other, 1) == [nil])
@@ -99,7 +102,7 @@ struct AuthenticationTests {
     @Test("a realm that the credential is not for gets nothing")
     func otherRealm() async throws {
         let server = try await server()
-        let session = try session(Authentication(try ScopedCredential(server.url(), realm: "fish", password)))
+        let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), realm: "fish", password)))
         #expect(try await session.get(server.url()).status == .unauthorized)
         #expect(server.requestCount == 1)
     }
@@ -107,7 +110,7 @@ struct AuthenticationTests {
     @Test("a 401 without a challenge, or with a broken one, is the response", arguments: [[], ["=\"", "realm=\"x\""]])
     func unreadable(_ challenges: [String]) async throws {
         let server = try await server(challenges)
-        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
         let response = try await session.get(server.url())
         #expect(response.status == .unauthorized)
         #expect(try await response.body.collect(upTo: 100) == Array("who is there?".utf8))
@@ -117,7 +120,7 @@ struct AuthenticationTests {
     @Test("broken quoting in a challenge does not keep it from being answered")
     func brokenQuoting() async throws {
         let server = try await server(["Negotiate, Basic realm=\"birds, charset=\"UTF-8"])
-        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
         #expect(try await session.get(server.url()).status == .ok)
     }
 
@@ -128,7 +131,7 @@ struct AuthenticationTests {
             "Digest realm=\"x\", nonce=\"n\", algorithm=\($0), qop=\"auth\""
         }
         let server = try await server(unknown + ["Basic realm=\"x\""] + digests)
-        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
         #expect(try await session.get(server.url()).status == .unauthorized)
         let values = await seen(server, 2)
         #expect(values[0] == nil)
@@ -140,14 +143,15 @@ struct AuthenticationTests {
     @Test("Bearer is answered where it is asked for, and where a server forgets to ask", arguments: [["Bearer"], []])
     func bearer(_ challenges: [String]) async throws {
         let server = try await server(challenges, accepting: ["Bearer t0ken=="])
-        let session = try session(Authentication(try ScopedCredential(server.url(), .bearer("t0ken=="))))
+        let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), .bearer("t0ken=="))))
         #expect(try await session.get(server.url()).status == .ok)
     }
 
     @Test("the caller's own field is left alone")
     func callersField() async throws {
         let server = try await server()
-        let session = try session(Authentication(try ScopedCredential(server.url(), password, isPreemptive: true)))
+        let session = try session(
+            ChallengeAuthentication(try Credential.Scoped(server.url(), password, isPreemptive: true)))
         let response = try await session.get(server.url(), fields: [.authorization: "Other"])
         #expect(response.status == .unauthorized)
         #expect(await seen(server, 1) == ["Other"])
@@ -156,7 +160,7 @@ struct AuthenticationTests {
     @Test("a body that can be read once is a clear error, which has the response")
     func oneShot() async throws {
         let server = try await server()
-        let session = try session(Authentication(try ScopedCredential(server.url(), password)))
+        let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
         let body = AsyncStream<[UInt8]> { stream in
             stream.yield([1])
             stream.finish()
@@ -175,7 +179,7 @@ struct AuthenticationTests {
             Credential.password(user: "a:b", password: "hidden"), .password(user: "a", password: "hid\nden"),
             .bearer("hid den"), .bearer(""),
         ] {
-            let session = try session(Authentication(try ScopedCredential(server.url(), credential)))
+            let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), credential)))
             let error = await curlewError { _ = try await session.get(server.url()) }
             #expect(error?.code == .invalidRequest)
             #expect(error?.description.contains("hid") == false)
@@ -191,8 +195,8 @@ struct AuthenticationTests {
         let proxy = try await MockProxy.start(.init(credentials: .init(user: "user", password: "pass")))
         var configuration = SessionConfiguration()
         configuration.proxy = .proxy(try Proxy(proxy.url))
-        let credential = ScopedCredential.proxy(password)
-        let session = try HTTPSession(configuration: configuration) { Authentication(credential) }
+        let credential = Credential.Scoped.proxy(password)
+        let session = try HTTPSession(configuration: configuration) { ChallengeAuthentication(credential) }
         for _ in 0..<2 { #expect(try await session.get(server.url()).status == .ok) }
         for isAccepted in [false, true, false, true] {
             #expect(await proxy.takeRequest()?.isAccepted == isAccepted)

@@ -55,7 +55,7 @@ struct AuthenticatorTests {
         func open() async { await gate.open() }
     }
 
-    private static func fields(_ token: String, _ request: inout Request) {
+    private static func fields(_ token: String, _ request: inout CurlewRequest) {
         request.fields[.authorization] = "Bearer \(token)"
     }
 
@@ -63,7 +63,7 @@ struct AuthenticatorTests {
         _ server: MockServer, _ issuer: Issuer, initial: String? = nil, clock: any Clock<Duration> = ContinuousClock(),
         lifetime: Duration? = nil, connections: Int = 6
     ) throws -> HTTPSession {
-        let link = try Authenticator(
+        let link = try CredentialRenewal(
             for: server.url(), initial: initial, clock: clock, lifetime: { _ in lifetime }, apply: Self.fields,
             renew: { _ in try await issuer.renew() })
         var configuration = SessionConfiguration()
@@ -173,7 +173,7 @@ struct AuthenticatorTests {
         let (started, report) = AsyncStream.makeStream(of: Void.self)
         let (ended, reportEnd) = AsyncStream.makeStream(of: Bool.self)
         let first = OneTime()
-        let link = try Authenticator<String>(for: server.url(), apply: Self.fields) { _ in
+        let link = try CredentialRenewal<String>(for: server.url(), apply: Self.fields) { _ in
             guard await first.isFirst() else { return "token" }
             report.yield()
             do {

@@ -8,7 +8,7 @@ struct ChallengeTests {
     private func read(_ values: String...) -> [String] {
         var head = HTTPResponse(status: .unauthorized)
         for value in values { head.headerFields.append(HTTPField(name: .wwwAuthenticate, value: value)) }
-        return AuthenticationChallenge.all(in: head).map { challenge in
+        return ChallengeAuthentication.Challenge.all(in: head).map { challenge in
             let parameters = challenge.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             return ([challenge.scheme.rawValue] + (challenge.token68.map { [$0] } ?? []) + parameters)
                 .joined(separator: "|")
@@ -52,12 +52,12 @@ struct ChallengeTests {
 
     @Test("challenges and parameters are bounded, and a long value takes no long time")
     func bounds() {
-        #expect(read(String(repeating: "Basic realm=a, ", count: 100)).count == AuthenticationChallenge.limit)
+        #expect(read(String(repeating: "Basic realm=a, ", count: 100)).count == ChallengeAuthentication.Challenge.limit)
         let many = "Digest " + (0..<100).map { "p\($0)=v" }.joined(separator: ", ")
-        #expect(AuthenticationChallenge.all(in: many).first?.parameters.count == 32)
+        #expect(ChallengeAuthentication.Challenge.all(in: many).first?.parameters.count == 32)
         for piece in ["a ", "a=\"", "\\\"", ",", "=", "a,", "Basic "] {
             let value = String(repeating: piece, count: 100_000)
-            #expect(AuthenticationChallenge.all(in: value).count <= AuthenticationChallenge.limit)
+            #expect(ChallengeAuthentication.Challenge.all(in: value).count <= ChallengeAuthentication.Challenge.limit)
         }
     }
 
@@ -66,13 +66,13 @@ struct ChallengeTests {
         var head = HTTPResponse(status: .proxyAuthenticationRequired)
         head.headerFields[.proxyAuthenticate] = "Basic realm=p"
         head.headerFields[.wwwAuthenticate] = "Basic realm=o"
-        #expect(AuthenticationChallenge.all(in: head).map(\.realm) == ["p"])
+        #expect(ChallengeAuthentication.Challenge.all(in: head).map(\.realm) == ["p"])
     }
 
     @Test("a Digest challenge that cannot be answered is none")
     func digest() {
         func digest(_ text: String) -> DigestChallenge? {
-            AuthenticationChallenge.all(in: text).first.flatMap(DigestChallenge.init)
+            ChallengeAuthentication.Challenge.all(in: text).first.flatMap(DigestChallenge.init)
         }
         #expect(digest("Digest realm=a") == nil)
         #expect(digest("Digest nonce=n, algorithm=SHA3") == nil)

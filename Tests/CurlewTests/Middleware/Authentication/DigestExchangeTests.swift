@@ -8,8 +8,8 @@ import Testing
 @Suite("Digest over sockets", .endsServers, .timeLimit(.minutes(2)))
 struct DigestExchangeTests {
     private func session(_ server: MockServer, password: String = "pass word") throws -> HTTPSession {
-        let credential = try ScopedCredential(server.url(), .password(user: "user", password: password))
-        return try HTTPSession(configuration: SessionConfiguration()) { Authentication(credential) }
+        let credential = try Credential.Scoped(server.url(), .password(user: "user", password: password))
+        return try HTTPSession(configuration: SessionConfiguration()) { ChallengeAuthentication(credential) }
     }
 
     private func server(_ guardian: DigestGuard) async throws -> MockServer {
@@ -87,14 +87,14 @@ struct DigestExchangeTests {
         let guardian = DigestGuard(quality: "auth-int")
         let server = try await server(guardian)
         let session = try session(server)
-        let stream = RequestBody.stream {
+        let stream = CurlewRequest.Body.stream {
             AsyncStream<[UInt8]> { stream in
                 stream.yield(Array("stre".utf8))
                 stream.yield(Array("am".utf8))
                 stream.finish()
             }
         }
-        for (body, text) in [(RequestBody.none, ""), (.string("bytes"), "bytes"), (stream, "stream")] {
+        for (body, text) in [(CurlewRequest.Body.none, ""), (.string("bytes"), "bytes"), (stream, "stream")] {
             let response = try await session.put(server.url(), body: body)
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array(text.utf8))
@@ -109,7 +109,7 @@ struct DigestExchangeTests {
     func userInformation() async throws {
         let guardian = DigestGuard()
         let server = try await server(guardian)
-        let session = try HTTPSession(configuration: SessionConfiguration()) { Authentication() }
+        let session = try HTTPSession(configuration: SessionConfiguration()) { ChallengeAuthentication() }
         #expect(try await session.get("http://user:pass%20word@127.0.0.1:\(server.port)/x").status == .ok)
         // For that request alone: neither somebody else nor nobody gets in with it.
         #expect(try await session.get("http://127.0.0.1:\(server.port)/x").status == .unauthorized)

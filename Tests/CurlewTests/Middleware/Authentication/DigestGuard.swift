@@ -39,7 +39,7 @@ actor DigestGuard {
     func answer(_ request: InboundRequest) async throws -> MockResponse {
         let body = try await request.body.collect()
         guard let value = request.fields[.authorization] else { return challenge(isStale: false) }
-        let sent = AuthenticationChallenge.all(in: value).first?.parameters ?? [:]
+        let sent = ChallengeAuthentication.Challenge.all(in: value).first?.parameters ?? [:]
         guard try isRight(sent, request, body) else { return challenge(isStale: false) }
         switch habit {
         case .isNeverContent:

@@ -9,13 +9,14 @@ struct DigestTests {
     private func response(
         _ challenge: String, user: String, password: String, clientNonce: String, count: UInt32 = 1, body: String = ""
     ) async throws -> [String: String] {
-        let read = try #require(AuthenticationChallenge.all(in: challenge).first.flatMap(DigestChallenge.init))
+        let read = try #require(
+            ChallengeAuthentication.Challenge.all(in: challenge).first.flatMap(DigestChallenge.init))
         let answer = DigestAnswer(
             challenge: read, user: user, password: password, count: count, clientNonce: clientNonce)
         let value = try await answer.value(method: .get, target: "/dir/index.html") { algorithm in
-            try await RequestBody.string(body).hash(by: algorithm)
+            try await CurlewRequest.Body.string(body).hash(by: algorithm)
         }
-        return AuthenticationChallenge.all(in: value).first?.parameters ?? [:]
+        return ChallengeAuthentication.Challenge.all(in: value).first?.parameters ?? [:]
     }
 
     private let nonces = "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", qop=\"auth\""

@@ -34,7 +34,7 @@ struct EngineAuthenticationTests {
     }
 
     private func session(_ server: RawServer, _ credential: Credential) throws -> HTTPSession {
-        var link = Authentication(try ScopedCredential(server.url(), credential))
+        var link = ChallengeAuthentication(try Credential.Scoped(server.url(), credential))
         link.schemes.formUnion([.ntlm, .negotiate])
         let made = link
         var configuration = SessionConfiguration()
@@ -55,20 +55,23 @@ struct EngineAuthenticationTests {
 
     @Test("sent on by a link inside, the request takes no NTLM to another origin")
     func hops() async throws {
-        struct Elsewhere: Middleware {
+        struct Elsewhere: CurlewMiddleware {
             let url: String
-            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+                -> CurlewResponse
+            {
                 let response = try await next(request)
                 guard response.status == .ok else { return response }
                 var request = request
-                request.uri = try URI(url)
+                request.uri = try CurlewURI(url)
                 return try await next(request)
             }
         }
         let server = try await server()
         let other = try await MockServer.start { _ in MockResponse(status: .unauthorized) }
         let url = other.url()
-        var link = Authentication(try ScopedCredential(server.url(), .password(user: "user", password: "pass")))
+        var link = ChallengeAuthentication(
+            try Credential.Scoped(server.url(), .password(user: "user", password: "pass")))
         link.schemes = [.ntlm]
         let made = link
         let session = try HTTPSession(configuration: SessionConfiguration()) {

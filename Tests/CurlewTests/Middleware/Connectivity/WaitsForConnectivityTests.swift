@@ -9,10 +9,12 @@ import Testing
 struct WaitsForConnectivityTests {
     private let network = NetworkPath(interface: "eth0", kind: .wired)
 
-    private struct Recording: Middleware {
+    private struct Recording: CurlewMiddleware {
         let totals: Guarded<[Duration?]>
 
-        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+            -> CurlewResponse
+        {
             totals.withLock { $0.append(request.options.totalTimeout) }
             return try await next(request)
         }
@@ -35,7 +37,7 @@ struct WaitsForConnectivityTests {
             (updates, tell) = AsyncStream.makeStream()
             let (waits, waiting) = AsyncStream.makeStream(of: ErrorCode.self)
             self.waits = waits
-            var link = WaitsForConnectivity(updates: updates, limit: limit, clock: clock)
+            var link = ConnectivityWait(updates: updates, limit: limit, clock: clock)
             link.onWait = { waiting.yield($1.code) }
             session = try HTTPSession(transport: stub) { [link, totals] in
                 link
@@ -50,7 +52,7 @@ struct WaitsForConnectivityTests {
             return code
         }
 
-        func get(_ options: RequestOptions = RequestOptions()) -> Task<Response, any Error> {
+        func get(_ options: RequestOptions = RequestOptions()) -> Task<CurlewResponse, any Error> {
             Task { try await session.get("http://a.test/", options: options) }
         }
     }
@@ -134,7 +136,7 @@ struct WaitsForConnectivityTests {
         stage.tell.yield(.notReachable)
         #expect(await curlewError { _ = try await stage.get().value }?.code == .hostNotFound)
         var options = RequestOptions()
-        options.waitsForConnectivity = .seconds(3)
+        options.connectivityTimeout = .seconds(3)
         let call = stage.get(options)
         _ = try await stage.waitForWait()
         stage.tell.yield(.reachable(network))

@@ -81,7 +81,7 @@ struct RedirectLocationTests {
         let fields = HTTPFields([
             HTTPField(name: .location, value: "/a\(marks)"), HTTPField(name: .location, value: "/a\(marks)b"),
         ])
-        let base = try URI("http://a.test/")
+        let base = try CurlewURI("http://a.test/")
         let time = processorTime {
             #expect(throws: CurlewError.self) { try RedirectTarget.read(fields, relativeTo: base) }
         }

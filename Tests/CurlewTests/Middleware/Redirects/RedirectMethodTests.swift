@@ -15,7 +15,7 @@ struct RedirectMethodTests {
 
     /// Sends a request to a server that redirects it once, and returns what came the second time.
     private func second(
-        _ status: Int, _ request: (String) throws -> Request, _ link: Redirects = Redirects()
+        _ status: Int, _ request: (String) throws -> CurlewRequest, _ link: Redirects = Redirects()
     ) async throws -> RecordedRequest {
         let server = try await server(status)
         let response = try await makeSession { link }.send(request(server.url("/old")))
@@ -40,7 +40,7 @@ struct RedirectMethodTests {
         ])
     func methods(_ status: Int, _ method: String, _ expected: String, _ keepsBody: Bool) async throws {
         let second = try await second(status) { url in
-            try Request(
+            try CurlewRequest(
                 HTTPRequest.Method(method)!, url,
                 fields: [.contentType: "text/plain", .contentLanguage: "en", .accept: "text/*"],
                 body: .string("curlews whistle"))
@@ -55,7 +55,7 @@ struct RedirectMethodTests {
 
     @Test("methods without a body stay what they are", arguments: [301, 302, 303, 307, 308], ["GET", "HEAD"])
     func bodiless(_ status: Int, _ method: String) async throws {
-        let second = try await second(status) { try Request(HTTPRequest.Method(method)!, $0) }
+        let second = try await second(status) { try CurlewRequest(HTTPRequest.Method(method)!, $0) }
         #expect(second.method.rawValue == method)
     }
 
@@ -64,7 +64,7 @@ struct RedirectMethodTests {
         for method in [HTTPRequest.Method.get, .head] {
             let text = method == .get ? "curlew" : ""
             let second = try await second(303) {
-                try Request(
+                try CurlewRequest(
                     method, $0, fields: [.contentType: "text/plain", .mark: "a"],
                     body: method == .get ? .string(text) : .none)
             }
@@ -78,20 +78,20 @@ struct RedirectMethodTests {
     func keepsPost(_ status: Int) async throws {
         var link = Redirects()
         link.changesPostToGet = false
-        let second = try await second(status, { try Request(.post, $0, body: .string("x")) }, link)
+        let second = try await second(status, { try CurlewRequest(.post, $0, body: .string("x")) }, link)
         #expect(second.method == (status == 303 ? .get : .post))
         #expect(second.text == (status == 303 ? "" : "x"))
     }
 
     @Test("a streamed body and its trailers are sent again whole")
     func stream() async throws {
-        let body = RequestBody.stream {
+        let body = CurlewRequest.Body.stream {
             AsyncStream<[UInt8]> { chunks in
                 for byte in UInt8(0)..<100 { chunks.yield(Array(repeating: byte, count: 1000)) }
                 chunks.finish()
             }
         }
-        let second = try await second(307) { try Request(.put, $0, body: body, trailers: [.mark: "end"]) }
+        let second = try await second(307) { try CurlewRequest(.put, $0, body: body, trailers: [.mark: "end"]) }
         #expect(second.bodyLength == 100_000)
         #expect(second.body.last == 99)
         #expect(second.trailers[.mark] == "end")
@@ -100,7 +100,8 @@ struct RedirectMethodTests {
     @Test("with the body go its trailers")
     func trailers() async throws {
         let second = try await second(303) {
-            try Request(.post, $0, fields: [.expect: "100-continue"], body: .string("x"), trailers: [.mark: "end"])
+            try CurlewRequest(
+                .post, $0, fields: [.expect: "100-continue"], body: .string("x"), trailers: [.mark: "end"])
         }
         #expect(second.trailers.isEmpty)
         #expect(second.fields[.trailer] == nil && second.fields[.transferEncoding] == nil)
@@ -122,7 +123,7 @@ struct RedirectMethodTests {
 
     @Test("a one-shot body is no hindrance where it is not asked for again")
     func oneShotDropped() async throws {
-        let second = try await second(303) { try Request(.post, $0, body: oneShot("once")) }
+        let second = try await second(303) { try CurlewRequest(.post, $0, body: oneShot("once")) }
         #expect(second.method == .get)
     }
 }

@@ -18,13 +18,13 @@ struct RedirectOriginTests {
         return link
     }
 
-    private func request(_ url: String) throws -> Request {
+    private func request(_ url: String) throws -> CurlewRequest {
         var options = RequestOptions()
         options.secretFields = [Self.own]
         var fields = secrets
         fields[.accept] = "text/plain"
         fields[.host] = "public.example"
-        return try Request(.get, url, fields: fields, options: options)
+        return try CurlewRequest(.get, url, fields: fields, options: options)
     }
 
     @Test("secrets, the known and the marked, stay with their origin", arguments: [301, 302, 303, 307, 308])
@@ -154,11 +154,11 @@ struct RedirectOriginTests {
             .response(.found, fields: [.location: "http://b.test/"]), .response(.ok))
         let session = try HTTPSession(transport: stub) { Redirects() }
         var options = RequestOptions()
-        options.protocolChoice = .http2PriorKnowledge
+        options.versionPolicy = .http2PriorKnowledge
         options.tag = "tag"
         _ = try await session.get("http://a.test/", options: options)
         #expect(
-            stub.received.map(\.request.options.protocolChoice) == [.http2PriorKnowledge, .http2PriorKnowledge, nil])
+            stub.received.map(\.request.options.versionPolicy) == [.http2PriorKnowledge, .http2PriorKnowledge, nil])
         #expect(stub.received.allSatisfy { $0.request.options.tag == "tag" })
     }
 }

@@ -13,7 +13,7 @@ struct RedirectPolicyTests {
         }
     }
 
-    private func session(_ policy: RedirectPolicy) throws -> HTTPSession { try makeSession { Redirects(policy) } }
+    private func session(_ policy: Redirects.Policy) throws -> HTTPSession { try makeSession { Redirects(policy) } }
 
     @Test("a redirect that is not taken is an error, whatever it would ask for")
     func refuse() async throws {
@@ -41,8 +41,8 @@ struct RedirectPolicyTests {
     @Test("a decision sees the redirect and the next request, and may change it")
     func change() async throws {
         let server = try await server()
-        let (seen, report) = AsyncStream.makeStream(of: RedirectProposal.self)
-        let policy = RedirectPolicy.decide { proposal in
+        let (seen, report) = AsyncStream.makeStream(of: Redirects.Proposal.self)
+        let policy = Redirects.Policy.decide { proposal in
             report.yield(proposal)
             var request = proposal.request
             request.fields[.mark] = "changed"
@@ -52,7 +52,7 @@ struct RedirectPolicyTests {
         let response = try await session(policy).post(server.url(), body: .string("x"))
         #expect(response.uri.path == "/elsewhere")
         report.finish()
-        var proposals: [RedirectProposal] = []
+        var proposals: [Redirects.Proposal] = []
         for await proposal in seen { proposals.append(proposal) }
         #expect(proposals.count == 1)
         #expect(proposals.first?.response.status.code == 307)
@@ -88,9 +88,9 @@ struct RedirectPolicyTests {
     func secrets() async throws {
         let other = try await MockServer.start { _ in MockResponse() }
         let server = try await server()
-        let policy = RedirectPolicy.decide { proposal in
+        let policy = Redirects.Policy.decide { proposal in
             var request = proposal.request
-            request.uri = try URI(other.url())
+            request.uri = try CurlewURI(other.url())
             request.fields[.cookie] = "new=1"
             return request
         }

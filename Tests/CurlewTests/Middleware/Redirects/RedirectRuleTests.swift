@@ -20,9 +20,9 @@ struct RedirectRuleTests {
 
     private func request(
         _ method: HTTPRequest.Method = .get, _ url: String = "https://one.test/old/page", fields: HTTPFields = [:],
-        body: RequestBody = .none
-    ) throws -> Request {
-        try Request(method, url, fields: fields, body: body)
+        body: CurlewRequest.Body = .none
+    ) throws -> CurlewRequest {
+        try CurlewRequest(method, url, fields: fields, body: body)
     }
 
     @Test("only 301, 302, 303, 307 and 308 are redirects to follow")
@@ -37,7 +37,7 @@ struct RedirectRuleTests {
             (301, "PUT", "PUT"), (307, "POST", "POST"), (308, "POST", "POST"),
         ])
     func method(_ status: Int, _ method: String, _ expected: String) throws {
-        let body = method == "HEAD" ? RequestBody.none : .string("x")
+        let body = method == "HEAD" ? CurlewRequest.Body.none : .string("x")
         var original = try request(HTTPRequest.Method(method)!, fields: [.contentType: "text/plain"], body: body)
         original.trailers = [.init("Digest")!: "y"]
         let next = try #require(try rule().request(after: redirect(status, "/new"), to: original))
@@ -114,7 +114,7 @@ struct RedirectRuleTests {
 
     @Test("https does not become http, unless the link allows it")
     func downgrade() throws {
-        let (secure, plain) = (try URI("https://one.test/"), try URI("http://one.test/"))
+        let (secure, plain) = (try CurlewURI("https://one.test/"), try CurlewURI("http://one.test/"))
         let error = #expect(throws: CurlewError.self) { try rule().checkDowngrade(from: secure, to: plain) }
         #expect(error?.code == .redirectRefused)
         try rule(allowsDowngrade: true).checkDowngrade(from: secure, to: plain)
@@ -124,15 +124,15 @@ struct RedirectRuleTests {
 
     @Test("a decision that leaves the origin loses the secrets that it did not set itself")
     func changedByDecision() throws {
-        let origin = try URI("https://one.test/")
+        let origin = try CurlewURI("https://one.test/")
         let proposed = try request(fields: [.authorization: "old", .cookie: "a=b"])
         var chosen = proposed
-        chosen.uri = try URI("https://two.test/")
+        chosen.uri = try CurlewURI("https://two.test/")
         chosen.fields[.authorization] = "new"
         let next = try rule().checked(chosen, insteadOf: proposed, from: origin)
         #expect(next.fields[.authorization] == "new")
         #expect(!next.fields.contains(.cookie))
-        chosen.uri = try URI("http://one.test/")
+        chosen.uri = try CurlewURI("http://one.test/")
         let error = #expect(throws: CurlewError.self) {
             try rule().checked(chosen, insteadOf: proposed, from: origin)
         }
@@ -142,17 +142,17 @@ struct RedirectRuleTests {
 
 @Suite("The redirects of one call")
 struct RedirectTrailTests {
-    private func response(_ uri: URI, _ fields: HTTPFields = [:]) -> Response {
-        Response(.found, fields: fields, uri: uri)
+    private func response(_ uri: CurlewURI, _ fields: HTTPFields = [:]) -> CurlewResponse {
+        CurlewResponse(.found, fields: fields, uri: uri)
     }
 
     @Test("a request that was sent before is a loop, unless a cookie may change the answer")
     func loop() throws {
-        let (a, b) = (try Request(.get, "https://one.test/a#x"), try Request(.get, "https://one.test/b"))
+        let (a, b) = (try CurlewRequest(.get, "https://one.test/a#x"), try CurlewRequest(.get, "https://one.test/b"))
         var trail = RedirectTrail(a)
         try trail.add(response(a.uri), next: b)
         var sameWithoutFragment = a
-        sameWithoutFragment.uri = try URI("https://one.test/a")
+        sameWithoutFragment.uri = try CurlewURI("https://one.test/a")
         let error = #expect(throws: CurlewError.self) { try trail.add(response(b.uri), next: sameWithoutFragment) }
         #expect(error?.code == .redirectLoop)
         try trail.add(response(b.uri, [.setCookie: "a=b"]), next: a)
@@ -161,7 +161,7 @@ struct RedirectTrailTests {
 
     @Test("one redirect more than the policy allows is an error")
     func limit() throws {
-        let (a, b) = (try Request(.get, "https://one.test/a"), try Request(.get, "https://one.test/b"))
+        let (a, b) = (try CurlewRequest(.get, "https://one.test/a"), try CurlewRequest(.get, "https://one.test/b"))
         var trail = RedirectTrail(a)
         try trail.admit(upTo: 1)
         try trail.add(response(a.uri), next: b)

@@ -111,7 +111,7 @@ struct RedirectTests {
             response.body = .pattern(count: length)
             return response
         }
-        let session = try makeSession(protocolChoice: .http2PriorKnowledge) { Redirects() }
+        let session = try makeSession(versionPolicy: .http2PriorKnowledge) { Redirects() }
         let response = try await session.get(server.url())
         #expect(response.version == .http2)
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))

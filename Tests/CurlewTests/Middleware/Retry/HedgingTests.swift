@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A slow answer is asked for a second time", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct HedgingTests {
-    private func link(_ clock: TestClock, maximum: Int = 2, budget: RetryBudget? = nil) -> Hedging {
+    private func link(_ clock: TestClock, maximum: Int = 2, budget: Retry.Budget? = nil) -> Hedging {
         Hedging(after: .seconds(1), maximum: maximum, budget: budget, clock: clock)
     }
 
@@ -103,7 +103,7 @@ struct HedgingTests {
             for await _ in gate {}
             return .response(.ok)
         }
-        let budget = RetryBudget(extraLoad: 0, reserve: 0, clock: clock)
+        let budget = Retry.Budget(extraLoad: 0, reserve: 0, clock: clock)
         let session = try HTTPSession(transport: stub) { link(clock, maximum: 3, budget: budget) }
         let call = Task { try await session.get("http://a.test/") }
         try await clock.advanceToNextSleeper()

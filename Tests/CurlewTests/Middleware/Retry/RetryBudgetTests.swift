@@ -7,11 +7,11 @@ import Testing
 
 @Suite("Sending again has a budget", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RetryBudgetTests {
-    private func uri(_ host: String) throws -> URI { try URI("http://\(host)/") }
+    private func uri(_ host: String) throws -> CurlewURI { try CurlewURI("http://\(host)/") }
 
     @Test("a fifth of a token comes in with each call, and a whole one goes out with each repetition")
     func tokens() throws {
-        let budget = RetryBudget(reserve: 2, clock: TestClock())
+        let budget = Retry.Budget(reserve: 2, clock: TestClock())
         let uri = try uri("a.test")
         #expect(budget.withdraw(for: uri) && budget.withdraw(for: uri))
         #expect(!budget.withdraw(for: uri))
@@ -25,8 +25,8 @@ struct RetryBudgetTests {
     @Test("the load of a server that fails for everybody grows by a fifth and the reserve")
     func load() async throws {
         let stub = StubTransport { _ in .response(.serviceUnavailable) }
-        var link = Retry(attempts: 3, budget: RetryBudget(clock: TestClock()))
-        link.backoff = Backoff(base: .zero)
+        var link = Retry(attempts: 3, budget: Retry.Budget(clock: TestClock()))
+        link.backoff = Retry.Backoff(base: .zero)
         let session = try HTTPSession(transport: stub) { [link] in link }
         for _ in 0..<200 { _ = try await session.get("http://a.test/") }
         let repetitions = 200 / 5 + 10
@@ -35,7 +35,7 @@ struct RetryBudgetTests {
 
     @Test("a host has a bucket of its own, a port too")
     func hosts() throws {
-        let budget = RetryBudget(reserve: 1, clock: TestClock())
+        let budget = Retry.Budget(reserve: 1, clock: TestClock())
         for host in ["a.test", "b.test", "a.test:8080"] {
             #expect(try budget.withdraw(for: uri(host)))
             #expect(try !budget.withdraw(for: uri(host)))
@@ -45,7 +45,7 @@ struct RetryBudgetTests {
     @Test("the reserve fills up again with time, and no further")
     func refill() throws {
         let clock = TestClock()
-        let budget = RetryBudget(extraLoad: 0, reserve: 10, clock: clock)
+        let budget = Retry.Budget(extraLoad: 0, reserve: 10, clock: clock)
         let uri = try uri("a.test")
         for _ in 0..<10 { #expect(budget.withdraw(for: uri)) }
         clock.advance(by: .seconds(3))
@@ -58,7 +58,7 @@ struct RetryBudgetTests {
 
     @Test("what is saved up is bounded")
     func capacity() throws {
-        let budget = RetryBudget(reserve: 0, capacity: 5, clock: TestClock())
+        let budget = Retry.Budget(reserve: 0, capacity: 5, clock: TestClock())
         let uri = try uri("a.test")
         for _ in 0..<1000 { budget.deposit(for: uri) }
         #expect((0..<10).filter { _ in budget.withdraw(for: uri) }.count == 5)
@@ -67,7 +67,7 @@ struct RetryBudgetTests {
     @Test("hosts are remembered up to a bound, those used last")
     func manyHosts() throws {
         let clock = TestClock()
-        let budget = RetryBudget(extraLoad: 0, reserve: 1, hosts: 100, clock: clock)
+        let budget = Retry.Budget(extraLoad: 0, reserve: 1, hosts: 100, clock: clock)
         for number in 0..<5000 {
             #expect(try budget.withdraw(for: uri("h\(number).test")))
             #expect(budget.hostCount <= 100)
@@ -80,8 +80,8 @@ struct RetryBudgetTests {
     func exhaustion() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
         let other = try await MockServer.start { _ in MockResponse(status: .badGateway) }
-        var link = Retry(attempts: 2, budget: RetryBudget(extraLoad: 0, reserve: 1, clock: TestClock()))
-        link.backoff = Backoff(base: .zero)
+        var link = Retry(attempts: 2, budget: Retry.Budget(extraLoad: 0, reserve: 1, clock: TestClock()))
+        link.backoff = Retry.Backoff(base: .zero)
         let first = try makeSession { [link] in link }
         let second = try makeSession { [link] in link }
         #expect(try await first.get(server.url()).attempts == 2)

@@ -8,7 +8,7 @@ import Testing
 struct RetryDecisionTests {
     private func session(
         _ stub: StubTransport, attempts: Int = 3,
-        _ decide: @escaping @Sendable (FailedAttempt) async -> RetryDecision
+        _ decide: @escaping @Sendable (Retry.FailedAttempt) async -> Retry.Decision
     ) throws -> HTTPSession {
         var link = quickRetry(attempts)
         link.decide = decide
@@ -20,7 +20,7 @@ struct RetryDecisionTests {
         let stub = StubTransport()
         stub.enqueue(
             .response(.serviceUnavailable), .failure(.connectionLost, stage: .exchanging), .response(.notFound))
-        let (seen, report) = AsyncStream.makeStream(of: FailedAttempt.self)
+        let (seen, report) = AsyncStream.makeStream(of: Retry.FailedAttempt.self)
         let session = try session(stub, attempts: 5) { attempt in
             report.yield(attempt)
             return .asProposed
@@ -29,7 +29,7 @@ struct RetryDecisionTests {
         stub.enqueue(.response(.ok))
         _ = try await session.get("http://a.test/")
         report.finish()
-        var attempts: [FailedAttempt] = []
+        var attempts: [Retry.FailedAttempt] = []
         for await attempt in seen { attempts.append(attempt) }
         #expect(attempts.map(\.number) == [1, 2, 3])
         #expect(attempts.map { $0.response?.status.code } == [503, nil, 404])
@@ -57,7 +57,7 @@ struct RetryDecisionTests {
         #expect(try await session(stub, attempts: 4) { _ in .again }.get("http://a.test/").attempts == 4)
         let once = try await session(stub) { _ in .again }.put("http://a.test/", body: oneShot("x"))
         #expect(once.attempts == 1)
-        var link = quickRetry(3, budget: RetryBudget(extraLoad: 0, reserve: 0))
+        var link = quickRetry(3, budget: Retry.Budget(extraLoad: 0, reserve: 0))
         link.decide = { _ in .again }
         let poor = try HTTPSession(transport: stub) { link }
         #expect(try await poor.get("http://a.test/").attempts == 1)

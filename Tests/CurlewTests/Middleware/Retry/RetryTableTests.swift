@@ -35,7 +35,7 @@ struct RetryTableTests {
     @Test("the link does as the table says: by idempotence, or without a connection for any method")
     func behaviour() async throws {
         var link = Retry(attempts: 2, budget: nil)
-        link.backoff = Backoff(base: .zero)
+        link.backoff = Retry.Backoff(base: .zero)
         for (name, code) in try codes() {
             for (method, stage) in [
                 (HTTPRequest.Method.get, CurlewError.Stage.exchanging), (.post, .exchanging), (.post, .connecting),

@@ -63,7 +63,7 @@ struct RetryTests {
         let server = try await server(503)
         var options = RequestOptions()
         options.isIdempotent = mark
-        let body: RequestBody = ["PUT", "POST", "PATCH"].contains(method) ? .string("curlew") : .none
+        let body: CurlewRequest.Body = ["PUT", "POST", "PATCH"].contains(method) ? .string("curlew") : .none
         let response = try await makeSession { quickRetry() }
             .send(HTTPRequest.Method(method)!, server.url(), body: body, options: options)
         #expect(response.attempts == attempts)
@@ -79,7 +79,7 @@ struct RetryTests {
         let once = try await session.put(server.url(), body: oneShot("once"))
         #expect(once.status == .serviceUnavailable && once.attempts == 1)
         server.enqueue(MockResponse(status: .serviceUnavailable))
-        let body = RequestBody.stream {
+        let body = CurlewRequest.Body.stream {
             AsyncStream<[UInt8]> { chunks in
                 chunks.yield(Array("anew".utf8))
                 chunks.finish()
@@ -135,7 +135,7 @@ struct RetryTests {
             quickRetry()
             detour
         }
-        let body: RequestBody = method == "GET" ? .none : .string("x")
+        let body: CurlewRequest.Body = method == "GET" ? .none : .string("x")
         let response = try await session.send(HTTPRequest.Method(method)!, server.url(), body: body)
         #expect(response.status == .ok && response.attempts == 3)
         #expect(server.requestCount == 1)

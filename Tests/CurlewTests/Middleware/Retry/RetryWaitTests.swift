@@ -10,7 +10,7 @@ struct RetryWaitTests {
     /// Sends a GET over a stub that answers so, and returns the waits and the response.
     private func waits(
         _ answers: [StubAnswer], options: RequestOptions = RequestOptions(), adjust: (inout Retry) -> Void = { _ in }
-    ) async throws -> ([Duration], Response) {
+    ) async throws -> ([Duration], CurlewResponse) {
         let clock = TestClock()
         let stub = StubTransport(clock: clock) { _ in .response(.ok) }
         for answer in answers { stub.enqueue(answer) }
@@ -46,7 +46,7 @@ struct RetryWaitTests {
 
     @Test("any part of the bound is waited, and no more")
     func jitter() {
-        let backoff = Backoff(base: .milliseconds(100), maximum: .seconds(1))
+        let backoff = Retry.Backoff(base: .milliseconds(100), maximum: .seconds(1))
         for failures in 1...20 {
             let bound = min(Duration.milliseconds(100) * (1 << (failures - 1)), .seconds(1))
             let waits = (0..<200).map { _ in backoff.wait(after: failures) }
@@ -57,11 +57,13 @@ struct RetryWaitTests {
 
     @Test("odd settings of the backoff are taken as best they can be")
     func oddBackoffs() {
-        #expect(Backoff(base: .seconds(-1)).wait(after: 3) == .zero)
-        #expect(Backoff(base: .seconds(5), maximum: .seconds(2)).bound(after: 1) == .seconds(2))
-        #expect(Backoff(base: .seconds(Int64.max), maximum: .seconds(Int64.max)).bound(after: .max) == .seconds(86_400))
-        #expect(Backoff(base: .zero).bound(after: 1000) == .zero)
-        #expect(Backoff(random: { 7 }).wait(after: 1) == .milliseconds(100))
+        #expect(Retry.Backoff(base: .seconds(-1)).wait(after: 3) == .zero)
+        #expect(Retry.Backoff(base: .seconds(5), maximum: .seconds(2)).bound(after: 1) == .seconds(2))
+        #expect(
+            Retry.Backoff(base: .seconds(Int64.max), maximum: .seconds(Int64.max)).bound(after: .max)
+                == .seconds(86_400))
+        #expect(Retry.Backoff(base: .zero).bound(after: 1000) == .zero)
+        #expect(Retry.Backoff(random: { 7 }).wait(after: 1) == .milliseconds(100))
     }
 
     @Test("Retry-After in seconds is waited for, and the backoff on top")

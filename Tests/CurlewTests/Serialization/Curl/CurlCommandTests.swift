@@ -26,16 +26,16 @@ struct CurlCommandTests {
     @Test("the command names method, fields, options and target")
     func text() throws {
         var options = RequestOptions()
-        options.protocolChoice = .negotiated
+        options.versionPolicy = .negotiated
         options.totalTimeout = .milliseconds(1500)
         options.connectTimeout = .seconds(3)
-        options.route = Route(
+        options.route = ConnectionRoute(
             hosts: [.init(host: "a.test", port: 443, addresses: ["192.0.2.1", "::1"])],
             redirections: [
                 .init(host: "a.test", port: 443, toHost: "b.test", toPort: 8443), .init(toHost: "c", toPort: 1),
             ],
             unixSocket: "/run/it's.sock", localInterface: "eth0", addressFamily: .ipv6)
-        let request = try Request(
+        let request = try CurlewRequest(
             .put, "https://a.test/x?y=[1]#z", fields: [.accept: "a/b", .userAgent: ""], body: .string("it's"),
             options: options)
         #expect(
@@ -45,9 +45,11 @@ struct CurlCommandTests {
                 --interface eth0 --ipv6 --header 'Accept: a/b' --header 'User-Agent;' --header Content-Type: \
                 --data-raw 'it'\\''s' --globoff 'https://a.test/x?y=[1]'
                 """)
-        let get = try Request(.get, "http://a.test/", options: options).curlCommand()
+        let get = try CurlewRequest(.get, "http://a.test/", options: options).curlCommand()
         #expect(get.contains("--http1.1"))
-        #expect(try Request(.head, "http://a.test/").curlCommand() == "curl --head --header User-Agent: http://a.test/")
+        #expect(
+            try CurlewRequest(.head, "http://a.test/").curlCommand()
+                == "curl --head --header User-Agent: http://a.test/")
     }
 
     @Test("secrets are masked unless asked for")
@@ -56,12 +58,12 @@ struct CurlCommandTests {
         var fields = HTTPFields()
         for name in names { fields[try #require(HTTPField.Name(name))] = "hidden hidden2" }
         fields.append(HTTPField(name: .authorization, value: "Bearer hidden3"))
-        let request = try Request(.get, "https://me:hidden4@a.test/", fields: fields)
+        let request = try CurlewRequest(.get, "https://me:hidden4@a.test/", fields: fields)
         #expect(!request.curlCommand().contains("hidden"))
         #expect(request.curlCommand().contains("'Authorization: Bearer ***'"))
         let open = request.curlCommand(maskingSecrets: false)
         #expect(open.contains("hidden2") && open.contains("hidden3"))
-        let plain = try Request(.get, "https://me:hidden4@a.test/")
+        let plain = try CurlewRequest(.get, "https://me:hidden4@a.test/")
         #expect(plain.curlCommand().contains("--user '***'"))
         #expect(plain.curlCommand(maskingSecrets: false).contains("--user me:hidden4"))
     }
@@ -69,7 +71,7 @@ struct CurlCommandTests {
     @Test("what a terminal would act on stands in no command")
     func terminal() throws {
         for text in ["\u{1B}[2J", "\u{7}", "a\u{202E}b", "\u{85}", "\u{200B}"] {
-            let command = try Request(.post, "http://a.test/", body: .string(text)).curlCommand()
+            let command = try CurlewRequest(.post, "http://a.test/", body: .string(text)).curlCommand()
             #expect(!command.contains(text))
             #expect(command.contains("base64 --decode | curl"))
         }
@@ -84,7 +86,7 @@ struct CurlCommandTests {
         let url = server.url("/a%20b?c=$(id)&d='e'&f=\u{60}g\u{60}")
         let file = try TemporaryFile(bytes: 1000)
         let nasty = "-d @/etc/passwd \"$HOME\" `id` $(id) 'q' \\ !! %s\n\ttail"
-        let bodies: [RequestBody] = [
+        let bodies: [CurlewRequest.Body] = [
             .none, .bytes([]), .string(nasty), .string("@file"), .bytes(Array(0...255)), .file(file.path),
             .file(file.path, offset: 100), .file(file.path, offset: 100, length: 50),
         ]
@@ -92,7 +94,7 @@ struct CurlCommandTests {
             for body in bodies {
                 var fields: HTTPFields = [.accept: "*/*", .ifMatch: "\"$x\" 'y' \\", .userAgent: "t"]
                 fields[try #require(HTTPField.Name("X-Empty"))] = ""
-                let request = try Request(method, url, fields: fields, body: body)
+                let request = try CurlewRequest(method, url, fields: fields, body: body)
                 _ = try await makeSession().send(request).body.collect(upTo: 1000)
                 let own = try #require(await server.takeRequest())
                 try run(request.curlCommand())
@@ -112,9 +114,9 @@ struct CurlCommandTests {
             return MockResponse()
         }
         let bytes = Array(repeating: UInt8(ascii: "x"), count: 100_000)
-        let stream = RequestBody.stream { AsyncStream<[UInt8]> { $0.finish() } }
+        let stream = CurlewRequest.Body.stream { AsyncStream<[UInt8]> { $0.finish() } }
         for body in [.bytes(bytes), stream] {
-            try run(Request(.post, server.url(), body: body).curlCommand(), input: bytes)
+            try run(CurlewRequest(.post, server.url(), body: body).curlCommand(), input: bytes)
             #expect(await server.takeRequest()?.body == bytes)
         }
     }

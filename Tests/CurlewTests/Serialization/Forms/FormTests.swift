@@ -76,11 +76,11 @@ struct FormTests {
     @Test(
         "styles of arrays",
         arguments: [
-            (ArrayStyle.indexed, "l[0]=1&l[1]=2&m[0][0]=3&m[1][a]=4&m[1][b][0]=5"),
+            (ParameterStyle.ArrayStyle.indexed, "l[0]=1&l[1]=2&m[0][0]=3&m[1][a]=4&m[1][b][0]=5"),
             (.repeated, "l=1&l=2&m=3&m[a]=4&m[b]=5"),
             (.brackets, "l[]=1&l[]=2&m[][]=3&m[][a]=4&m[][b][]=5"),
         ])
-    func arrays(_ style: ArrayStyle, _ expected: String) throws {
+    func arrays(_ style: ParameterStyle.ArrayStyle, _ expected: String) throws {
         let parameters: ParameterValue = ["l": [1, 2], "m": [[3], ["a": 4, "b": [5]]]]
         let written = try form(parameters) { $0.arrays = style }
         #expect(written.replacing("%5B", with: "[").replacing("%5D", with: "]") == expected)
@@ -118,7 +118,7 @@ struct FormTests {
     @Test(
         "styles of dates",
         arguments: [
-            (DateStyle.description, 1.75, "1970-01-01 00:00:01 +0000"),
+            (ParameterStyle.DateStyle.description, 1.75, "1970-01-01 00:00:01 +0000"),
             (.description, -0.5, "1969-12-31 23:59:59 +0000"),
             (.iso8601, 951_827_696, "2000-02-29T12:34:56Z"),
             (.iso8601, -2_208_988_800, "1900-01-01T00:00:00Z"),
@@ -131,10 +131,10 @@ struct FormTests {
             (.millisecondsSince1970, 1_700_000_000.123, "1700000000123"),
             (.custom { .string("at \($0.timeIntervalSince1970)") }, 5, "at 5.0"),
         ])
-    func dates(_ style: DateStyle, _ seconds: Double, _ expected: String) throws {
+    func dates(_ style: ParameterStyle.DateStyle, _ seconds: Double, _ expected: String) throws {
         var written = ParameterStyle()
         written.dates = style
-        let pair = ParameterPair("d", .date(Date(timeIntervalSince1970: seconds)))
+        let pair = ParameterStyle.Pair("d", .date(Date(timeIntervalSince1970: seconds)))
         #expect(try written.text(of: pair) == expected)
     }
 
@@ -208,7 +208,7 @@ struct FormTests {
         let written = try form(["k": .array(numbers)])
         #expect(written.utf8.count(where: { $0 == UInt8(ascii: "&") }) == 199_999)
         #expect(written.hasSuffix("k%5B%5D=199999"))
-        var dictionary = ParameterDictionary()
+        var dictionary = ParameterValue.Object()
         for index in (0..<100_000).reversed() { dictionary["key\(index)"] = ParameterValue(index) }
         #expect(try form(.dictionary(dictionary)).hasPrefix("key0=0&key1=1&key10=10&"))
     }
@@ -219,11 +219,11 @@ struct FormTests {
         let pairs = try ParameterStyle().pairs(of: parameters)
         #expect(
             pairs == [
-                ParameterPair("a[x y]", nil), ParameterPair("b[]", .data([1])), ParameterPair("c", 1),
-                ParameterPair("c", 2),
+                ParameterStyle.Pair("a[x y]", nil), ParameterStyle.Pair("b[]", .data([1])), ParameterStyle.Pair("c", 1),
+                ParameterStyle.Pair("c", 2),
             ])
         var style = ParameterStyle()
         style.arrays = .commas
-        #expect(try style.pairs(of: ["l": [1, "a,b"]]) == [ParameterPair("l", "1,a,b")])
+        #expect(try style.pairs(of: ["l": [1, "a,b"]]) == [ParameterStyle.Pair("l", "1,a,b")])
     }
 }

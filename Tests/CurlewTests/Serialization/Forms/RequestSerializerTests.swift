@@ -9,7 +9,7 @@ struct RequestSerializerTests {
     private var plain: HTTPRequestSerializer { HTTPRequestSerializer(defaultFields: [:]) }
 
     private func uri(_ url: String, _ parameters: ParameterValue?) throws -> String {
-        try plain.serialize(parameters, into: Request(.get, url)).uri.description
+        try plain.serialize(parameters, into: CurlewRequest(.get, url)).uri.description
     }
 
     @Test(
@@ -25,8 +25,8 @@ struct RequestSerializerTests {
         ])
     func placement(_ url: String, _ expected: String) throws {
         #expect(try uri(url, ["k": "v"]) == expected)
-        let again = try URI(expected)
-        #expect(try plain.serialize(["k": "v"] as ParameterValue, into: Request(.get, url)).uri == again)
+        let again = try CurlewURI(expected)
+        #expect(try plain.serialize(["k": "v"] as ParameterValue, into: CurlewRequest(.get, url)).uri == again)
     }
 
     @Test("empty parameters and none leave the URI as it is")
@@ -40,7 +40,7 @@ struct RequestSerializerTests {
     @Test("user information stays")
     func userInformation() throws {
         let request = try plain.serialize(
-            ["k": "v"] as ParameterValue, into: Request(.get, "http://me:secret@a.test/#f"))
+            ["k": "v"] as ParameterValue, into: CurlewRequest(.get, "http://me:secret@a.test/#f"))
         #expect(request.uri.description == "http://a.test/?k=v#f")
         #expect(request.curlCommand(maskingSecrets: false).contains("me:secret"))
     }
@@ -49,31 +49,33 @@ struct RequestSerializerTests {
     func methods() throws {
         let parameters: ParameterValue = ["k": "v"]
         for method in ["GET", "HEAD", "DELETE", "get", "Delete"] {
-            let request = try plain.serialize(parameters, into: Request(HTTPRequest.Method(method)!, "http://a.test/"))
+            let request = try plain.serialize(
+                parameters, into: CurlewRequest(HTTPRequest.Method(method)!, "http://a.test/"))
             #expect(request.uri.query == "k=v")
             #expect(request.body.isNone)
             #expect(request.fields.isEmpty)
         }
         for method in ["POST", "PUT", "PATCH", "QUERY", "post"] {
-            let request = try plain.serialize(parameters, into: Request(HTTPRequest.Method(method)!, "http://a.test/"))
+            let request = try plain.serialize(
+                parameters, into: CurlewRequest(HTTPRequest.Method(method)!, "http://a.test/"))
             #expect(request.uri.query == nil)
             #expect(try request.bytes() == Array("k=v".utf8))
             #expect(request.fields == [.contentType: "application/x-www-form-urlencoded"])
         }
-        let delete = try plain.serialize(parameters, into: Request(.delete, "http://a.test/"), placement: .body)
+        let delete = try plain.serialize(parameters, into: CurlewRequest(.delete, "http://a.test/"), placement: .body)
         #expect(try delete.bytes() == Array("k=v".utf8))
-        let post = try plain.serialize(parameters, into: Request(.post, "http://a.test/"), placement: .query)
+        let post = try plain.serialize(parameters, into: CurlewRequest(.post, "http://a.test/"), placement: .query)
         #expect(post.uri.query == "k=v")
         #expect(post.body.isNone)
         var other = plain
         other.methodsWithQuery = [.post]
-        #expect(try other.serialize(parameters, into: Request(.post, "http://a.test/")).uri.query == "k=v")
-        #expect(try other.serialize(parameters, into: Request(.get, "http://a.test/")).uri.query == nil)
+        #expect(try other.serialize(parameters, into: CurlewRequest(.post, "http://a.test/")).uri.query == "k=v")
+        #expect(try other.serialize(parameters, into: CurlewRequest(.get, "http://a.test/")).uri.query == nil)
     }
 
     @Test("without parameters a form is empty; JSON and property lists are not there at all")
     func none() throws {
-        let post = try Request(.post, "http://a.test/")
+        let post = try CurlewRequest(.post, "http://a.test/")
         let form = try plain.serialize(nil, into: post)
         #expect(!form.body.isNone)
         #expect(form.body.length == 0)
@@ -82,7 +84,7 @@ struct RequestSerializerTests {
             JSONRequestSerializer(base: plain), PropertyListRequestSerializer(base: plain),
         ]
         for serializer in others {
-            let request = try serializer.serialize(Parameters.none.value(), into: post)
+            let request = try serializer.serialize(RequestParameters.none.value(), into: post)
             #expect(request.body.isNone)
             #expect(request.fields.isEmpty)
         }
@@ -95,34 +97,35 @@ struct RequestSerializerTests {
     @Test("JSON and property lists have their types, and queries where the method has them")
     func types() throws {
         let parameters: ParameterValue = ["k": ["v"]]
-        let json = try JSONRequestSerializer(base: plain).serialize(parameters, into: Request(.put, "http://a.test/"))
+        let json = try JSONRequestSerializer(base: plain).serialize(
+            parameters, into: CurlewRequest(.put, "http://a.test/"))
         #expect(try json.bytes() == Array(#"{"k":["v"]}"#.utf8))
         #expect(json.fields == [.contentType: "application/json"])
         let list = try PropertyListRequestSerializer(base: plain).serialize(
-            parameters, into: Request(.put, "http://a.test/"))
+            parameters, into: CurlewRequest(.put, "http://a.test/"))
         #expect(list.fields == [.contentType: "application/x-plist"])
         for serializer: any RequestSerializer in [
             JSONRequestSerializer(base: plain), PropertyListRequestSerializer(base: plain),
         ] {
-            let get = try serializer.serialize(parameters, into: Request(.get, "http://a.test/"))
+            let get = try serializer.serialize(parameters, into: CurlewRequest(.get, "http://a.test/"))
             #expect(get.uri.query == "k%5B%5D=v")
             #expect(get.body.isNone)
             let delete = try serializer.serialize(
-                parameters, into: Request(.delete, "http://a.test/"), placement: .body)
+                parameters, into: CurlewRequest(.delete, "http://a.test/"), placement: .body)
             #expect(!delete.body.isNone)
         }
     }
 
     @Test("a Content-Type that is there stays, and so does a body")
     func existing() throws {
-        let typed = try Request(.post, "http://a.test/", fields: [.contentType: "text/x-own"])
+        let typed = try CurlewRequest(.post, "http://a.test/", fields: [.contentType: "text/x-own"])
         let serializers: [any RequestSerializer] = [plain, JSONRequestSerializer(base: plain)]
         for serializer in serializers {
             #expect(
                 try serializer.serialize(["k": 1] as ParameterValue, into: typed).fields[values: .contentType] == [
                     "text/x-own"
                 ])
-            let full = try Request(.post, "http://a.test/", body: .string("mine"))
+            let full = try CurlewRequest(.post, "http://a.test/", body: .string("mine"))
             #expect(try serializer.serialize(nil, into: full).bytes() == Array("mine".utf8))
             let inQuery = try serializer.serialize(["k": 1] as ParameterValue, into: full, placement: .query)
             #expect(try inQuery.bytes() == Array("mine".utf8))
@@ -137,22 +140,22 @@ struct RequestSerializerTests {
     func defaultFields() throws {
         var serializer = HTTPRequestSerializer(defaultFields: [.userAgent: "default", .accept: "a/b"])
         let name = try #require(HTTPField.Name("uSER-aGENT"))
-        let request = try serializer.serialize(nil, into: Request(.get, "http://a.test/", fields: [name: "mine"]))
+        let request = try serializer.serialize(nil, into: CurlewRequest(.get, "http://a.test/", fields: [name: "mine"]))
         #expect(request.fields[values: .userAgent] == ["mine"])
         #expect(request.fields[.accept] == "a/b")
         serializer.defaultFields[name] = nil
-        #expect(try serializer.serialize(nil, into: Request(.get, "http://a.test/")).fields == [.accept: "a/b"])
+        #expect(try serializer.serialize(nil, into: CurlewRequest(.get, "http://a.test/")).fields == [.accept: "a/b"])
     }
 
     @Test("Basic credentials are set and cleared; what RFC 7617 forbids is refused")
     func authorization() throws {
         var serializer = plain
         try serializer.setAuthorization(user: "Aladdin", password: "open:sesame \u{fc}")
-        let request = try serializer.serialize(nil, into: Request(.get, "http://a.test/"))
+        let request = try serializer.serialize(nil, into: CurlewRequest(.get, "http://a.test/"))
         #expect(
             request.fields[.authorization] == "Basic " + Data("Aladdin:open:sesame \u{fc}".utf8).base64EncodedString())
         serializer.clearAuthorization()
-        #expect(try serializer.serialize(nil, into: Request(.get, "http://a.test/")).fields.isEmpty)
+        #expect(try serializer.serialize(nil, into: CurlewRequest(.get, "http://a.test/")).fields.isEmpty)
         for (user, password) in [("a:b", "c"), ("a\n", "b"), ("a", "\u{0}"), ("\u{7F}", "")] {
             let error = #expect(throws: CurlewError.self) {
                 try serializer.setAuthorization(user: user, password: password)
@@ -167,35 +170,35 @@ struct RequestSerializerTests {
         var serializer = plain
         serializer.queryEncoder = { request, parameters in "\(request.method)=\(parameters["k"] == nil)é#" }
         let parameters: ParameterValue = ["k": "v"]
-        let get = try serializer.serialize(parameters, into: Request(.get, "http://a.test/#f"))
+        let get = try serializer.serialize(parameters, into: CurlewRequest(.get, "http://a.test/#f"))
         #expect(get.uri.description == "http://a.test/?GET=false%C3%A9%23#f")
-        let post = try serializer.serialize(parameters, into: Request(.post, "http://a.test/"))
+        let post = try serializer.serialize(parameters, into: CurlewRequest(.post, "http://a.test/"))
         #expect(try post.bytes() == Array("POST=falseé#".utf8))
-        #expect(try serializer.serialize(nil, into: Request(.get, "http://a.test/")).uri.query == nil)
+        #expect(try serializer.serialize(nil, into: CurlewRequest(.get, "http://a.test/")).uri.query == nil)
         serializer.queryEncoder = { _, _ in "a=\r\nHost: evil" }
         let error = #expect(throws: CurlewError.self) {
-            try serializer.serialize(parameters, into: Request(.get, "http://a.test/"))
+            try serializer.serialize(parameters, into: CurlewRequest(.get, "http://a.test/"))
         }
         #expect(error?.code == .invalidURL)
         serializer.queryEncoder = { _, _ in "" }
-        #expect(try serializer.serialize(parameters, into: Request(.get, "http://a.test/")).uri.query == nil)
+        #expect(try serializer.serialize(parameters, into: CurlewRequest(.get, "http://a.test/")).uri.query == nil)
     }
 
     @Test("a serializer is a link that fits before others")
     func link() async throws {
-        struct Twice: Middleware {
-            func intercept(_ request: Request, next: Next<Request, Int>) async throws -> Int {
+        struct Twice: CurlewMiddleware {
+            func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, Int>) async throws -> Int {
                 try await next(request) + next(request)
             }
         }
-        let chain = MiddlewareBuilder.buildPartialBlock(accumulated: plain.bringing(Int.self), next: Twice())
+        let chain = ChainBuilder.buildPartialBlock(accumulated: plain.bringing(Int.self), next: Twice())
         let call = ParameterizedRequest(
-            try Request(.get, "http://a.test/"), parameters: Parameters(["k": "v"] as ParameterValue))
+            try CurlewRequest(.get, "http://a.test/"), parameters: RequestParameters(["k": "v"] as ParameterValue))
         #expect(try await chain.intercept(call) { $0.uri.description.count } == 36)
     }
 }
 
-extension Request {
+extension CurlewRequest {
     /// The body, of a request that has bytes for one.
     func bytes(sourceLocation: SourceLocation = #_sourceLocation) throws -> [UInt8] {
         guard case .bytes(let bytes) = body.source else {

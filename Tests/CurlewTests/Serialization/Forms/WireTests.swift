@@ -16,7 +16,7 @@ struct WireTests {
     }
 
     /// All that `call` sends, with `PORT` in place of the server's port.
-    private func wire(_ call: (HTTPSession) async throws -> Response) async throws -> String {
+    private func wire(_ call: (HTTPSession) async throws -> CurlewResponse) async throws -> String {
         let (requests, report) = AsyncStream.makeStream(of: String.self)
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -43,7 +43,7 @@ struct WireTests {
 
     private func expect(
         _ line: String, _ fields: String, _ body: String = "", sourceLocation: SourceLocation = #_sourceLocation,
-        _ call: (HTTPSession) async throws -> Response
+        _ call: (HTTPSession) async throws -> CurlewResponse
     ) async throws {
         let sent = try await wire(call)
         #expect(
@@ -184,7 +184,7 @@ struct WireTests {
             form.append("1", name: "raw")
             return try await api.send(
                 .post, "x", multipart: form,
-                parameters: Parameters(["none": nil, "bird": ["name": "curlew"]] as ParameterValue))
+                parameters: RequestParameters(["none": nil, "bird": ["name": "curlew"]] as ParameterValue))
         }
     }
 }

@@ -37,7 +37,7 @@ struct JSONDecodingTests {
         let expected = try JSONDecoder().decode(Everything.self, from: Data(text.utf8))
         #expect(try value.decode(as: Everything.self) == expected)
         #expect(try value.decode(as: JSONValue.self) == value)
-        #expect(try value["any"]?.decode(as: JSONObject.self) == ["deep": [1, nil]])
+        #expect(try value["any"]?.decode(as: JSONValue.Object.self) == ["deep": [1, nil]])
     }
 
     @Test("a value can be part of a model, both ways")
@@ -61,7 +61,7 @@ struct JSONDecodingTests {
 
     @Test("numbers that do not fit are errors, not other numbers")
     func ranges() throws {
-        #expect(throws: DecodingError.self) { try JSONValue.number(JSONNumber(300)).decode(as: Int8.self) }
+        #expect(throws: DecodingError.self) { try JSONValue.number(JSONValue.Number(300)).decode(as: Int8.self) }
         #expect(throws: DecodingError.self) { try JSONValue(1.5).decode(as: Int.self) }
         #expect(throws: DecodingError.self) { try JSONValue(-1).decode(as: UInt.self) }
         #expect(throws: DecodingError.self) { try JSONValue(parsing: Array("1e400".utf8)).decode(as: Double.self) }

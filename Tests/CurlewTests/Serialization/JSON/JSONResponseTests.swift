@@ -160,7 +160,7 @@ struct JSONResponseTests {
 
     /// Says on decoding whether it happened on a loop.
     struct Place: Decodable, Sendable {
-        @TaskLocal static var loop: EventLoop?
+        @TaskLocal static var loop: CurlewEventLoop?
 
         var isOnLoop: Bool
 

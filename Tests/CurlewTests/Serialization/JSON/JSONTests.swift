@@ -23,7 +23,7 @@ struct JSONTests {
             ([], "[]"), ([:], "{}"), ([[], [:]], "[[],{}]"),
             ([1.5, 5.0, -0.0, 1e20, 0.1], "[1.5,5,-0,1e+20,0.1]"),
             (
-                [.number(ParameterNumber(UInt64.max)), .number(ParameterNumber(Float(1.1)))],
+                [.number(ParameterValue.Number(UInt64.max)), .number(ParameterValue.Number(Float(1.1)))],
                 "[18446744073709551615,1.1]"
             ),
             ([.set(["b", "a", 3])], #"[[3,"a","b"]]"#),
@@ -38,7 +38,7 @@ struct JSONTests {
     @Test("digits beyond any number type stay")
     func digits() throws {
         let digits = "1234567890.12345678901234567890123456789e+400"
-        let number = try #require(ParameterNumber(decimal: digits))
+        let number = try #require(ParameterValue.Number(decimal: digits))
         #expect(try json([.number(number)]) == "[\(digits)]")
     }
 

@@ -88,9 +88,9 @@ struct JSONValueTests {
         #expect(try parse("0.00e5").doubleValue == 0)
         #expect(try parse("0.10000000000000001").numberValue?.isBig == false)
         #expect(try parse(String(repeating: "9", count: 100_000)).numberValue?.isBig == true)
-        #expect(JSONNumber(Double.nan) == nil)
-        #expect(try JSONValue.number(#require(JSONNumber(2.5))) == 2.5)
-        #expect(JSONValue.number(JSONNumber(UInt64(5))) == 5)
+        #expect(JSONValue.Number(Double.nan) == nil)
+        #expect(try JSONValue.number(#require(JSONValue.Number(2.5))) == 2.5)
+        #expect(JSONValue.number(JSONValue.Number(UInt64(5))) == 5)
     }
 
     @Test("a name that occurs twice: the first counts, the last counts, or it is an error")
@@ -196,14 +196,15 @@ struct JSONValueTests {
         switch Int.random(in: 0...(depth > 0 ? 6 : 4), using: &generator) {
         case 0: return .null
         case 1: return .bool(Bool.random(using: &generator))
-        case 2: return .number(JSONNumber(Int64.random(in: .min ... .max, using: &generator)))
-        case 3: return JSONNumber(Double.random(in: -1e300...1e300, using: &generator)).map { .number($0) } ?? .null
+        case 2: return .number(JSONValue.Number(Int64.random(in: .min ... .max, using: &generator)))
+        case 3:
+            return JSONValue.Number(Double.random(in: -1e300...1e300, using: &generator)).map { .number($0) } ?? .null
         case 4:
             let scalars = (0..<5).compactMap { _ in Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &generator)) }
             return .string(String(String.UnicodeScalarView(scalars)))
         case 5: return .array((0..<3).map { _ in random(depth: depth - 1, &generator) })
         default:
-            var object = JSONObject()
+            var object = JSONValue.Object()
             for index in 0..<3 { object["k\(index)"] = random(depth: depth - 1, &generator) }
             return .object(object)
         }
@@ -211,7 +212,7 @@ struct JSONValueTests {
 
     @Test("an object keeps its order, and order does not count for equality")
     func objects() {
-        var object: JSONObject = ["b": 1, "a": 2]
+        var object: JSONValue.Object = ["b": 1, "a": 2]
         object["c"] = 3
         object["b"] = nil
         object["b"] = 4

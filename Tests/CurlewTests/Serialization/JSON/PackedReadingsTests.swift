@@ -10,7 +10,7 @@ struct PackedReadingsTests {
         let readings = ParameterValue.array((0..<1000).map { ["second": ParameterValue($0), "value": 281.5] })
         let parameters: ParameterValue = ["unit": "K", "readings": readings, "place": "Wadden Sea"]
         let request = try SerializationSnippets.PackedReadings().serialize(
-            parameters, into: Request(.post, "http://a.test/7"))
+            parameters, into: CurlewRequest(.post, "http://a.test/7"))
         #expect(request.uri.description == "http://a.test/7?place=Wadden%20Sea&unit=K")
         #expect(request.fields[.contentEncoding] == "deflate")
         let body = try request.bytes()

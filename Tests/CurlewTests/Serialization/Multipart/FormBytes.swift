@@ -8,7 +8,7 @@ extension MultipartFormData {
     func text() async throws -> String { String(decoding: try await body.bytes(), as: UTF8.self) }
 }
 
-extension RequestBody {
+extension CurlewRequest.Body {
     /// The whole body.
     func bytes() async throws -> [UInt8] {
         var bytes: [UInt8] = []

@@ -147,7 +147,7 @@ struct FormFileTests {
     @Test("a file that changes while it is sent fails", arguments: [Change.grown, .shrunk, .overwritten])
     func changedMeanwhile(_ change: Change) async throws {
         let folder = try ScratchFolder()
-        let size = 2 * RequestBody.filePart
+        let size = 2 * CurlewRequest.Body.filePart
         let path = try folder.sparse("file", size: size)
         let form = try form(path)
         var iterator = try await form.body.stream().makeAsyncIterator()
@@ -162,7 +162,7 @@ struct FormFileTests {
             while let chunk = try await iterator.next(isolation: #isolation) { sent += chunk.count }
         }
         #expect(error?.code == .bodyLengthMismatch)
-        #expect(sent <= RequestBody.filePart)
+        #expect(sent <= CurlewRequest.Body.filePart)
     }
 
     @Test("a file that a range is sent of may grow, but not be replaced or cut short")

@@ -76,9 +76,9 @@ struct FormStreamTests {
         let folder = try ScratchFolder()
         let path = try folder.write("f", bytes)
         var forms: [MultipartFormData] = []
-        for body in [RequestBody.bytes(bytes), .file(path)]
+        for body in [CurlewRequest.Body.bytes(bytes), .file(path)]
             + (1...6).map({ size in
-                RequestBody.stream { chunks(pieces(of: bytes, size: size)) }
+                CurlewRequest.Body.stream { chunks(pieces(of: bytes, size: size)) }
             })
         {
             var form = try MultipartFormData.test()

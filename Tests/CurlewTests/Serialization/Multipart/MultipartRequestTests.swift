@@ -133,7 +133,7 @@ struct MultipartRequestTests {
             #expect(text.contains("name=\"tags[0]\"\r\n\r\nx\r\n"))
         }
         _ = try await api.send(
-            .post, "x?a=1", multipart: form("p"), parameters: Parameters(Search()), placement: .query)
+            .post, "x?a=1", multipart: form("p"), parameters: RequestParameters(Search()), placement: .query)
         let request = try #require(await server.takeRequest())
         #expect(request.target == "/x?a=1&tags%5B0%5D=x")
         #expect(request.text == part("p", "1") + "--B--\r\n")
@@ -141,7 +141,7 @@ struct MultipartRequestTests {
 
     @Test("the serializer works without a session, and refuses a request that has a body")
     func alone() throws {
-        let request = try Request(.put, "http://localhost/x")
+        let request = try CurlewRequest(.put, "http://localhost/x")
         let serializer = MultipartRequestSerializer(try form("a"))
         let made = try serializer.serialize(ParameterValue?.none, into: request)
         #expect(made.body.length == Int64((part("a", "1") + "--B--\r\n").utf8.count))
@@ -154,8 +154,10 @@ struct MultipartRequestTests {
 
     @Test("a form is sent again, by a link that asks twice, and after an answer that came too early")
     func resent() async throws {
-        struct Twice: Middleware {
-            func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+        struct Twice: CurlewMiddleware {
+            func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+                -> CurlewResponse
+            {
                 _ = try await next(request).body.collect(upTo: 100)
                 return try await next(request)
             }

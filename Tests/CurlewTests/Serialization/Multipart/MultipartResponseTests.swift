@@ -7,13 +7,14 @@ import Testing
 
 @Suite("Multipart responses", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct MultipartResponseTests {
-    private func response(_ body: String, type: String? = "multipart/mixed; boundary=B") throws -> Response {
+    private func response(_ body: String, type: String? = "multipart/mixed; boundary=B") throws -> CurlewResponse {
         var fields = HTTPFields()
         fields[.contentType] = type
-        return Response(.ok, fields: fields, body: .bytes(Array(body.utf8)), uri: try URI("http://localhost/"))
+        return CurlewResponse(
+            .ok, fields: fields, body: .bytes(Array(body.utf8)), uri: try CurlewURI("http://localhost/"))
     }
 
-    private func text(_ part: MultipartPart) async throws -> String {
+    private func text(_ part: MultipartParts.Part) async throws -> String {
         String(decoding: try await part.body.collect(upTo: 1000), as: UTF8.self)
     }
 
@@ -121,7 +122,7 @@ struct MultipartResponseTests {
     @Test("two tasks cannot read at once")
     func twoReaders() async throws {
         let (stream, feed) = AsyncThrowingStream.makeStream(of: [UInt8].self, throwing: (any Error).self)
-        let body = ResponseBody.stream(stream)
+        let body = CurlewResponse.Body.stream(stream)
         var parts = try body.multipart(boundary: "B").makeAsyncIterator()
         feed.yield(Array("--B\r\n\r\nx".utf8))
         let part = try #require(try await parts.next())

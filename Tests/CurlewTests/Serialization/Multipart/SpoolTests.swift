@@ -59,14 +59,14 @@ struct SpoolTests {
         let path = folder.file("body")
         let large = Array(repeating: UInt8(3), count: 600_000)
         for (body, bytes) in [
-            (RequestBody.bytes(large), large), (.file(path), large), (.file(path, offset: 599_998), [3, 3]),
+            (CurlewRequest.Body.bytes(large), large), (.file(path), large), (.file(path, offset: 599_998), [3, 3]),
             (.stream { chunks([[], [1], []]) }, [1]), (.bytes([]), []),
         ] {
             let spooled = try await body.spooled(to: path)
             #expect(spooled.length == Int64(bytes.count))
             #expect(try await spooled.bytes() == bytes)
         }
-        #expect(try await RequestBody.none.spooled(to: folder.file("none")).isNone)
+        #expect(try await CurlewRequest.Body.none.spooled(to: folder.file("none")).isNone)
         #expect(folder.names == ["body"])
     }
 
@@ -90,7 +90,7 @@ struct SpoolTests {
         struct Broken: Error {}
         let folder = try ScratchFolder()
         try folder.write("body", [1])
-        let bodies: [(RequestBody, ErrorCode)] = [
+        let bodies: [(CurlewRequest.Body, ErrorCode)] = [
             (.stream { failing(after: [2], Broken()) }, .bodyFailed),
             (.once(length: 9, chunks([[1]])), .bodyLengthMismatch),
             (.file("/nowhere"), .bodyFailed),
@@ -108,7 +108,7 @@ struct SpoolTests {
         let folder = try ScratchFolder()
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
         let path = folder.file("body")
-        let writing = Task { try await RequestBody.once(stream).spooled(to: path) }
+        let writing = Task { try await CurlewRequest.Body.once(stream).spooled(to: path) }
         feed.yield([1])
         writing.cancel()
         let error = await curlewError { _ = try await writing.value }
@@ -122,7 +122,7 @@ struct SpoolTests {
         let pipe = folder.file("pipe")
         mkfifo(pipe, 0o600)
         for path in ["/nowhere/at/all", folder.path, pipe, "", "/dev/null", "/proc/body"] {
-            let error = await curlewError { _ = try await RequestBody.bytes([1]).spooled(to: path) }
+            let error = await curlewError { _ = try await CurlewRequest.Body.bytes([1]).spooled(to: path) }
             #expect(error?.code == .bodyFailed, "\(path)")
         }
         #expect(folder.names == ["pipe"])
@@ -141,7 +141,7 @@ struct SpoolTests {
             signal(SIGXFSZ, previous)
         }
         let folder = try ScratchFolder()
-        let body = RequestBody.bytes(Array(repeating: 0, count: 17 << 20))
+        let body = CurlewRequest.Body.bytes(Array(repeating: 0, count: 17 << 20))
         let error = await curlewError { _ = try await body.spooled(to: folder.file("body")) }
         #expect(error?.code == .bodyFailed)
         #expect(folder.names.isEmpty)

@@ -8,13 +8,13 @@ import Testing
 @Suite("A throttled body", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ThrottleTests {
     private func throttle(_ size: Int, _ clock: TestClock) -> UploadThrottle {
-        UploadThrottle(packetSize: ByteCount(size), delay: .seconds(3600), clock: clock)
+        UploadThrottle(packetSize: ByteSize(size), delay: .seconds(3600), clock: clock)
     }
 
     @Test("packets have the size at most, and wait for the clock, but for the first")
     func packets() async throws {
         let clock = TestClock()
-        let body = try RequestBody.bytes(Array(0..<10)).throttled(throttle(4, clock))
+        let body = try CurlewRequest.Body.bytes(Array(0..<10)).throttled(throttle(4, clock))
         #expect(body.length == 10 && body.isReplayable)
         // Twice: the pace is the same for a second sending.
         for _ in 0..<2 {
@@ -71,7 +71,7 @@ struct ThrottleTests {
         }
         let api = try makeSession(baseURL: server.url())
         let clock = TestClock()
-        let body = try RequestBody.bytes(Array(0..<10)).throttled(throttle(1, clock))
+        let body = try CurlewRequest.Body.bytes(Array(0..<10)).throttled(throttle(1, clock))
         let sending = Task { try await api.post("x", body: body) }
         try await clock.waitForSleepers()
         sending.cancel()
@@ -82,7 +82,7 @@ struct ThrottleTests {
     @Test("a pause of any length is waited for until the task is cancelled")
     func endlessPause() async throws {
         let throttle = UploadThrottle(packetSize: 1, delay: .seconds(Int64.max))
-        let body = try RequestBody.bytes([1, 2]).throttled(throttle)
+        let body = try CurlewRequest.Body.bytes([1, 2]).throttled(throttle)
         let (sent, report) = AsyncStream.makeStream(of: [UInt8].self)
         let reading = Task { for try await packet in try await body.stream() { report.yield(packet) } }
         var packets = sent.makeAsyncIterator()
@@ -96,17 +96,17 @@ struct ThrottleTests {
         let folder = try ScratchFolder()
         let path = try folder.write("ten", Array(0..<10))
         let quick = UploadThrottle(packetSize: 0, delay: .zero)
-        let file = try RequestBody.file(path).throttled(quick)
+        let file = try CurlewRequest.Body.file(path).throttled(quick)
         #expect(file.length == 10 && file.isReplayable)
         #expect(try await file.bytes() == Array(0..<10))
-        #expect(try await RequestBody.file(path, offset: 4).throttled(quick).bytes() == Array(4..<10))
-        #expect(try await RequestBody.file(path, offset: 4, length: 3).throttled(quick).bytes() == Array(4..<7))
-        let once = try RequestBody.once(length: 2, chunks([[1], [2]])).throttled(quick)
+        #expect(try await CurlewRequest.Body.file(path, offset: 4).throttled(quick).bytes() == Array(4..<10))
+        #expect(try await CurlewRequest.Body.file(path, offset: 4, length: 3).throttled(quick).bytes() == Array(4..<7))
+        let once = try CurlewRequest.Body.once(length: 2, chunks([[1], [2]])).throttled(quick)
         #expect(once.length == 2 && !once.isReplayable)
         #expect(try await once.bytes() == [1, 2])
         #expect(await curlewError { _ = try await once.bytes() }?.code == .bodyNotReplayable)
-        #expect(try RequestBody.none.throttled(quick).isNone)
-        #expect(await curlewError { _ = try RequestBody.file("/nowhere").throttled(quick) }?.code == .bodyFailed)
+        #expect(try CurlewRequest.Body.none.throttled(quick).isNone)
+        #expect(await curlewError { _ = try CurlewRequest.Body.file("/nowhere").throttled(quick) }?.code == .bodyFailed)
         try folder.write("ten", Array(0..<11))
         #expect(await curlewError { _ = try await file.bytes() }?.code == .bodyLengthMismatch)
     }

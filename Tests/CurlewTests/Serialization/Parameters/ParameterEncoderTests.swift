@@ -42,7 +42,8 @@ struct ParameterEncoderTests {
         #expect(dictionary["data"] == .data([1, 2]))
         #expect(dictionary["url"] == "https://example.com/a?b")
         #expect(
-            dictionary["decimal"] == ParameterNumber(decimal: "12345678901234567890.0123456789").map { .number($0) })
+            dictionary["decimal"]
+                == ParameterValue.Number(decimal: "12345678901234567890.0123456789").map { .number($0) })
         #expect(dictionary["uuid"] == "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")
         #expect(dictionary["list"] == [1, 2])
         #expect(dictionary["optionals"] == [1, nil])

@@ -16,7 +16,7 @@ struct ParameterValueTests {
         #expect(value["double"] == ParameterValue(1.5))
         #expect(value["text"] == .string("Numenius arquata"))
         #expect(value["list"]?[1]?[0] == 2)
-        #expect(value["none"] == .dictionary(ParameterDictionary()))
+        #expect(value["none"] == .dictionary(ParameterValue.Object()))
         #expect(value["absent"] == nil)
         #expect(value[0] == nil)
         #expect(value["list"]?[2] == nil)
@@ -25,7 +25,7 @@ struct ParameterValueTests {
 
     @Test("a dictionary keeps its order and each key once")
     func order() {
-        var dictionary: ParameterDictionary = ["b": 1, "a": 2, "b": 3]
+        var dictionary: ParameterValue.Object = ["b": 1, "a": 2, "b": 3]
         #expect(dictionary.keys == ["b", "a"])
         #expect(dictionary["b"] == 3)
         dictionary["c"] = 4
@@ -39,7 +39,7 @@ struct ParameterValueTests {
 
     @Test("a large dictionary finds, replaces and removes as a small one does")
     func large() {
-        var dictionary = ParameterDictionary()
+        var dictionary = ParameterValue.Object()
         for index in 0..<100 { dictionary["k\(index)"] = ParameterValue(index) }
         for index in stride(from: 0, to: 100, by: 2) { dictionary["k\(index)"] = nil }
         for index in 0..<100 {
@@ -70,15 +70,16 @@ struct ParameterValueTests {
     @Test(
         "numbers are written exactly",
         arguments: [
-            (ParameterNumber(0), "0"), (ParameterNumber(Int64.min), "-9223372036854775808"),
-            (ParameterNumber(UInt64.max), "18446744073709551615"),
-            (ParameterNumber(UInt128.max), "340282366920938463463374607431768211455"),
-            (ParameterNumber(0.1), "0.1"), (ParameterNumber(-0.0), "-0"), (ParameterNumber(1e15), "1000000000000000"),
-            (ParameterNumber(1e16), "1e+16"), (ParameterNumber(1e-5), "1e-05"),
-            (ParameterNumber(1.0 / 3), "0.3333333333333333"),
-            (ParameterNumber(Double.leastNonzeroMagnitude), "5e-324"), (ParameterNumber(Float(0.1)), "0.1"),
+            (ParameterValue.Number(0), "0"), (ParameterValue.Number(Int64.min), "-9223372036854775808"),
+            (ParameterValue.Number(UInt64.max), "18446744073709551615"),
+            (ParameterValue.Number(UInt128.max), "340282366920938463463374607431768211455"),
+            (ParameterValue.Number(0.1), "0.1"), (ParameterValue.Number(-0.0), "-0"),
+            (ParameterValue.Number(1e15), "1000000000000000"),
+            (ParameterValue.Number(1e16), "1e+16"), (ParameterValue.Number(1e-5), "1e-05"),
+            (ParameterValue.Number(1.0 / 3), "0.3333333333333333"),
+            (ParameterValue.Number(Double.leastNonzeroMagnitude), "5e-324"), (ParameterValue.Number(Float(0.1)), "0.1"),
         ])
-    func numbers(_ number: ParameterNumber, _ text: String) {
+    func numbers(_ number: ParameterValue.Number, _ text: String) {
         #expect(number.description == text)
     }
 
@@ -88,7 +89,7 @@ struct ParameterValueTests {
             "0", "-0", "1", "-12.50", "1e400", "1E-7", "0.1e+1", "123456789012345678901234567890.000000000000000000001",
         ])
     func decimals(_ digits: String) {
-        #expect(ParameterNumber(decimal: digits)?.description == digits)
+        #expect(ParameterValue.Number(decimal: digits)?.description == digits)
     }
 
     @Test(
@@ -97,14 +98,14 @@ struct ParameterValueTests {
             "", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x1", "1 ", " 1", "nan", "1,5", "1_0", "--1", "\u{661}",
         ])
     func noDecimals(_ digits: String) {
-        #expect(ParameterNumber(decimal: digits) == nil)
+        #expect(ParameterValue.Number(decimal: digits) == nil)
     }
 
     @Test("equal numbers of integer kinds are equal, whatever type they came from")
     func equality() {
         #expect(ParameterValue(UInt8(5)) == ParameterValue(Int64(5)))
-        #expect(ParameterNumber(UInt64(1)) == ParameterNumber(1))
-        #expect(ParameterNumber(1.0) != ParameterNumber(1))
+        #expect(ParameterValue.Number(UInt64(1)) == ParameterValue.Number(1))
+        #expect(ParameterValue.Number(1.0) != ParameterValue.Number(1))
         #expect(Set<ParameterValue>([1, 1, "1"]).count == 2)
     }
 

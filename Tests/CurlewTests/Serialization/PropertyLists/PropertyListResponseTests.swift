@@ -159,7 +159,7 @@ struct PropertyListResponseTests {
         let json = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
         let lists = [Array(xml.utf8), binary((1...512).map { array($0) } + [[0xA0]])]
         let areRead = await onThread(stackSize: 4 << 20) {
-            let uri = try? URI("http://stub.test/")
+            let uri = try? CurlewURI("http://stub.test/")
             guard let uri else { return false }
             func response(_ body: [UInt8]) -> CollectedResponse {
                 CollectedResponse(head: HTTPResponse(status: .ok), body: body, uri: uri)
@@ -196,6 +196,6 @@ struct PropertyListResponseTests {
 
     private func decode(_ bytes: [UInt8]) throws -> Settings {
         try PropertyListResponseSerializer<Settings>().decode(
-            CollectedResponse(head: HTTPResponse(status: .ok), body: bytes, uri: URI("http://stub.test/")))
+            CollectedResponse(head: HTTPResponse(status: .ok), body: bytes, uri: CurlewURI("http://stub.test/")))
     }
 }

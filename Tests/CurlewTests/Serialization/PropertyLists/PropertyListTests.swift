@@ -36,7 +36,8 @@ struct PropertyListTests {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         let expected = String(decoding: try encoder.encode(sample), as: UTF8.self)
-        let request = try PropertyListRequestSerializer().serialize(sample, into: Request(.post, "http://a.test/"))
+        let request = try PropertyListRequestSerializer().serialize(
+            sample, into: CurlewRequest(.post, "http://a.test/"))
         #expect(String(decoding: try request.bytes(), as: UTF8.self) == expected)
     }
 
@@ -52,7 +53,7 @@ struct PropertyListTests {
         throws
     {
         let serializer = PropertyListRequestSerializer(format: format)
-        let request = try serializer.serialize(Sample(), into: Request(.post, "http://a.test/"))
+        let request = try serializer.serialize(Sample(), into: CurlewRequest(.post, "http://a.test/"))
         var found = PropertyListSerialization.PropertyListFormat.openStep
         let read = try PropertyListDecoder().decode(Sample.self, from: Data(request.bytes()), format: &found)
         #expect(read == Sample())
@@ -101,7 +102,7 @@ struct PropertyListTests {
                 try ParameterValue.array([.date(Date(timeIntervalSince1970: .nan))]).propertyList(format)
             }
         }
-        let huge = try #require(ParameterNumber(decimal: "1e400"))
+        let huge = try #require(ParameterValue.Number(decimal: "1e400"))
         #expect(try xml([.number(huge)]).contains("<real>1e400</real>"))
         #expect(throws: CurlewError.self) { try ParameterValue.array([.number(huge)]).propertyList(.binary) }
     }

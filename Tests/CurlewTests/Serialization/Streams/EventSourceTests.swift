@@ -26,7 +26,8 @@ struct EventSourceTests {
         _ server: MockServer, clock: TestClock = TestClock(), lastEventID: String = ""
     ) throws -> EventSource {
         try makeSession().eventSource(
-            server.url(), reconnection: ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)),
+            server.url(),
+            reconnection: ServerSentEvent.ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)),
             lastEventID: lastEventID, clock: clock)
     }
 
@@ -69,7 +70,7 @@ struct EventSourceTests {
         server.enqueue(stream("data: a\n\n"))
         let endless = Duration.seconds(Int64.max)
         let source = try makeSession().eventSource(
-            server.url(), reconnection: ReconnectionPolicy(delay: endless, maximumDelay: endless))
+            server.url(), reconnection: ServerSentEvent.ReconnectionPolicy(delay: endless, maximumDelay: endless))
         let (words, task) = follow(source)
         for await word in words where word == "error connection-lost" { break }
         task.cancel()
@@ -209,7 +210,9 @@ struct EventSourceTests {
         let clock = TestClock()
         let session = try makeSession()
         let source = try session.eventSource(
-            server.url(), reconnection: ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)), clock: clock
+            server.url(),
+            reconnection: ServerSentEvent.ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)),
+            clock: clock
         )
         let (words, task) = follow(source)
         var delays: [Duration] = []
@@ -233,7 +236,8 @@ struct EventSourceTests {
         let url = unused.url()
         await unused.shutdown()
         let clock = TestClock()
-        let source = try makeSession().eventSource(url, reconnection: ReconnectionPolicy(attempts: 2), clock: clock)
+        let source = try makeSession().eventSource(
+            url, reconnection: ServerSentEvent.ReconnectionPolicy(attempts: 2), clock: clock)
         let task = Task {
             var words: [String] = []
             for await event in source { words.append(word(event)) }

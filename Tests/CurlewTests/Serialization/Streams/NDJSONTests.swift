@@ -5,7 +5,7 @@ import Testing
 struct NDJSONTests {
     struct Reading: Codable, Sendable, Equatable { var n: Int }
 
-    private func read(_ body: ResponseBody, upTo limit: ByteCount = 100) async throws -> [Int] {
+    private func read(_ body: CurlewResponse.Body, upTo limit: ByteSize = 100) async throws -> [Int] {
         var numbers: [Int] = []
         for try await reading in body.ndjson(as: Reading.self, upTo: limit) { numbers.append(reading.n) }
         return numbers
@@ -29,7 +29,7 @@ struct NDJSONTests {
 
     @Test("a broken line in the middle is an error with its number, and the next can be read")
     func brokenLine() async throws {
-        let body = ResponseBody.bytes(Array("{\"n\":1}\n{\"n\":\n{\"n\":3}\nnull".utf8))
+        let body = CurlewResponse.Body.bytes(Array("{\"n\":1}\n{\"n\":\n{\"n\":3}\nnull".utf8))
         var iterator = body.ndjson(as: Reading.self).makeAsyncIterator()
         #expect(try await iterator.next() == Reading(n: 1))
         let error = await curlewError { _ = try await iterator.next() }

@@ -91,14 +91,14 @@ struct ServerSentEventTests {
 
     @Test("lines and events are bounded")
     func bounds() throws {
-        var parser = ServerSentEventParser(limits: ServerSentEventLimits(line: 10, event: 20))
+        var parser = ServerSentEventParser(limits: ServerSentEvent.Limits(line: 10, event: 20))
         #expect(try parser.consume(Array("data: 1234\n\n".utf8)) == [message("1234")])
         #expect(throws: CurlewError.self) { try parser.consume(Array("data: 12345".utf8)) }
-        var endless = ServerSentEventParser(limits: ServerSentEventLimits(line: 10, event: 20))
+        var endless = ServerSentEventParser(limits: ServerSentEvent.Limits(line: 10, event: 20))
         #expect(throws: CurlewError.self) {
             for _ in 0..<100 { _ = try endless.consume([UInt8(ascii: "x")]) }
         }
-        var wide = ServerSentEventParser(limits: ServerSentEventLimits(line: 10, event: 20))
+        var wide = ServerSentEventParser(limits: ServerSentEvent.Limits(line: 10, event: 20))
         #expect(throws: CurlewError.self) {
             for _ in 0..<100 { _ = try wide.consume(Array("data: 1234\n".utf8)) }
         }
@@ -106,14 +106,14 @@ struct ServerSentEventTests {
 
     @Test("events before a line that is too long come out, also when they arrive together")
     func eventsBeforeFault() async throws {
-        let limits = ServerSentEventLimits(line: 10, event: 20)
+        let limits = ServerSentEvent.Limits(line: 10, event: 20)
         let stream = Array("data: 1\n\ndata: 2\n\ndata: too long\n\ndata: 3\n\n".utf8)
         var parser = ServerSentEventParser(limits: limits)
         #expect(try parser.consume(stream) == [message("1"), message("2")])
         #expect(throws: CurlewError.self) { try parser.check() }
         #expect(throws: CurlewError.self) { try parser.consume(Array("data: 4\n\n".utf8)) }
 
-        var events = ResponseBody.bytes(stream).serverSentEvents(limits: limits).makeAsyncIterator()
+        var events = CurlewResponse.Body.bytes(stream).serverSentEvents(limits: limits).makeAsyncIterator()
         #expect(try await events.next() == message("1"))
         #expect(try await events.next() == message("2"))
         for _ in 0..<2 {
@@ -123,7 +123,7 @@ struct ServerSentEventTests {
 
     @Test("an event may be as large as its bound")
     func eventAtBound() throws {
-        let limits = ServerSentEventLimits(line: 20, event: 5)
+        let limits = ServerSentEvent.Limits(line: 20, event: 5)
         var parser = ServerSentEventParser(limits: limits)
         #expect(
             try parser.consume(Array("data: 12345\n\ndata: 12\ndata: 34\n\n".utf8)).map(\.data) == ["12345", "12\n34"])

@@ -64,13 +64,13 @@ struct DownloadBench {
 
     /// Downloads.
     func download(
-        _ options: DownloadOptions = DownloadOptions(), requestOptions: RequestOptions = RequestOptions()
+        _ options: DownloadTask.Options = DownloadTask.Options(), requestOptions: RequestOptions = RequestOptions()
     ) async throws -> DownloadedFile {
         try await session.download(server.url("/file.bin"), to: .file(path), download: options, options: requestOptions)
     }
 
     func task(
-        _ options: DownloadOptions = DownloadOptions(), requestOptions: RequestOptions = RequestOptions()
+        _ options: DownloadTask.Options = DownloadTask.Options(), requestOptions: RequestOptions = RequestOptions()
     ) throws -> DownloadTask {
         try session.downloadTask(
             server.url("/file.bin"), to: .file(path), download: options, options: requestOptions)
@@ -78,7 +78,7 @@ struct DownloadBench {
 
     /// A token of a download that was reset after so many bytes.
     func brokenOff(
-        after count: Int, _ options: DownloadOptions = DownloadOptions(),
+        after count: Int, _ options: DownloadTask.Options = DownloadTask.Options(),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> ResumeToken {
         try server.inject(Fault(.inResponseBody(after: count), .close))
@@ -108,14 +108,14 @@ struct DownloadBench {
     }
 }
 
-extension DownloadOptions {
+extension DownloadTask.Options {
     /// Options of which no wait is longer than it must be.
     static func quick(
-        resumes: Int = 0, _ adjust: (inout DownloadOptions) throws -> Void = { _ in }
-    ) rethrows -> DownloadOptions {
-        var options = DownloadOptions()
+        resumes: Int = 0, _ adjust: (inout DownloadTask.Options) throws -> Void = { _ in }
+    ) rethrows -> DownloadTask.Options {
+        var options = DownloadTask.Options()
         options.resumes = resumes
-        options.backoff = Backoff(base: .zero)
+        options.backoff = Retry.Backoff(base: .zero)
         try adjust(&options)
         return options
     }
@@ -123,11 +123,11 @@ extension DownloadOptions {
     /// Options for segments of a file that is small.
     static func segmented(
         _ count: Int, of size: Int = 64 << 10, resumes: Int = 0,
-        _ adjust: (inout DownloadOptions) throws -> Void = { _ in }
-    ) rethrows -> DownloadOptions {
+        _ adjust: (inout DownloadTask.Options) throws -> Void = { _ in }
+    ) rethrows -> DownloadTask.Options {
         try quick(resumes: resumes) { options in
             options.segments = count
-            options.smallestSegment = ByteCount(size)
+            options.smallestSegment = ByteSize(size)
             try adjust(&options)
         }
     }

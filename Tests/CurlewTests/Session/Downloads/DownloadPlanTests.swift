@@ -6,7 +6,7 @@ import Testing
 @Suite("The plan of a download")
 struct DownloadPlanTests {
     private typealias Plan = DownloadPlan
-    private static let validator = RepresentationValidator(entityTag: "\"one\"")
+    private static let validator = ResumeToken.Validator(entityTag: "\"one\"")
     private static let fit: HTTPFields = [.eTag: "\"one\"", .acceptRanges: "bytes"]
 
     private func plan(segments: Int = 1) -> Plan { Plan(segments: segments, smallestSegment: 10) }
@@ -28,7 +28,7 @@ struct DownloadPlanTests {
     /// A plan that goes on where another process has stopped.
     private func restored(_ ranges: [Range<Int64>], total: Int64? = 100, segments: Int = 1) throws -> Plan {
         let token = try ResumeToken(
-            uri: URI("http://a.test/f"), finalURI: nil, validator: try #require(Self.validator), total: total,
+            uri: CurlewURI("http://a.test/f"), finalURI: nil, validator: try #require(Self.validator), total: total,
             partPath: "/tmp/.f.1.part", destination: nil,
             identity: FileSnapshot(path: "/proc/self/exe"), received: ranges.map { ResumeToken.Received(range: $0) })
         var plan = plan(segments: segments)

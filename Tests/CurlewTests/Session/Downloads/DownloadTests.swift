@@ -35,7 +35,7 @@ struct DownloadTests {
             response.headDelay = .milliseconds(20)
             return response
         }
-        let kind = Guarded<TaskKind?>(nil)
+        let kind = Guarded<TaskActor.Kind?>(nil)
         var options = RequestOptions()
         options.onTask = { task in kind.withLock { $0 = task.kind } }
         _ = try await bench.download(requestOptions: options)
@@ -105,17 +105,17 @@ struct DownloadTests {
         let sha256 = try MessageDigest(.sha256)
         try sha256.update(bench.expected)
         let digest = try #require(ContentDigest(hex: try sha256.finish()))
-        let right = DownloadOptions.quick {
+        let right = DownloadTask.Options.quick {
             $0.integrity.digest = digest
             $0.integrity.length = 300_000
         }
         #expect(try await bench.download(right).digest == digest)
         try bench.expectWhole()
         let other = try await DownloadBench(adjust: { $0.bytes[77] ^= 1 })
-        let wrongDigest = DownloadOptions.quick(resumes: 3) { $0.integrity.digest = digest }
+        let wrongDigest = DownloadTask.Options.quick(resumes: 3) { $0.integrity.digest = digest }
         let error = await curlewError { _ = try await other.download(wrongDigest) }
         #expect(error?.code == .digestMismatch && error?.resumeToken == nil && other.folder.names.isEmpty)
-        let wrongLength = DownloadOptions.quick(resumes: 3) { $0.integrity.length = 300_001 }
+        let wrongLength = DownloadTask.Options.quick(resumes: 3) { $0.integrity.length = 300_001 }
         #expect(await curlewError { _ = try await other.download(wrongLength) }?.code == .lengthMismatch)
         #expect(other.folder.names.isEmpty && other.server.requestCount == 2)
     }

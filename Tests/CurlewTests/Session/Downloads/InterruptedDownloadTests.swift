@@ -20,7 +20,7 @@ struct InterruptedDownloadTests {
         }
         let sha256 = try MessageDigest(.sha256)
         try sha256.update(bench.expected)
-        let options = try DownloadOptions.quick(resumes: cuts) {
+        let options = try DownloadTask.Options.quick(resumes: cuts) {
             $0.integrity.digest = ContentDigest(hex: try sha256.finish())
         }
         #expect(try await bench.download(options).size == Int64(bench.expected.count), "seed \(seed)")
@@ -181,7 +181,7 @@ struct InterruptedDownloadTests {
 
     @Test("over HTTP/2 a stream that is reset is gone on with")
     func http2() async throws {
-        let session = try makeSession { $0.protocolChoice = .http2PriorKnowledge }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
         let bench = try await DownloadBench(session: session)
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .resetStream(.internalError)))
         try bench.server.inject(Fault(.inResponseBody(after: 50_000), .reset))

@@ -192,7 +192,7 @@ struct ResumingTests {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
         try bench.server.inject(Fault(.inResponseBody(after: 1000), .stall))
-        let options = DownloadOptions.quick { $0.integrity.length = 299_999 }
+        let options = DownloadTask.Options.quick { $0.integrity.length = 299_999 }
         let error = await curlewError { _ = try await bench.session.download(resuming: token, download: options) }
         #expect(error?.code == .lengthMismatch && bench.folder.names.isEmpty)
     }
@@ -266,7 +266,7 @@ struct ResumingTests {
         try sha256.update(bench.expected)
         let digest = try #require(ContentDigest(hex: try sha256.finish()))
         let token = try await bench.brokenOff(after: 100_000)
-        let options = DownloadOptions.quick { $0.integrity.digest = digest }
+        let options = DownloadTask.Options.quick { $0.integrity.digest = digest }
         #expect(try await bench.session.download(resuming: token, download: options).digest == digest)
         try bench.expectWhole()
         let other = try await DownloadBench(adjust: { $0.bytes[5] ^= 1 })

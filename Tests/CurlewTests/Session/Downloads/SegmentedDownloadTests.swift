@@ -24,7 +24,7 @@ struct SegmentedDownloadTests {
 
     @Test("segments are of 8 MiB at least, and what asks for less does not get it")
     func least() async throws {
-        var options = DownloadOptions()
+        var options = DownloadTask.Options()
         options.segmentSize = .kibibytes(1)
         options.segments = 4
         #expect(options.segmentSize == .mebibytes(8))
@@ -83,7 +83,7 @@ struct SegmentedDownloadTests {
         }
         let sha256 = try MessageDigest(.sha256)
         try sha256.update(bench.expected)
-        let options = try DownloadOptions.segmented(1 + random.next(upTo: 6), resumes: cuts) {
+        let options = try DownloadTask.Options.segmented(1 + random.next(upTo: 6), resumes: cuts) {
             $0.integrity.digest = ContentDigest(hex: try sha256.finish())
         }
         _ = try await bench.download(options)

@@ -56,9 +56,9 @@ struct SteeredDownloadTests {
     private struct Hasty: Transport {
         let chunks: Guarded<Int>
 
-        func send(_ request: Request) async throws -> Response {
-            let body = ResponseBody.stream(CancellingBody { chunks.withLock { $0 += 1 } }, length: 1 << 20)
-            return Response(.ok, fields: [.eTag: "\"one\""], body: body, uri: request.uri)
+        func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+            let body = CurlewResponse.Body.stream(CancellingBody { chunks.withLock { $0 += 1 } }, length: 1 << 20)
+            return CurlewResponse(.ok, fields: [.eTag: "\"one\""], body: body, uri: request.uri)
         }
     }
 
@@ -95,7 +95,7 @@ struct SteeredDownloadTests {
         let task = try bench.task(
             .quick(resumes: 1) {
                 $0.clock = clock
-                $0.backoff = Backoff(base: .seconds(5), random: { 1 })
+                $0.backoff = Retry.Backoff(base: .seconds(5), random: { 1 })
             })
         task.resume()
         try await clock.waitForSleepers(1)
@@ -174,7 +174,7 @@ struct SteeredDownloadTests {
         let task = try bench.task(
             .quick(resumes: 1) {
                 $0.clock = clock
-                $0.backoff = Backoff(base: .seconds(5), random: { 1 })
+                $0.backoff = Retry.Backoff(base: .seconds(5), random: { 1 })
             })
         task.resume()
         try await clock.waitForSleepers(1)
@@ -206,7 +206,7 @@ struct SteeredDownloadTests {
     @Test("a task that nobody holds goes on")
     func unheld() async throws {
         let bench = try await DownloadBench()
-        let progress: DownloadProgress
+        let progress: DownloadTask.Progress
         do {
             let task = try bench.task()
             task.resume()

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Files that tokens are kept in", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct TokenFileTests {
-    private func options(_ bench: DownloadBench, segments: Int = 1, isSafe: Bool = false) -> DownloadOptions {
+    private func options(_ bench: DownloadBench, segments: Int = 1, isSafe: Bool = false) -> DownloadTask.Options {
         .segmented(segments) { options in
             options.tokenFile = bench.folder.file("token")
             options.checkpoint = .kibibytes(64)

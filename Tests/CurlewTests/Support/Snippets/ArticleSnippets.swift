@@ -80,8 +80,9 @@ enum ArticleSnippets {
     }
 
     struct Stub: Transport {
-        func send(_ request: Request) async throws -> Response {
-            Response(.ok, fields: [.contentType: "application/json"], body: .bytes(Array("[]".utf8)), uri: request.uri)
+        func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+            CurlewResponse(
+                .ok, fields: [.contentType: "application/json"], body: .bytes(Array("[]".utf8)), uri: request.uri)
         }
     }
 
@@ -92,22 +93,22 @@ enum ArticleSnippets {
     // MARK: Architecture.md
 
     /// Asks a second server when the first cannot be reached.
-    public struct Fallback: Middleware {
+    public struct Fallback: CurlewMiddleware {
         /// The origin to ask instead.
-        public let second: URI
+        public let second: CurlewURI
 
         /// - Parameter second: The origin to ask instead; its path and query are not used.
-        public init(to second: URI) { self.second = second }
+        public init(to second: CurlewURI) { self.second = second }
 
         public func intercept(
-            _ request: Request, next: Next<Request, Response>
-        ) async throws -> Response {
+            _ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>
+        ) async throws -> CurlewResponse {
             do {
                 return try await next(request)
             } catch let error as CurlewError where error.stage == .connecting && request.body.isReplayable {
                 var again = request
                 let query = request.uri.query.map { "?\($0)" } ?? ""
-                again.uri = try URI("\(second.scheme)://\(second.authority)\(request.uri.path)\(query)")
+                again.uri = try CurlewURI("\(second.scheme)://\(second.authority)\(request.uri.path)\(query)")
                 again.fields[.authorization] = nil
                 again.fields[.cookie] = nil
                 return try await next(again)
@@ -116,7 +117,7 @@ enum ArticleSnippets {
     }
 
     private func withFallback() throws -> HTTPSession {
-        let backup = try URI("https://backup.example.com/")
+        let backup = try CurlewURI("https://backup.example.com/")
         return try HTTPSession(baseURL: "https://api.example.com/") {
             Fallback(to: backup)
             BearerToken(token: "secret")
@@ -125,7 +126,7 @@ enum ArticleSnippets {
 
     // MARK: Bounds.md
 
-    private func patient(_ api: HTTPSession) async throws -> Response {
+    private func patient(_ api: HTTPSession) async throws -> CurlewResponse {
         var options = RequestOptions()
         options.connectTimeout = .milliseconds(250)
         options.idleTimeout = .seconds(300)

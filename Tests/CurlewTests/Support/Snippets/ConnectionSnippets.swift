@@ -8,14 +8,14 @@ enum ConnectionSnippets {
 
     private func fetcher() throws -> HTTPSession {
         var configuration = SessionConfiguration()
-        configuration.addressPolicy = .publicOnly.denying([try Network("192.5.6.0/24")])
+        configuration.addressPolicy = .publicOnly.denying([try IPNetwork("192.5.6.0/24")])
         let fetcher = try HTTPSession(configuration: configuration)
         return fetcher
     }
 
-    private func inside(_ api: HTTPSession) async throws -> Response {
+    private func inside(_ api: HTTPSession) async throws -> CurlewResponse {
         var options = RequestOptions()
-        options.addressPolicy = .only([try Network("10.20.0.0/16"), try Network("2001:db8:7::/48")])
+        options.addressPolicy = .only([try IPNetwork("10.20.0.0/16"), try IPNetwork("2001:db8:7::/48")])
         let response = try await api.get("internal/status", options: options)
         return response
     }
@@ -28,9 +28,9 @@ enum ConnectionSnippets {
         configuration.proxy = .proxy(proxy, except: "localhost, .example.com, 10.0.0.0/8")
 
         configuration.proxy = .rules([
-            ProxyRule("intranet.example.com", proxy: nil),
-            ProxyRule(".example.com:8443", proxy: try Proxy("socks5h://127.0.0.1:1080")),
-            ProxyRule("*", proxy: proxy),
+            Proxy.Rule("intranet.example.com", proxy: nil),
+            Proxy.Rule(".example.com:8443", proxy: try Proxy("socks5h://127.0.0.1:1080")),
+            Proxy.Rule("*", proxy: proxy),
         ])
         var options = RequestOptions()
         options.proxy = ProxyConfiguration.none
@@ -42,17 +42,17 @@ enum ConnectionSnippets {
     private func authenticated() throws -> HTTPSession {
         let password = Credential.password(user: "curlew", password: "secret")
         let api = try HTTPSession(baseURL: "https://api.example.com/") {
-            Authentication(
-                try ScopedCredential("https://api.example.com", realm: "birds", password),
-                try ScopedCredential("https://files.example.com", .bearer("t0ken"), isPreemptive: true))
+            ChallengeAuthentication(
+                try Credential.Scoped("https://api.example.com", realm: "birds", password),
+                try Credential.Scoped("https://files.example.com", .bearer("t0ken"), isPreemptive: true))
         }
         return api
     }
 
     private func asking(
         _ prompt: @escaping @Sendable (String) async throws -> (user: String, password: String)?
-    ) -> Authentication {
-        let asking = Authentication { attempt in
+    ) -> ChallengeAuthentication {
+        let asking = ChallengeAuthentication { attempt in
             guard attempt.failureCount < 3 else { return .refuse }
             guard let answer = try await prompt(attempt.realm) else { return .fail(CancellationError()) }
             return .use(.password(user: answer.user, password: answer.password))
@@ -69,7 +69,7 @@ enum ConnectionSnippets {
     struct Grant: Codable, Sendable { var refreshToken: String? }
 
     private func renewing(_ login: HTTPSession) throws -> HTTPSession {
-        let link = try Authenticator(
+        let link = try CredentialRenewal(
             for: "https://api.example.com",
             lifetime: { (token: Token) in .seconds(token.expiresIn) },
             apply: { token, request in request.fields[.authorization] = "Bearer \(token.accessToken)" },

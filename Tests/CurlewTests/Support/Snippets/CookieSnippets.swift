@@ -4,14 +4,14 @@ import HTTPTypes
 /// The code of CookieHandling.md and ContentCoding.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum CookieSnippets {
     private func link() throws -> HTTPSession {
-        let api = try HTTPSession(baseURL: "https://example.com/") { Cookies() }
+        let api = try HTTPSession(baseURL: "https://example.com/") { CookieHandling() }
         return api
     }
 
     private func shared() throws -> [HTTPSession] {
         let jar = CookieJar()
-        let shop = try HTTPSession(baseURL: "https://shop.example.com/") { Cookies(jar) }
-        let account = try HTTPSession(baseURL: "https://account.example.com/") { Cookies(jar) }
+        let shop = try HTTPSession(baseURL: "https://shop.example.com/") { CookieHandling(jar) }
+        let account = try HTTPSession(baseURL: "https://account.example.com/") { CookieHandling(jar) }
         return [shop, account]
     }
 
@@ -23,8 +23,8 @@ enum CookieSnippets {
     }
 
     private func use(_ jar: CookieJar) throws {
-        jar.set(try Cookie(name: "theme", value: "dark", domain: "example.com", isSecure: true))
-        for cookie in jar.cookies(for: try URI("https://example.com/settings")) { print(cookie.name) }
+        jar.set(try CookieJar.Cookie(name: "theme", value: "dark", domain: "example.com", isSecure: true))
+        for cookie in jar.cookies(for: try CurlewURI("https://example.com/settings")) { print(cookie.name) }
         jar.remove(name: "theme")
         jar.removeSessionCookies()
     }
@@ -47,7 +47,7 @@ enum CookieSnippets {
     }
 
     private func bounded() throws -> HTTPSession {
-        let limits = ContentDecodingLimits(ratio: 20, size: .mebibytes(10))
+        let limits = ContentDecoding.Limits(ratio: 20, size: .mebibytes(10))
         let api = try HTTPSession(baseURL: "https://api.example.com/") { ContentDecoding(limits: limits) }
         return api
     }

@@ -22,7 +22,7 @@ enum HTTPBehaviourSnippets {
         return api
     }
 
-    private func oneCall(_ api: HTTPSession, order: String) async throws -> Response {
+    private func oneCall(_ api: HTTPSession, order: String) async throws -> CurlewResponse {
         var options = RequestOptions()
         options.totalTimeout = .seconds(5)
         options.redirects = .manual

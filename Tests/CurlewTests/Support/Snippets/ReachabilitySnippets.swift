@@ -26,7 +26,7 @@ enum ReachabilitySnippets {
 
     private func wait() throws -> HTTPSession {
         var configuration = SessionConfiguration()
-        configuration.waitsForConnectivity = .seconds(60)
+        configuration.connectivityTimeout = .seconds(60)
         return try HTTPSession.standard(baseURL: "https://api.example.com/", configuration: configuration)
     }
 
@@ -41,7 +41,7 @@ enum ReachabilitySnippets {
     }
 
     private func translate(_ status: ReachabilityStatus) {
-        var german = ReachabilityStrings()
+        var german = ReachabilityStatus.Descriptions()
         german.notReachable = "Nicht erreichbar"
         german.reachable[.wifi] = "Erreichbar über WLAN"
         print(status.localizedDescription(german))

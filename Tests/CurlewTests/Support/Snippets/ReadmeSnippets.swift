@@ -9,12 +9,12 @@ enum ReadmeSnippets {
     }
 
     /// A link of the chain: it sees every request on its way out and every response on its way back.
-    struct BearerToken: Middleware {
+    struct BearerToken: CurlewMiddleware {
         let token: String
 
         func intercept(
-            _ request: Request, next: Next<Request, Response>
-        ) async throws -> Response {
+            _ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>
+        ) async throws -> CurlewResponse {
             var request = request
             request.fields[.authorization] = "Bearer \(token)"
             return try await next(request)

@@ -41,7 +41,7 @@ enum ResponseSerializationSnippets {
         print(created)
     }
 
-    private func byItself(_ response: Response) async throws {
+    private func byItself(_ response: CurlewResponse) async throws {
         let value = try await JSONResponseSerializer<JSONValue>().serialize(response)
         print(value["name"]?.stringValue ?? "nameless")
     }
@@ -101,7 +101,7 @@ enum ResponseSerializationSnippets {
     }
 
     struct CSVResponseSerializer: BodyResponseSerializer {
-        var acceptance = ResponseAcceptance(.types(MediaType("text", "csv")))
+        var acceptance = ResponseAcceptance(.types(ContentType("text", "csv")))
         var format: String { "CSV" }
 
         func decode(_ response: CollectedResponse) throws -> [[String]] {

@@ -4,7 +4,7 @@ import FoundationEssentials
 // The code of the article on security, so that it is known to compile.
 
 func pinnedPolicySnippet(inUse: String, reserve: String, pem: String) throws -> HTTPSession {
-    let keys = try PinSet([PublicKeyPin(inUse)], backups: [PublicKeyPin(reserve)])
+    let keys = try SecurityPolicy.PinSet([SecurityPolicy.Pin(inUse)], backups: [SecurityPolicy.Pin(reserve)])
     var configuration = SessionConfiguration()
     configuration.security = .pinned(keys)
     let api = try HTTPSession(baseURL: "https://api.example.com/v1/", configuration: configuration)
@@ -24,13 +24,13 @@ func hostPolicySnippet(pem: String, bag: [UInt8], passphrase: String) throws -> 
     inside.minimumTLSVersion = .tls13
 
     var policy = SecurityPolicy.system
-    policy.hosts = [HostSecurityPolicy("*.internal.example", inside)]
+    policy.hosts = [SecurityPolicy.HostPolicy("*.internal.example", inside)]
     return policy
 }
 
 func evaluatorSnippet() -> SecurityPolicy {
     var policy = SecurityPolicy.system
-    policy.evaluator = TrustEvaluator { trust in
+    policy.evaluator = SecurityPolicy.Evaluator { trust in
         if case .refused(.certificateExpired, _) = trust.verdict, trust.host == "old.example" { return .accept }
         return .deferToPolicy
     }

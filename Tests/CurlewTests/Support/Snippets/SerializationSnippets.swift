@@ -35,7 +35,7 @@ enum SerializationSnippets {
     private func buildTree() throws -> ParameterValue {
         var parameters: ParameterValue = ["name": "Numenius arquata", "seen": .date(Date()), "note": nil]
         parameters["observer"] = try ParameterValue(encoding: Bird(name: "Ada", seen: Date()))
-        parameters["exact"] = ParameterNumber(decimal: "0.10").map { .number($0) }
+        parameters["exact"] = ParameterValue.Number(decimal: "0.10").map { .number($0) }
         return parameters
     }
 
@@ -48,8 +48,8 @@ enum SerializationSnippets {
         return serializer
     }
 
-    private func serializeAlone() throws -> Request {
-        let request = try Request(.put, "https://api.example.com/birds/7")
+    private func serializeAlone() throws -> CurlewRequest {
+        let request = try CurlewRequest(.put, "https://api.example.com/birds/7")
         return try JSONRequestSerializer().serialize(["name": "Curlew"] as ParameterValue, into: request)
     }
 
@@ -57,7 +57,7 @@ enum SerializationSnippets {
     struct PackedReadings: RequestSerializer {
         var base = HTTPRequestSerializer()
 
-        func serialize(_ call: ParameterizedRequest) throws -> Request {
+        func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
             var rest = try call.parameters.value(encodedBy: base.encoder) ?? [:]
             let readings = rest["readings"] ?? []
             rest["readings"] = .none
@@ -67,7 +67,7 @@ enum SerializationSnippets {
             request.fields[.contentType] = "application/json"
             request.fields[.contentEncoding] = RequestCompression.Format.deflate.name
             return try base.serialize(
-                ParameterizedRequest(request, parameters: Parameters(rest), placement: .query))
+                ParameterizedRequest(request, parameters: RequestParameters(rest), placement: .query))
         }
     }
 
@@ -85,13 +85,13 @@ enum SerializationSnippets {
     }
 
     private func show(_ api: HTTPSession) throws {
-        let request = try api.request(.get, "birds", parameters: Parameters(["page": 2] as ParameterValue))
+        let request = try api.request(.get, "birds", parameters: RequestParameters(["page": 2] as ParameterValue))
         print(request.curlCommand())
     }
 
     // MARK: Serialization.md: multipart
 
-    private func postForm(_ api: HTTPSession) async throws -> Response {
+    private func postForm(_ api: HTTPSession) async throws -> CurlewResponse {
         let response = try await api.post("sightings", parameters: ["species": "curlew"]) { form in
             form.append("two, calling", name: "note")
             try form.append(file: "/srv/photos/curlew.jpg", name: "photo")
@@ -105,7 +105,7 @@ enum SerializationSnippets {
 
     private func putForm(
         _ api: HTTPSession, bird: Bird, thumbnail: [UInt8], recorder: Recorder
-    ) async throws -> Response {
+    ) async throws -> CurlewResponse {
         var form = MultipartFormData()
         try form.append(parameters: bird)
         try form.append(.bytes(thumbnail), name: "thumbnail", fileName: "curlew.png")
@@ -115,7 +115,7 @@ enum SerializationSnippets {
         return response
     }
 
-    private func spoolForm(_ api: HTTPSession, _ form: MultipartFormData) async throws -> Response {
+    private func spoolForm(_ api: HTTPSession, _ form: MultipartFormData) async throws -> CurlewResponse {
         var form = form
         form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
         let serializer = MultipartRequestSerializer(form)
@@ -134,7 +134,7 @@ enum SerializationSnippets {
 
     // MARK: MigratingFromAFNetworking.md
 
-    private func migrated() async throws -> Response {
+    private func migrated() async throws -> CurlewResponse {
         let api = try HTTPSession(baseURL: "https://example.com/v1")
         return try await api.get("resources", parameters: ["foo": "bar", "baz": [1, 2, 3]])
     }

@@ -53,7 +53,7 @@ struct TestingSnippets {
             return MockResponse(status: .created, body: "\(count)")
         }
         let api = try HTTPSession(baseURL: server.url())
-        let body = RequestBody.stream {
+        let body = CurlewRequest.Body.stream {
             AsyncStream<[UInt8]> { chunks in
                 chunks.yield(Array("curl".utf8))
                 chunks.yield(Array("ew".utf8))

@@ -19,14 +19,14 @@ enum TransferSnippets {
         return destination
     }
 
-    private func check(_ response: Response, _ published: String) async throws -> DownloadedFile {
-        let integrity = Integrity(length: 1_048_576, digest: ContentDigest(hex: published))
+    private func check(_ response: CurlewResponse, _ published: String) async throws -> DownloadedFile {
+        let integrity = IntegrityRequirement(length: 1_048_576, digest: ContentDigest(hex: published))
         let checked = try await response.save(to: .file("/srv/inbox/archive.tar.gz"), integrity: integrity)
         return checked
     }
 
     private func download(_ api: HTTPSession, _ published: String) async throws {
-        var download = DownloadOptions()
+        var download = DownloadTask.Options()
         download.resumes = 5
         download.integrity.digest = ContentDigest(hex: published)
         let disc = try await api.download("disc.iso", to: .folder("/srv/inbox"), download: download)
@@ -54,7 +54,7 @@ enum TransferSnippets {
 
     private func outlive(_ api: HTTPSession) async throws {
         let tokenFile = "/var/lib/mirror/disc.token"
-        var durable = DownloadOptions()
+        var durable = DownloadTask.Options()
         durable.tokenFile = tokenFile
         if let token = try? await ResumeToken(contentsOf: tokenFile) {
             if await token.isFinished { return }
@@ -89,7 +89,7 @@ enum TransferSnippets {
 
     private func limited(
         _ api: HTTPSession, _ tasks: AsyncStream<TaskActor>.Continuation
-    ) async throws -> Response {
+    ) async throws -> CurlewResponse {
         var options = RequestOptions()
         options.rateLimit = RateLimit(sending: .kibibytes(256))
         options.onTask = { task in tasks.yield(task) }

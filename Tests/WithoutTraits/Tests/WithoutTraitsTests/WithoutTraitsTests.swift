@@ -6,25 +6,25 @@ import Testing
 struct WithoutTraitsTests {
     @Test("a host that is not ASCII is an invalid URL, and the message names the trait")
     func internationalHost() throws {
-        let error = #expect(throws: CurlewError.self) { try URI("https://bücher.example/") }
+        let error = #expect(throws: CurlewError.self) { try CurlewURI("https://bücher.example/") }
         #expect(error?.code == .invalidURL)
         #expect(error?.message.contains("bücher.example") == true)
         #expect(error?.message.contains("InternationalNames") == true)
-        #expect(try URI("https://xn--bcher-kva.example/").host == "xn--bcher-kva.example")
-        #expect(throws: CurlewError.self) { try URI("https://example.com/").resolving("//bücher.example/") }
+        #expect(try CurlewURI("https://xn--bcher-kva.example/").host == "xn--bcher-kva.example")
+        #expect(throws: CurlewError.self) { try CurlewURI("https://example.com/").resolving("//bücher.example/") }
     }
 
     @Test("a cookie is kept for its host alone, and one for more hosts is refused")
     func cookies() throws {
         let jar = CookieJar()
-        let uri = try URI("https://www.example.com/")
+        let uri = try CurlewURI("https://www.example.com/")
         #expect(!jar.store("wide=1; Domain=example.com", from: uri))
         #expect(jar.store("own=1; Domain=www.example.com", from: uri))
         #expect(jar.store("plain=1", from: uri))
         #expect(jar.cookies.map(\.isHostOnly) == [true, true])
-        #expect(try jar.cookies(for: URI("https://example.com/")).isEmpty)
-        #expect(try jar.cookies(for: URI("https://deep.www.example.com/")).isEmpty)
-        #expect(!jar.store("named=1", from: try URI("https://example.com/")) || jar.cookies.count == 3)
+        #expect(try jar.cookies(for: CurlewURI("https://example.com/")).isEmpty)
+        #expect(try jar.cookies(for: CurlewURI("https://deep.www.example.com/")).isEmpty)
+        #expect(!jar.store("named=1", from: try CurlewURI("https://example.com/")) || jar.cookies.count == 3)
     }
 
     @Test("br and zstd are not announced, and a body in such a coding passes with its fields")
@@ -57,8 +57,8 @@ private struct CodedTransport: Transport {
     let coding: String
     var body = Array("coded".utf8)
 
-    func send(_ request: Request) async throws -> Response {
+    func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         #expect(request.fields[.acceptEncoding] == "gzip, deflate")
-        return Response(.ok, fields: [.contentEncoding: coding], body: .bytes(body), uri: request.uri)
+        return CurlewResponse(.ok, fields: [.contentEncoding: coding], body: .bytes(body), uri: request.uri)
     }
 }

@@ -2,14 +2,14 @@ internal import FoundationEssentials
 
 /// The choice of a proxy for each request.
 ///
-/// A request with a Unix socket in its ``Route`` goes through none. The article <doc:Proxies> has the rules.
+/// A request with a Unix socket in its ``ConnectionRoute`` goes through none. The article <doc:Proxies> has the rules.
 public struct ProxyConfiguration: Sendable, Hashable, Codable {
     enum Kind: Sendable, Hashable, Codable {
         case none
         case processEnvironment
         case environment([String: String])
         case proxy(Proxy, exceptions: String)
-        case rules([ProxyRule])
+        case rules([Proxy.Rule])
     }
 
     let kind: Kind
@@ -38,25 +38,27 @@ public struct ProxyConfiguration: Sendable, Hashable, Codable {
     }
 
     /// A proxy by host: the first rule that fits is used, and where none does the host is asked directly.
-    public static func rules(_ rules: [ProxyRule]) -> ProxyConfiguration { ProxyConfiguration(kind: .rules(rules)) }
+    public static func rules(_ rules: [Proxy.Rule]) -> ProxyConfiguration { ProxyConfiguration(kind: .rules(rules)) }
 
     /// The proxy that a request to a URI goes through; nil means none.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` or ``ErrorCode/unsupportedScheme`` if a variable of the
     ///   environment that is to be used cannot be.
-    public func proxy(for uri: URI) throws -> Proxy? { try ProxyResolver(self).proxy(for: uri) }
+    public func proxy(for uri: CurlewURI) throws -> Proxy? { try ProxyResolver(self).proxy(for: uri) }
 }
 
-/// Hosts, and the proxy for them.
-public struct ProxyRule: Sendable, Hashable, Codable {
-    /// The hosts, written as in `no_proxy`: names and what is below them, addresses and blocks of them, each with a port or
-    /// without, with commas or spaces between them; `*` is every host.
-    public var hosts: String
-    /// Their proxy; nil asks them directly.
-    public var proxy: Proxy?
+extension Proxy {
+    /// Hosts, and the proxy for them.
+    public struct Rule: Sendable, Hashable, Codable {
+        /// The hosts, written as in `no_proxy`: names and what is below them, addresses and blocks of them, each with a port or
+        /// without, with commas or spaces between them; `*` is every host.
+        public var hosts: String
+        /// Their proxy; nil asks them directly.
+        public var proxy: Proxy?
 
-    public init(_ hosts: String, proxy: Proxy?) {
-        self.hosts = hosts
-        self.proxy = proxy
+        public init(_ hosts: String, proxy: Proxy?) {
+            self.hosts = hosts
+            self.proxy = proxy
+        }
     }
 }
 
@@ -110,7 +112,7 @@ struct ProxyResolver: Sendable {
         }
     }
 
-    func proxy(for uri: URI) throws -> Proxy? {
+    func proxy(for uri: CurlewURI) throws -> Proxy? {
         switch kind {
         case .none: nil
         case .environment(let environment): try environment.proxy(for: uri)
@@ -122,7 +124,7 @@ struct ProxyResolver: Sendable {
 
 extension [ProxyHostPattern] {
     /// Whether one of the entries is for the target.
-    func match(_ uri: URI) -> Bool {
+    func match(_ uri: CurlewURI) -> Bool {
         guard !isEmpty else { return false }
         let address = IPAddress(host: uri.host)
         return contains { $0.matches(uri, address: address) }
@@ -172,7 +174,7 @@ private struct ProxyEnvironment: Sendable {
         }
     }
 
-    func proxy(for uri: URI) throws -> Proxy? {
+    func proxy(for uri: CurlewURI) throws -> Proxy? {
         guard let reading = uri.layout.isSecure ? https : http, !exceptions.match(uri) else { return nil }
         return try reading.get()
     }

@@ -2,7 +2,7 @@
 struct ProxyHostPattern: Sendable, Hashable {
     private enum Host: Hashable {
         case any
-        case network(Network)
+        case network(IPNetwork)
         /// In lower case, without dots at its ends.
         case domain(String)
     }
@@ -45,7 +45,7 @@ struct ProxyHostPattern: Sendable, Hashable {
 
     private static func host(_ text: some StringProtocol) -> Host? {
         if text == "*" { return .any }
-        if let network = Network(masking: text) { return .network(network) }
+        if let network = IPNetwork(masking: text) { return .network(network) }
         var domain = text[...]
         if domain.hasPrefix("*.") { domain = domain.dropFirst() }
         while domain.hasPrefix(".") { domain = domain.dropFirst() }
@@ -61,7 +61,7 @@ struct ProxyHostPattern: Sendable, Hashable {
 
     /// Whether the entry is for a target.
     /// - Parameter address: The target's host if it is an address.
-    func matches(_ uri: URI, address: IPAddress?) -> Bool {
+    func matches(_ uri: CurlewURI, address: IPAddress?) -> Bool {
         guard port == nil || port == uri.port else { return false }
         switch host {
         case .any: return true

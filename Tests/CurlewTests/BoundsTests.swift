@@ -1,0 +1,124 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("The table of bounds in the documentation")
+struct BoundsTests {
+    /// The beginning of what the article says of each bound that has a name, from the code.
+    private let code: [String: String] = {
+        let timeouts = Timeouts()
+        let configuration = SessionConfiguration()
+        let connections = configuration.connections
+        let response = CurlewResponse.Limits()
+        let cookies = CookieJar.Limits()
+        let coding = ContentDecoding.Limits()
+        let part = MultipartParts.Limits()
+        let event = ServerSentEvent.Limits()
+        let download = DownloadTask.Options()
+        let json = JSONReadingOptions()
+        let list = PropertyListReadingOptions()
+        return [
+            "Timeouts/connect": text(timeouts.connect),
+            "Timeouts/idle": text(timeouts.idle),
+            "Timeouts/total": text(timeouts.total),
+            "RequestOptions/totalTimeout": text(RequestOptions().totalTimeout),
+            "RequestOptions/expectContinue": text(RequestOptions().expectContinue),
+            "Retry/totalTime": text(Retry().totalTime),
+            "Retry/retryAfterLimit": text(Retry().retryAfterLimit),
+            "Retry/attempts": text(Retry().attempts),
+            "Hedging/maximum": text(Hedging(after: .seconds(1)).maximum),
+            "ConnectionLimits/perHost": text(connections.perHost),
+            "ConnectionLimits/total": connections.total == 0 ? "none" : text(connections.total),
+            "ConnectionLimits/idle": text(connections.idle),
+            "ConnectionLimits/idleLifetime": text(connections.idleLifetime),
+            "ConnectionLimits/streamsPerConnection": text(connections.streamsPerConnection),
+            "SessionConfiguration/tasksInFlight": text(configuration.tasksInFlight),
+            "SessionConfiguration/progressInterval": text(configuration.progressInterval),
+            "SessionConfiguration/connectivityTimeout": configuration.connectivityTimeout == nil ? "nothing" : "?",
+            "SessionConfiguration/eventBufferSize": text(configuration.eventBufferSize),
+            "SessionConfiguration/eventBodyLimit": text(configuration.eventBodyLimit),
+            "SessionConfiguration/rateLimit": configuration.rateLimit == .none ? "none" : "?",
+            "SessionConfiguration/bodyBufferSize": text(configuration.bodyBufferSize),
+            "SessionConfiguration/readBufferSize": text(configuration.readBufferSize),
+            "CurlewResponse/Limits/headSize": text(response.headSize),
+            "CurlewResponse/Limits/fieldCount": text(response.fieldCount),
+            "CurlewResponse/Limits/interimResponses": text(response.interimResponses),
+            "CurlewResponse/Limits/collectedBody": text(response.collectedBody),
+            "CurlewError/bodyPrefixLimit": text(CurlewError.bodyPrefixLimit),
+            "ResponseAcceptance/bodyLimit": ResponseAcceptance(.any).bodyLimit == nil ? "that of the session" : "?",
+            "ResponseAcceptance/errorBodyLimit": text(ResponseAcceptance(.any).errorBodyLimit),
+            "ServerSentEvent/Limits/line": "\(text(event.line)), \(text(event.event))",
+            "ContentType/parameterLimit": text(ContentType.parameterLimit),
+            "MultipartParts/Limits/headSize": "\(text(part.headSize)) and \(text(part.fieldCount)) fields",
+            "MultipartParts/Limits/epilogueSize": text(part.epilogueSize),
+            "ParameterValue/depthLimit": text(ParameterValue.depthLimit),
+            "CookieJar/Limits/perDomain": "\(text(cookies.perDomain)) and \(text(cookies.total)) cookies",
+            "CookieJar/Limits/fieldSize": text(cookies.fieldSize),
+            "CookieJar/Limits/fileSize": text(cookies.fileSize),
+            "CookieJar/Limits/changeBufferSize": text(cookies.changeBufferSize),
+            "ChallengeAuthentication/Challenge/limit": text(ChallengeAuthentication.Challenge.limit),
+            "RequestCompression/wholeLimit": text(RequestCompression(.gzip).wholeLimit),
+            "Redirects/Policy/follow(maximum:)":
+                "\(text(Redirects.Policy.follow.maximum)); \(text(Redirects.Policy.upperLimit)) at most",
+            "Redirects/locationLimit": text(Redirects.locationLimit),
+            "Retry/Budget": "a fifth",
+            "JSONReadingOptions/maximumDepth": text(json.maximumDepth),
+            "JSONReadingOptions/combiningMarkLimit": text(JSONReadingOptions.combiningMarkLimit),
+            "PropertyListReadingOptions/maximumDepth": text(list.maximumDepth),
+            "PropertyListReadingOptions/expandedSize": text(list.expandedSize),
+            "ContentDecoding/Limits/codings": text(coding.codings),
+            "ContentDecoding/Limits/ratio":
+                "\(text(coding.ratio)) times what was received, beyond \(text(coding.ratioFreeSize))",
+            "ContentDecoding/Limits/size": text(coding.size),
+            "SecurityPolicy/intermediateLimit": text(SecurityPolicy.system.intermediateLimit),
+            "DownloadTask/Options/resumes": text(download.resumes),
+            "DownloadTask/Options/segments": text(download.segments),
+            "DownloadTask/Options/checkpoint": text(download.checkpoint),
+            "DownloadTask/Options/retryAfterLimit": text(download.retryAfterLimit),
+        ]
+    }()
+
+    @Test("every bound of the table that has a name is what the code has")
+    func rows() throws {
+        var unseen = Set(code.keys)
+        for row in try Repository.text(of: "DocC/Curlew.docc/Bounds.md").split(separator: "\n")
+        where row.hasPrefix("| ``") {
+            let cells = row.split(separator: "|", omittingEmptySubsequences: false).map { $0.drop { $0 == " " } }
+            try #require(cells.count >= 5, "\(row)")
+            let name = String(cells[1].dropFirst(2).prefix { $0 != "`" })
+            let expected = try #require(code[name], "the test does not know \(name)")
+            // A number that goes on is another number.
+            let rest = cells[2].dropFirst(expected.count).first
+            let isSame = cells[2].hasPrefix(expected) && rest.map { !$0.isNumber && $0 != "." } ?? true
+            #expect(isSame, "\(name): the code has \(expected), the article \(cells[2])")
+            unseen.remove(name)
+        }
+        #expect(unseen.isEmpty)
+    }
+
+    private static func text(_ count: Int?) -> String {
+        guard let count else { return "none" }
+        var digits = String(count)
+        if digits.count > 3 { digits.insert(",", at: digits.index(digits.endIndex, offsetBy: -3)) }
+        return digits
+    }
+
+    private static func text(_ size: ByteSize?) -> String {
+        guard let size else { return "none" }
+        switch size.bytes {
+        case let bytes where bytes >= 1 << 20 && bytes % (1 << 20) == 0: return "\(bytes >> 20) MiB"
+        case let bytes where bytes >= 1 << 10 && bytes % (1 << 10) == 0: return "\(bytes >> 10) KiB"
+        case let bytes: return "\(bytes) bytes"
+        }
+    }
+
+    private static func text(_ time: Duration?) -> String {
+        guard let time else { return "none" }
+        switch time {
+        case .seconds(7 * 86_400): return "7 days"
+        case .seconds(120): return "2 minutes"
+        case let time where time.components.attoseconds == 0: return "\(time.components.seconds) s"
+        case let time: return "\(time.components.attoseconds / 1_000_000_000_000_000) ms"
+        }
+    }
+}
