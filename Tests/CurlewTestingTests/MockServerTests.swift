@@ -118,7 +118,7 @@ struct MockServerTests {
             return MockResponse(body: "enough")
         }
         let length = 64 << 20
-        let session = try HTTPSession(eventLoops: [EventLoop(name: "curlew-test")])
+        let session = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")])
         let call = Task {
             try await session.put(server.url(), body: .bytes([UInt8](repeating: 7, count: length))).status
         }
@@ -206,7 +206,11 @@ struct MockServerTests {
         for await request in server.requests { #expect(request.target == "/") }
         _ = try? await client.receiveAll()
     }
+}
 
+// No scope may hold it.
+@Suite("A MockServer that nobody holds", .timeLimit(.minutes(1)))
+struct DroppedMockServerTests {
     @Test("a dropped server closes its connections")
     func dropped() async throws {
         var server: MockServer? = try await MockServer.start()

@@ -13,7 +13,8 @@ struct ArchitectureTests {
         var drawn: [String: Set<String>] = [:]
         for line in section.split(separator: "\n").prefix(while: { !$0.hasPrefix("## ") }) where line.hasPrefix("| `") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            let names = cells[2].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            try #require(cells.count == 2, "\(line)")
+            let names = cells[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             drawn[cells[0].trimmingCharacters(in: ["`"])] = Set(names.filter { $0 != "–" })
         }
         return drawn

@@ -50,6 +50,7 @@ extension EndpointInput {}
 extension ErrorCode {}
 extension EventSource {}
 extension FailureResponseSerializer {}
+extension HTTPProtocolVersion {}
 extension HTTPRequestSerializer {}
 extension HTTPSession {}
 extension HTTPVersionPolicy {}
@@ -75,7 +76,6 @@ extension ParameterizedRequest {}
 extension PropertyListReadingOptions {}
 extension PropertyListRequestSerializer {}
 extension PropertyListResponseSerializer {}
-extension ProtocolVersion {}
 extension Proxy {}
 extension ProxyConfiguration {}
 extension RateLimit {}

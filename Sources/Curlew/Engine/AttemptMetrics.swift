@@ -31,7 +31,7 @@ public struct AttemptMetrics: Sendable, Hashable {
     /// Whether an open connection served.
     public internal(set) var isReused = false
     /// The version of HTTP, once the head had come.
-    public internal(set) var version: ProtocolVersion?
+    public internal(set) var version: HTTPProtocolVersion?
     /// The version of TLS, if it was used.
     public internal(set) var tlsVersion: SecurityPolicy.TLSVersion?
     /// What the TLS connection is made of, if it was used.

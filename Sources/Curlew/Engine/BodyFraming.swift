@@ -23,7 +23,7 @@ struct BodyFraming {
     }
 
     /// What is wrong with the whole.
-    func problem(version: ProtocolVersion) -> String? {
+    func problem(version: HTTPProtocolVersion) -> String? {
         guard isChunked else { return nil }
         return version == .http11 ? nil : "Transfer-Encoding in \(version)"
     }

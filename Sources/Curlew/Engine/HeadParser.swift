@@ -43,7 +43,7 @@ struct HeadParser {
     private var lines = FieldLines()
 
     /// The version on the status line.
-    private(set) var version = ProtocolVersion.http11
+    private(set) var version = HTTPProtocolVersion.http11
     /// What the fields say about the body's framing.
     private(set) var framing = BodyFraming()
     /// Whether the empty line that ends the final head was seen.
@@ -280,11 +280,11 @@ extension HTTPFields {
 /// The first line of a response (RFC 9112 §4).
 enum StatusLine {
     /// Reads a line without its end. HTTP/2's stands for the `:status` field and has no reason.
-    static func read(_ line: UnsafeRawBufferPointer) -> (ProtocolVersion, status: Int, reason: String)? {
+    static func read(_ line: UnsafeRawBufferPointer) -> (HTTPProtocolVersion, status: Int, reason: String)? {
         guard line.count >= 8, line[0] == UInt8(ascii: "H"), line[1] == UInt8(ascii: "T"), line[2] == UInt8(ascii: "T"),
             line[3] == UInt8(ascii: "P"), line[4] == .slash
         else { return nil }
-        let version: ProtocolVersion
+        let version: HTTPProtocolVersion
         var position = 6
         switch (line[5], line[6]) {
         case (UInt8(ascii: "1"), UInt8(ascii: ".")):

@@ -20,7 +20,7 @@ struct IncomingResponse {
 
     init(limits: CurlewResponse.Limits, cache: ResponseHeadCache) { parser = HeadParser(limits: limits, cache: cache) }
 
-    var version: ProtocolVersion { parser.version }
+    var version: HTTPProtocolVersion { parser.version }
     var status: Int { parser.status }
     var framing: BodyFraming { parser.framing }
     /// Whether any line of the head has come.

@@ -72,7 +72,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// The head of the response, once it is the caller's.
     var head: HTTPResponse? { attempt.incoming.head }
     /// The version of the response, once there is a head.
-    var version: ProtocolVersion { attempt.incoming.version }
+    var version: HTTPProtocolVersion { attempt.incoming.version }
     /// The bytes that the response's body will have, if that is known.
     var expectedBodyBytes: Int64? { attempt.incoming.expectedBodyBytes(method: request.method) }
     var security: ConnectionSecurity? { attempt.security }

@@ -9,7 +9,7 @@ public struct CurlewResponse: Sendable {
     /// The body. It can be read once.
     public var body: CurlewResponse.Body
     /// The protocol that carried the response.
-    public var version: ProtocolVersion
+    public var version: HTTPProtocolVersion
     /// The URI that answered.
     public var uri: CurlewURI
     /// The interim responses (1xx) that came before, oldest first, at most ``CurlewResponse/Limits/interimResponses``.
@@ -31,7 +31,7 @@ public struct CurlewResponse: Sendable {
         _ status: HTTPResponse.Status,
         fields: HTTPFields = HTTPFields(),
         body: CurlewResponse.Body = .bytes([]),
-        version: ProtocolVersion = .http11,
+        version: HTTPProtocolVersion = .http11,
         uri: CurlewURI
     ) {
         self.init(
@@ -41,7 +41,7 @@ public struct CurlewResponse: Sendable {
     }
 
     init(
-        head: HTTPResponse, body: CurlewResponse.Body, version: ProtocolVersion, uri: CurlewURI,
+        head: HTTPResponse, body: CurlewResponse.Body, version: HTTPProtocolVersion, uri: CurlewURI,
         interim: [HTTPResponse],
         exchange: (any Exchange)?
     ) {
@@ -86,4 +86,37 @@ extension CurlewResponse {
         get { keyed[ObjectIdentifier(key), as: K.Value.self] ?? K.defaultValue }
         set { keyed[ObjectIdentifier(key), as: K.Value.self] = newValue }
     }
+}
+
+/// The codings and fields of a response before its body was decoded.
+struct EncodedContent: Sendable {
+    let codings: [String]
+    /// Content-Encoding and Content-Length.
+    var fields: HTTPFields
+
+    /// Takes what does not hold for the decoded body out of the fields.
+    init(codings: [String], takenFrom fields: inout HTTPFields) {
+        self.codings = codings
+        self.fields = fields.filter { $0.name == .contentEncoding || $0.name == .contentLength }
+        fields[.contentEncoding] = nil
+        fields[.contentLength] = nil
+    }
+}
+
+extension CurlewResponse {
+    private enum EncodedContentKey: Key { static let defaultValue: EncodedContent? = nil }
+
+    /// The codings and fields before decoding, if the body was decoded.
+    var encoded: EncodedContent? {
+        get { self[EncodedContentKey.self] }
+        set { self[EncodedContentKey.self] = newValue }
+    }
+
+    /// The content codings that ``ContentDecoding`` has undone, in lower case, in the order in which they had been applied.
+    /// Empty if the body is as it came.
+    public var contentCodings: [String] { encoded?.codings ?? [] }
+
+    /// The fields that ``ContentDecoding`` took off because they speak of the coded body: Content-Encoding and
+    /// Content-Length. Empty if the body is as it came.
+    public var encodedFields: HTTPFields { encoded?.fields ?? HTTPFields() }
 }

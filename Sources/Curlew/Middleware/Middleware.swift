@@ -9,9 +9,9 @@ public typealias Next<Input, Output> = nonisolated(nonsending) @Sendable (Input)
 ///
 /// ```swift
 /// struct RequestID: CurlewMiddleware {
-///     func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse {
+///     func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
 ///         var request = request
-///         request.fields[.init("X-CurlewRequest-ID")!] = UUID().uuidString
+///         request.fields[.init("X-Request-ID")!] = UUID().uuidString
 ///         return try await next(request)
 ///     }
 /// }
@@ -30,8 +30,8 @@ public protocol CurlewMiddleware<Input, Output>: Sendable {
 
 extension CurlewMiddleware {
     /// The short names, as links may write them: inside a link they stand for Curlew's types, whatever else is imported.
-    public typealias CurlewRequest = CurlewRequest
-    public typealias CurlewResponse = CurlewResponse
+    public typealias Request = CurlewRequest
+    public typealias Response = CurlewResponse
 }
 
 extension ChainBuilder {

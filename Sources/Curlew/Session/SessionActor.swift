@@ -64,7 +64,7 @@ public actor SessionActor {
                 id: TaskActor.Identifier(number: number), kind: request.options.kind, request: request,
                 prepared: prepared,
                 host: shard(for: request.uri), session: self)
-            request.options.hold?.add(task)
+            request.options.suspensionGroup?.add(task)
             request.options.onTask?(task)
             return task
         } catch let error as CurlewError {

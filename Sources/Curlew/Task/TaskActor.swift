@@ -36,7 +36,7 @@ public actor TaskActor: LoopActor {
     var pendingEvents: [SessionEvent] = []
 
     @exclusivity(unchecked) private(set) var head: HTTPResponse?
-    @exclusivity(unchecked) private var version = ProtocolVersion.http11
+    @exclusivity(unchecked) private var version = HTTPProtocolVersion.http11
     private var security: ConnectionSecurity?
     /// The error that it has ended with.
     private(set) var end: CurlewError?
@@ -126,9 +126,9 @@ public actor TaskActor: LoopActor {
             try await withUnsafeThrowingContinuation { continuation in
                 onLoop { task in
                     task.claim(for: continuation)
-                    if resuming { task.handle(.resume) }
-                    // Whoever suspends the call later suspends the task itself.
-                    if resuming, task.request.options.hold?.isHeld == true { task.handle(.suspend) }
+                    guard resuming else { return }
+                    // Asked once: whoever resumes or suspends the call later does so with the task itself.
+                    task.handle(task.request.options.suspensionGroup?.isHeld == true ? .startSuspended : .resume)
                 }
             }
         } onCancel: {
@@ -172,6 +172,7 @@ public actor TaskActor: LoopActor {
         case .enterQueue:
             startedAt = loop.core.now
             publish(.resumed)
+            if lifecycle.state == .suspended { noteSuspension() }
             enterQueue()
         case .noteSuspension: noteSuspension()
         case .noteResumption: noteResumption()

@@ -28,6 +28,8 @@ struct TaskLifecycle: Sendable {
     enum Event: Equatable {
         /// The user starts it, or lets its bytes flow again.
         case resume
+        /// The user starts it for a call that is suspended: it takes its turn and is held there.
+        case startSuspended
         /// The user stops its bytes.
         case suspend
         /// The user, or the session, ends it; how, if there is nothing under way that ends by itself then.
@@ -78,7 +80,11 @@ struct TaskLifecycle: Sendable {
         guard phase != .ended else { return .nothing }
         switch event {
         case .resume: return state == .suspended && !isAborting ? resume() : .nothing
-        case .suspend: return state == .running && !isAborting ? suspend() : .nothing
+        case .startSuspended where phase == .new:
+            phase = .queued
+            hasStarted = true
+            return .enterQueue
+        case .suspend, .startSuspended: return state == .running && !isAborting ? suspend() : .nothing
         case .abort(let state): return isAborting ? .nothing : abort(state)
         case .turn: return phase == .queued ? takeTurn() : .nothing
         case .end(let state): return end(state.isEnd ? state : .failed)

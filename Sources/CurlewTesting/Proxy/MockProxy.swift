@@ -57,7 +57,7 @@ public final class MockProxy: Sendable {
     }
 
     /// What a proxy was asked.
-    public struct CurlewRequest: Sendable, Hashable {
+    public struct Request: Sendable, Hashable {
         /// `CONNECT`, another method, `SOCKS4` or `SOCKS5`.
         public var method: String
         /// Where to: `host:port` of a tunnel, or an absolute URL.
@@ -119,12 +119,12 @@ public final class MockProxy: Sendable {
     }
 
     /// The next thing it was asked; waits for one. `nil` when the proxy has ended or the task is cancelled.
-    public func takeRequest() async -> CurlewRequest? {
+    public func takeRequest() async -> Request? {
         await self.core.requests.take()
     }
 
     /// What it is asked, oldest first.
-    public var requests: AsyncStream<CurlewRequest> {
+    public var requests: AsyncStream<Request> {
         AsyncStream { [requests = self.core.requests] in await requests.take() }
     }
 

@@ -25,7 +25,7 @@ public struct StubAnswer: Sendable {
         _ status: HTTPResponse.Status = .ok,
         fields: HTTPFields = [:],
         body: Body = .none,
-        version: ProtocolVersion = .http11
+        version: HTTPProtocolVersion = .http11
     ) -> StubAnswer {
         StubAnswer(outcome: .response(StubResponse(status: status, fields: fields, body: body, version: version)))
     }

@@ -7,7 +7,7 @@ struct StubResponse: Sendable {
     let status: HTTPResponse.Status
     let fields: HTTPFields
     let body: StubAnswer.Body
-    let version: ProtocolVersion
+    let version: HTTPProtocolVersion
 
     func make(for request: CurlewRequest, clock: any Clock<Duration>) -> CurlewResponse {
         var fields = self.fields

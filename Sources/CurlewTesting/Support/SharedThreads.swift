@@ -8,7 +8,7 @@ package enum SharedThreads {
     /// Starts them if they do not run yet, so that no test is blamed for them.
     package static func start() {
         _ = MultiThreadedEventLoopGroup.singleton.next()
-        _ = try? EventLoop.shared
+        _ = try? CurlewEventLoop.shared
     }
 }
 #endif

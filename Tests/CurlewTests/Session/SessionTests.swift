@@ -168,7 +168,7 @@ struct SessionTests {
             }
             try await server.waitForConnections { $0.open > 0 }
             await session.session?.invalidate(cancelling: true)
-            for call in calls { #expect(await curlewError { try await call.value }?.code == .cancelled) }
+            for call in calls { #expect(await curlewError { try await call.value }?.code == .sessionInvalidated) }
         }
         try await server.waitForConnections { $0.open == 0 }
     }

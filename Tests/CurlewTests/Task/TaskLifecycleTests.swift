@@ -79,6 +79,12 @@ struct TaskLifecycleTests {
                 (.end(.completed), .announceEnd(heldPlace: true)),
             ], .completed),
         Story(
+            "started for a call that is suspended, it begins when the call goes on",
+            [
+                (.startSuspended, .enterQueue), (.turn, .prepare), (.startSuspended, .nothing),
+                (.resume, .beginPrepared), (.startSuspended, .pause),
+            ], .suspended),
+        Story(
             "an end that is none",
             [(.resume, .enterQueue), (.turn, .begin), (.end(.running), .announceEnd(heldPlace: true))], .failed),
     ]
@@ -94,7 +100,8 @@ struct TaskLifecycleTests {
     @Test("the end is announced once, whatever the order of a thousand events")
     func endsOnce() {
         let events: [Event] = [
-            .resume, .suspend, .turn, .abort(.cancelled), .abort(.failed), .end(.completed), .end(.failed),
+            .resume, .startSuspended, .suspend, .turn, .abort(.cancelled), .abort(.failed), .end(.completed),
+            .end(.failed),
         ]
         for _ in 0..<200 {
             var life = TaskLifecycle()

@@ -71,7 +71,7 @@ struct ResponseAnswer {
             })
     }
 
-    private static func number(_ version: ProtocolVersion) -> String {
+    private static func number(_ version: HTTPProtocolVersion) -> String {
         version == .http2 ? "2" : "\(version.major).\(version.minor)"
     }
 }

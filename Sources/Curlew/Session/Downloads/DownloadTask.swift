@@ -33,7 +33,7 @@ public final class DownloadTask: Sendable {
     }
 
     private let token: ResumeToken?
-    private let hold: TransferHold
+    private let attempts: SuspensionGroup
     private let source: DownloadProgressSource
     private let phases: Guarded<State>
 
@@ -41,10 +41,10 @@ public final class DownloadTask: Sendable {
         session: HTTPSession, request: CurlewRequest, destination: Destination, options: DownloadTask.Options,
         token: ResumeToken?
     ) {
-        let hold = TransferHold()
+        let attempts = SuspensionGroup()
         var request = request
-        request.options.hold = hold
-        self.hold = hold
+        request.options.suspensionGroup = attempts
+        self.attempts = attempts
         self.request = request
         self.options = options
         self.token = token
@@ -63,7 +63,7 @@ public final class DownloadTask: Sendable {
     /// Starts the download, or lets its bytes flow again.
     public func resume() {
         phases.withLock { state in
-            hold.resume()
+            attempts.resume()
             guard case .waiting(let start) = state.phase else { return }
             let operation = start(source)
             state.phase = .running(
@@ -79,7 +79,7 @@ public final class DownloadTask: Sendable {
 
     /// Stops the bytes until ``resume()``. Meanwhile the idle timeout does not run; the total does. A wait before the next
     /// attempt (``DownloadTask/Options/backoff``) runs on, and the request after it waits.
-    public func suspend() { phases.withLock { _ in hold.suspend() } }
+    public func suspend() { phases.withLock { _ in attempts.suspend() } }
 
     /// Ends the download with ``ErrorCode/cancelled``, unless it has ended, and waits until it has.
     /// - Returns: The token that it can be resumed with; nil if nothing can be kept, and if it had ended.
@@ -110,7 +110,7 @@ public final class DownloadTask: Sendable {
         phases.withLock { state in
             switch state.phase {
             case .waiting: .suspended
-            case .running: hold.isHeld ? .suspended : .running
+            case .running: attempts.isHeld ? .suspended : .running
             case .ended(.success): .completed
             case .ended(.failure(let error)): error.code == .cancelled ? .cancelled : .failed
             }

@@ -79,7 +79,7 @@ struct AuthenticationTests {
 
     @Test("behind a link that goes on to another server, that server gets nothing")
     func hops() async throws {
-        struct Redirect: CurlewMiddleware {
+        struct Detour: CurlewMiddleware {
             let url: String
             func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
                 -> CurlewResponse
@@ -92,7 +92,7 @@ struct AuthenticationTests {
         let other = try await self.server()
         let credential = try Credential.Scoped(server.url(), password)
         let session = try HTTPSession(configuration: SessionConfiguration()) {
-            CurlewResponse.Redirect(url: other.url())
+            Detour(url: other.url())
             ChallengeAuthentication(credential)
         }
         #expect(try await session.get(server.url()).status == .unauthorized)

@@ -101,8 +101,8 @@ enum ArticleSnippets {
         public init(to second: CurlewURI) { self.second = second }
 
         public func intercept(
-            _ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>
-        ) async throws -> CurlewResponse {
+            _ request: Request, next: Next<Request, Response>
+        ) async throws -> Response {
             do {
                 return try await next(request)
             } catch let error as CurlewError where error.stage == .connecting && request.body.isReplayable {

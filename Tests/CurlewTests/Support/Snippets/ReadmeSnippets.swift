@@ -13,8 +13,8 @@ enum ReadmeSnippets {
         let token: String
 
         func intercept(
-            _ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>
-        ) async throws -> CurlewResponse {
+            _ request: Request, next: Next<Request, Response>
+        ) async throws -> Response {
             var request = request
             request.fields[.authorization] = "Bearer \(token)"
             return try await next(request)

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// The code of the article on testing, so that it compiles and holds. ``DocumentationTests`` compares the two.
-@Suite("The tests in the article on testing", .endsServers, .timeLimit(.minutes(1)))
+@Suite("The tests in the article on testing", .timeLimit(.minutes(1)))
 struct TestingSnippets {
     private func userName(_ id: Int, _ api: HTTPSession) async throws -> String? {
         do {
@@ -65,6 +65,7 @@ struct TestingSnippets {
         let request = try #require(await server.takeRequest())
         #expect(request.text == "curlew" && request.isComplete)
         #expect(request.version == .http11 && request.connectionIndex == 0 && request.exchangeIndex == 0)
+        await server.shutdown()
     }
 
     private func unusualResponse() throws -> MockResponse {
@@ -89,6 +90,7 @@ struct TestingSnippets {
         #expect(error?.code == .responseTruncated)
         #expect(try await api.get("file").body.collect(upTo: .mebibytes(1)).count == 1_000_000)
         try server.verify()
+        await server.shutdown()
     }
 
     private func confusedServer() async throws -> RawServer {

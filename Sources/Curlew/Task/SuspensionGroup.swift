@@ -1,5 +1,5 @@
 /// Stops and restarts the tasks of one call together: those under way, and those that later attempts bring.
-final class TransferHold: Sendable {
+final class SuspensionGroup: Sendable {
     private struct WeakTask {
         weak var task: TaskActor?
     }
@@ -37,11 +37,11 @@ final class TransferHold: Sendable {
 }
 
 extension RequestOptions {
-    private enum HoldKey: Key { static let defaultValue: TransferHold? = nil }
+    private enum GroupKey: Key { static let defaultValue: SuspensionGroup? = nil }
 
     /// What stops and restarts the tasks of all attempts together.
-    var hold: TransferHold? {
-        get { self[HoldKey.self] }
-        set { self[HoldKey.self] = newValue }
+    var suspensionGroup: SuspensionGroup? {
+        get { self[GroupKey.self] }
+        set { self[GroupKey.self] = newValue }
     }
 }
