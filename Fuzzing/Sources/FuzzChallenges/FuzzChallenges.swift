@@ -42,9 +42,19 @@ struct FuzzChallenges: FuzzTarget {
         }
     }
 
+    /// Scalar by scalar: a quote and a combining mark behind it are one character.
+    private static func escaped(_ value: String) -> String {
+        var text = ""
+        for scalar in value.unicodeScalars {
+            if scalar == "\\" || scalar == "\"" { text.unicodeScalars.append("\\") }
+            text.unicodeScalars.append(scalar)
+        }
+        return text
+    }
+
     private static func written(_ challenge: ChallengeAuthentication.Challenge) -> String {
         let parameters = challenge.parameters.map { name, value in
-            "\(name)=\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+            "\(name)=\"\(escaped(value))\""
         }
         let parts = (challenge.token68.map { [$0] } ?? []) + parameters
         return ([challenge.scheme.rawValue] + [parts.joined(separator: ", ")].filter { !$0.isEmpty })

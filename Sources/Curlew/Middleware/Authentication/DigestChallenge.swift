@@ -154,8 +154,13 @@ struct DigestAnswer {
         return "username*=UTF-8''\(encoded)"
     }
 
+    /// Byte by byte: a quotation mark and a combining mark behind it are one `Character`, which is not the mark alone.
     private func quoted(_ text: String) -> String {
-        let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "\"\(escaped)\""
+        var bytes = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes + [UInt8(ascii: "\"")], as: UTF8.self)
     }
 }

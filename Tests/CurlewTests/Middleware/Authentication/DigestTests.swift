@@ -80,6 +80,12 @@ struct DigestTests {
             "Digest realm=\"a\\\"b\\\\c\", nonce=n, qop=auth", user: "q\"u", password: "p", clientNonce: "c")
         #expect(parameters["realm"] == "a\"b\\c")
         #expect(parameters["username"] == "q\"u")
+        // A mark that combines with what stands before it hides neither.
+        let combining = try await response(
+            "Digest realm=\"a\\\"\u{313}b\\\\\u{313}\", nonce=n, qop=auth", user: "q\"\u{313}u", password: "p",
+            clientNonce: "c")
+        #expect(combining["realm"].map { Array($0.utf8) } == Array("a\"\u{313}b\\\u{313}".utf8))
+        #expect(combining["username"].map { Array($0.utf8) } == Array("q\"\u{313}u".utf8))
         await #expect(throws: CurlewError.self) {
             try await response("Digest realm=r, nonce=n", user: "u\r\nX: y", password: "p", clientNonce: "c")
         }
