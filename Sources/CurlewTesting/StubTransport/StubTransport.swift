@@ -17,7 +17,7 @@ public import HTTPTypes
 ///
 /// A request is treated as the network's transport treats it: it is checked, its body is read to its end, cancellation
 /// ends it with ``Curlew/ErrorCode/cancelled``. What needs a network does not exist here: no
-/// ``Curlew/Response/task``, no timeouts, no trailers.
+/// ``Curlew/CurlewResponse/task``, no timeouts, no trailers.
 public final class StubTransport: Transport, Sendable {
     /// Answers a request. It runs in the caller's task and is cancelled with it.
     public typealias Handler = @Sendable (StubRequest) async throws -> StubAnswer

@@ -54,7 +54,7 @@ public struct Proxy: Sendable, Hashable, Codable {
 
     /// The same proxy, with credentials for it. They go to the proxy alone.
     ///
-    /// With ``ChallengeAuthentication/negotiate`` an empty user and password stand for the ticket that the process has.
+    /// With ``Authentication/negotiate`` an empty user and password stand for the ticket that the process has.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a control character in either, for a colon in the name
     ///   (RFC 7617 §2) unless for SOCKS, and for SOCKS beyond 255 bytes (RFC 1929); with ``ErrorCode/unsupported`` for a way
     ///   that SOCKS does not have. A libcurl without GSS-API is found out by the request.
