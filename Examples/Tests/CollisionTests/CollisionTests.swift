@@ -9,7 +9,8 @@ struct CollisionTests {
         let used = try lines(of: "Examples/Tests/CollisionTests/EveryName.swift").compactMap { line -> String? in
             let words = line.split(separator: " ")
             if words.first == "extension" { return String(words[1]) }
-            return line.hasPrefix("private typealias ") ? words.last?.split(separator: "<").first.map(String.init) : nil
+            // private typealias A = Name<…>
+            return line.hasPrefix("private typealias ") ? words[4].split(separator: "<").first.map(String.init) : nil
         }
         #expect(Set(used).count == used.count)
         #expect(try Set(used) == publicNames())
