@@ -56,10 +56,11 @@ test-large: setup ## Downloads and uploads 5 GiB in 64 MB of memory
 test-newer-libcurl: setup ## Runs the tests with the libcurl of Debian 13
 	.ci/newer-libcurl env $(subst FILTER='$(FILTER)',FILTER='$(if $(FILTER),($(FILTER))|LibraryVersionTests)',$(TEST))
 
-# What it finds is shown last, so that a log that is cut off still says it.
+# What it finds is shown last, so that a log that is cut off still says it. In one process: a sanitizer makes tests so slow
+# that two of them at a time run into the short timeouts that some have.
 test-thread: setup ## Runs the tests under ThreadSanitizer
 	@rm -rf .build-thread/reports && mkdir -p .build-thread/reports
-	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" $(TEST) --sanitize=thread --scratch-path .build-thread \
+	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=thread --scratch-path .build-thread \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
 
 test-crash: setup ## Kills a downloading process at twenty moments; CRASH_SEED=… repeats them
@@ -77,7 +78,7 @@ soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.
 test-address: setup ## Runs the tests under AddressSanitizer
-	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=0:quarantine_size_mb=8}" $(TEST) --sanitize=address --scratch-path .build-address
+	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=0:quarantine_size_mb=8}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=address --scratch-path .build-address
 
 lint: ## Checks the style of every Swift file
 	@$(SWIFT_FILES) | xargs -0 $(SWIFT) format lint --strict --parallel

@@ -48,26 +48,7 @@ extension AttemptMetrics {
         isReused = attempt.isReused
     }
 
-    /// The figures of an attempt that a handle is done with.
-    init(of attempt: Attempt, _ request: PreparedRequest, _ easy: EasyHandle, queued: Duration) {
-        self.queued = queued
-        isReused = attempt.isReused
-        isProxied = request.options.values.proxy != nil
-        readTimes(easy)
-        sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
-        sentBodyBytes = attempt.outgoing.sentBytes
-        receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
-        receivedBodyBytes = attempt.incoming.bodyBytes
-        if attempt.stage != .connecting {
-            remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
-            remotePort = easy.long(CURLINFO_PRIMARY_PORT)
-        }
-        if attempt.incoming.head != nil { version = attempt.incoming.version }
-        tlsVersion = attempt.security?.tlsVersion
-        security = attempt.security
-    }
-
-    private mutating func readTimes(_ easy: EasyHandle) {
+    fileprivate mutating func readTimes(_ easy: EasyHandle) {
         let found = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
         let connected = easy.offset(CURLINFO_CONNECT_TIME_T)
         let secured = easy.offset(CURLINFO_APPCONNECT_TIME_T)
@@ -79,5 +60,28 @@ extension AttemptMetrics {
         let answered = easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
         if answered > 0 { firstByte = .microseconds(answered) }
         total = .microseconds(easy.offset(CURLINFO_TOTAL_TIME_T))
+    }
+}
+
+extension Attempt {
+    /// The figures of the attempt, which a handle is done with.
+    func metrics(_ request: PreparedRequest, _ easy: EasyHandle, queued: Duration) -> AttemptMetrics {
+        var metrics = AttemptMetrics()
+        metrics.queued = queued
+        metrics.isReused = isReused
+        metrics.isProxied = request.options.values.proxy != nil
+        metrics.readTimes(easy)
+        metrics.sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
+        metrics.sentBodyBytes = outgoing.sentBytes
+        metrics.receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
+        metrics.receivedBodyBytes = incoming.bodyBytes
+        if stage != .connecting {
+            metrics.remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
+            metrics.remotePort = easy.long(CURLINFO_PRIMARY_PORT)
+        }
+        if incoming.head != nil { metrics.version = incoming.version }
+        metrics.tlsVersion = security?.tlsVersion
+        metrics.security = security
+        return metrics
     }
 }

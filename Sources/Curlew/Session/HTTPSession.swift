@@ -107,6 +107,8 @@ public struct HTTPSession: Sendable {
         var response: CurlewResponse
         if let chain {
             response = try await chain(request) { try await carry($0) }
+        } else if connectivity == nil {
+            response = try await transport.send(request)
         } else {
             response = try await carry(request)
         }

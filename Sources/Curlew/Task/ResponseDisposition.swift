@@ -53,6 +53,23 @@ extension RequestOptions {
 }
 
 extension CurlewResponse {
+    private enum DecisionKey: Key { static let defaultValue: SharedDecision? = nil }
+
+    /// The decision that all who wait for the response share, until it is the caller's.
+    var decision: SharedDecision? {
+        get { self[DecisionKey.self] }
+        set { self[DecisionKey.self] = newValue }
+    }
+
+    /// The response as it goes to the caller, decided upon if that is still to be done.
+    func decided() async throws -> CurlewResponse {
+        guard let decision else { return self }
+        // What was decided is kept, and must not hold what keeps it.
+        var response = self
+        response.decision = nil
+        return try await decision.resolve(response)
+    }
+
     /// Asks what is to become of the response, and does that.
     func disposed(by decide: RequestOptions.ResponseDecision) async throws -> CurlewResponse {
         let disposition: ResponseDisposition

@@ -1,8 +1,6 @@
 /// Those who wait for the head of a task's response; mostly it is one.
 struct ResponseWaiters {
-    /// A response, and the decision that all who wait for it share.
-    typealias Delivery = (response: CurlewResponse, decision: SharedDecision?)
-    typealias Waiter = UnsafeContinuation<Delivery, any Error>
+    typealias Waiter = UnsafeContinuation<CurlewResponse, any Error>
 
     private var first: Waiter?
     private var others: [Waiter] = []
@@ -14,7 +12,7 @@ struct ResponseWaiters {
     }
 
     /// Gives all of them the same.
-    mutating func resolve(with result: Result<Delivery, CurlewError>) {
+    mutating func resolve(with result: Result<CurlewResponse, CurlewError>) {
         guard let first else { return }
         let others = self.others
         self = ResponseWaiters()

@@ -113,13 +113,13 @@ public actor TaskActor: LoopActor {
     nonisolated func run() async throws -> CurlewResponse { try await awaitResponse(resuming: true) }
 
     private nonisolated func awaitResponse(resuming: Bool) async throws -> CurlewResponse {
-        let (response, decision) = try await headArrival(resuming: resuming)
+        let response = try await headArrival(resuming: resuming)
         // Mostly there is nothing to decide, and nothing to wait for.
-        guard let decision else { return response }
-        return try await decision.resolve(response)
+        guard request.options.onResponse != nil else { return response }
+        return try await response.decided()
     }
 
-    private nonisolated func headArrival(resuming: Bool) async throws -> ResponseWaiters.Delivery {
+    private nonisolated func headArrival(resuming: Bool) async throws -> CurlewResponse {
         defer { channel.establishOrdering() }
         return try await withTaskCancellationHandler {
             // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
@@ -140,9 +140,9 @@ public actor TaskActor: LoopActor {
         defer { channel.establishOrdering() }
         switch lifecycle.claim() {
         case .deliver:
-            let delivery = makeDelivery()
+            let response = makeResponse()
             channel.establishOrdering()
-            waiter.resume(returning: delivery)
+            waiter.resume(returning: response)
         case .wait: waiters.append(waiter)
         case .fail: waiter.resume(throwing: end ?? CurlewError(.cancelled, "the task has ended"))
         case .refuse:
@@ -152,7 +152,7 @@ public actor TaskActor: LoopActor {
     }
 
     /// Made for who asks, and not kept: the response knows the task.
-    private func makeDelivery() -> ResponseWaiters.Delivery {
+    private func makeResponse() -> CurlewResponse {
         transfer?.isClaimed = true
         let body = CurlewResponse.Body(
             storage: .source(BodyReader(channel: channel, task: self)), length: latest.received.total)
@@ -160,7 +160,8 @@ public actor TaskActor: LoopActor {
             head: head ?? HTTPResponse(status: .ok), body: body, version: version, uri: request.uri,
             interim: interim.all, exchange: self)
         if security != nil { response.security = security }
-        return (response, request.options.onResponse.map(SharedDecision.init))
+        if let decide = request.options.onResponse { response.decision = SharedDecision(decide) }
+        return response
     }
 
     // MARK: Life
@@ -341,9 +342,9 @@ extension TaskActor: TransferObserver {
         latest.received.total = transfer.expectedBodyBytes
         interim.finish()
         guard lifecycle.headArrives(isAwaited: !waiters.isEmpty) else { return }
-        let delivery = makeDelivery()
+        let response = makeResponse()
         channel.establishOrdering()
-        waiters.resolve(with: .success(delivery))
+        waiters.resolve(with: .success(response))
     }
 
     private func takeCounts(_ transfer: Transfer) {
