@@ -63,25 +63,42 @@ extension AttemptMetrics {
     }
 }
 
-extension Attempt {
-    /// The figures of the attempt, which a handle is done with.
-    func metrics(_ request: PreparedRequest, _ easy: EasyHandle, queued: Duration) -> AttemptMetrics {
-        var metrics = AttemptMetrics()
-        metrics.queued = queued
-        metrics.isReused = isReused
-        metrics.isProxied = request.options.values.proxy != nil
-        metrics.readTimes(easy)
-        metrics.sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
-        metrics.sentBodyBytes = outgoing.sentBytes
-        metrics.receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
-        metrics.receivedBodyBytes = incoming.bodyBytes
-        if stage != .connecting {
-            metrics.remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
-            metrics.remotePort = easy.long(CURLINFO_PRIMARY_PORT)
+extension AttemptMetrics {
+    /// The figures of an attempt that a handle is done with.
+    init(_ figures: Attempt.Figures, _ request: PreparedRequest, _ easy: EasyHandle, queued: Duration) {
+        self.queued = queued
+        isReused = figures.isReused
+        isProxied = request.options.values.proxy != nil
+        readTimes(easy)
+        sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
+        sentBodyBytes = figures.sentBytes
+        receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
+        receivedBodyBytes = figures.receivedBytes
+        if figures.isConnected {
+            remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
+            remotePort = easy.long(CURLINFO_PRIMARY_PORT)
         }
-        if incoming.head != nil { metrics.version = incoming.version }
-        metrics.tlsVersion = security?.tlsVersion
-        metrics.security = security
-        return metrics
+        version = figures.version
+        tlsVersion = figures.security?.tlsVersion
+        security = figures.security
+    }
+}
+
+extension Attempt {
+    /// What the attempt itself knows of its metrics. Not the attempt: handing it on would copy the whole of it.
+    struct Figures {
+        let isReused: Bool
+        let isConnected: Bool
+        let sentBytes: Int64
+        let receivedBytes: Int64
+        let version: HTTPProtocolVersion?
+        let security: ConnectionSecurity?
+    }
+
+    @inline(__always) var figures: Figures {
+        Figures(
+            isReused: isReused, isConnected: stage != .connecting, sentBytes: outgoing.sentBytes,
+            receivedBytes: incoming.bodyBytes, version: incoming.head == nil ? nil : incoming.version,
+            security: security)
     }
 }

@@ -166,7 +166,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func leaveEngine() {
         guard let easy else { return }
         if attempt.rejection != .connectionKind {
-            attempts.append(attempt.metrics(request, easy, queued: queued))
+            let figures = attempt.figures
+            attempts.append(AttemptMetrics(figures, request, easy, queued: queued))
         }
         if Engine.remembersErrors,
             attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)

@@ -12,6 +12,7 @@ final class SessionConnectivity: Sendable {
         var waits: [UInt64: Task<Bool, Never>] = [:]
         var lastWait: UInt64 = 0
         var isWaitingOver = false
+        var waitCount = 0
     }
 
     private let state = Guarded(State())
@@ -33,8 +34,8 @@ final class SessionConnectivity: Sendable {
         state.withLock { Set($0.monitors.filter { $0.value.monitor != nil }.keys) }
     }
 
-    /// Whether a request waits for the network.
-    var isWaiting: Bool { state.withLock { !$0.waits.isEmpty } }
+    /// How often a request has begun to wait for a network that is known to be away.
+    var waitCount: Int { state.withLock { $0.waitCount } }
 
     /// Has monitors that are made from now on learn of the network there, for tests.
     func use(_ source: NetworkSource) { state.withLock { $0.source = source } }
@@ -108,7 +109,10 @@ extension SessionConnectivity {
             return await self.wait { await NetworkChanges(updates).isBack(onWait) }
         }
         var link = ConnectivityWait(network, limit: limit)
-        link.onWait = { _, error in onWait(error) }
+        link.onWait = { _, error in
+            self.state.withLock { $0.waitCount += 1 }
+            onWait(error)
+        }
         return try await link.intercept(request, next: next)
     }
 

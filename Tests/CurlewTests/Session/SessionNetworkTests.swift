@@ -260,7 +260,7 @@ struct SessionNamespaceTests {
         var options = RequestOptions()
         options.connectivityTimeout = .seconds(50)
         let call = Task { [options] in try await session.get("http://192.0.2.10/", options: options).status }
-        try await waitUntil { connectivity.isWaiting }
+        try await waitUntil { connectivity.waitCount == 1 }
         try network.plugIn()
         #expect(try await call.value == .ok)
         #expect(stub.received.count == 2)
