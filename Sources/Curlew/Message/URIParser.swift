@@ -146,17 +146,19 @@ enum URIParser {
     }
 
     /// Text fit for an error: no control characters, no password, at most 100 characters.
+    ///
+    /// Scalar by scalar, as the parser reads: with a combining mark behind it an `@` is another `Character`.
     static func printable(_ string: String) -> String {
         let visible = string.replacingControlCharacters
-        guard let at = visible.lastIndex(of: "@") else { return String(visible.prefix(100)) }
+        guard let at = visible.unicodeScalars.lastIndex(of: "@") else { return String(visible.prefix(100)) }
         return String(("…" + visible[at...]).prefix(100))
     }
 
     /// As much of a URL as is fit for an error: neither query nor fragment, which hold codes and tokens.
     static func printable(url: String) -> String {
-        guard let end = url.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return printable(url) }
+        guard let end = url.unicodeScalars.firstIndex(where: { $0 == "?" || $0 == "#" }) else { return printable(url) }
         // A password that is not percent-encoded may hold either.
-        if url[end...].contains("@") { return "…" }
+        if url.unicodeScalars[end...].contains("@") { return "…" }
         return printable(String(url[..<end].prefix(100)) + "…")
     }
 

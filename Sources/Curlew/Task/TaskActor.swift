@@ -140,7 +140,9 @@ public actor TaskActor: LoopActor {
         defer { channel.establishOrdering() }
         switch lifecycle.claim() {
         case .deliver:
-            let response = makeResponse()
+            // The machine says so when there is a head, and not before.
+            guard let head else { return waiters.append(waiter) }
+            let response = makeResponse(head)
             channel.establishOrdering()
             waiter.resume(returning: response)
         case .wait: waiters.append(waiter)
@@ -152,12 +154,12 @@ public actor TaskActor: LoopActor {
     }
 
     /// Made for who asks, and not kept: the response knows the task.
-    private func makeResponse() -> CurlewResponse {
+    private func makeResponse(_ head: HTTPResponse) -> CurlewResponse {
         transfer?.isClaimed = true
         let body = CurlewResponse.Body(
             storage: .source(BodyReader(channel: channel, task: self)), length: latest.received.total)
         var response = CurlewResponse(
-            head: head ?? HTTPResponse(status: .ok), body: body, version: version, uri: request.uri,
+            head: head, body: body, version: version, uri: request.uri,
             interim: interim.all, exchange: self)
         if security != nil { response.security = security }
         if let decide = request.options.onResponse { response.decision = SharedDecision(decide) }
@@ -342,7 +344,7 @@ extension TaskActor: TransferObserver {
         latest.received.total = transfer.expectedBodyBytes
         interim.finish()
         guard lifecycle.headArrives(isAwaited: !waiters.isEmpty) else { return }
-        let response = makeResponse()
+        let response = makeResponse(head)
         channel.establishOrdering()
         waiters.resolve(with: .success(response))
     }

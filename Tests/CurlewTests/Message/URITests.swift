@@ -71,6 +71,18 @@ struct URITests {
     }
 
     @Test(
+        "an error about a URL shows neither password nor query, whatever combines with their delimiters",
+        arguments: [
+            "http://user:secret@\u{301}host:x/", "http://user:secret@\u{301}:x/?q@", "http://host:x/?\u{301}secret",
+            "http://host:x/#\u{301}secret", "http://user:se?\u{301}cret@host:x/", "http://user:secret@host:x/",
+        ])
+    func secretsOfBrokenURLs(_ url: String) throws {
+        let error = #expect(throws: CurlewError.self) { try CurlewURI(url) }
+        let text = "\(try #require(error))"
+        #expect(!text.contains("secret") && !text.contains("user"), "\(text)")
+    }
+
+    @Test(
         "what is no name in any script, or would become more than a name, is refused",
         arguments: [
             "a\u{2100}b.example", "ex\u{2028}ample", "\u{200D}.example", "example\u{FF0F}evil", "example\u{FF1A}80",

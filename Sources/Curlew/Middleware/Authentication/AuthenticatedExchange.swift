@@ -177,9 +177,11 @@ struct AuthenticatedExchange {
     /// User and password of the URI; the transport sends them by Basic if nothing else is there.
     private var ownCredential: Credential.Scoped? {
         guard let information = request.uri.userInformation else { return nil }
-        let parts = information.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let password = parts.count > 1 ? String(parts[1]) : ""
-        return Credential.Scoped(origin: origin, .password(user: String(parts[0]), password: password))
+        // By bytes, as Basic has it: a password may begin with a combining mark.
+        let colon = information.utf8.firstIndex(of: .colon) ?? information.endIndex
+        let password = String(information[colon...].unicodeScalars.dropFirst())
+        return Credential.Scoped(
+            origin: origin, .password(user: String(information[..<colon]), password: password))
     }
 
     private func wasSentByURI(_ use: AuthenticationUse) -> Bool {

@@ -1,0 +1,43 @@
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@Suite("Servers that end with a scope", .noLeaks, .timeLimit(.minutes(1)))
+struct ServerScopeTests {
+    private struct Stop: Error {}
+
+    /// Expects that nobody listens any more.
+    private func expectEnd(of url: String) async throws {
+        let error = await #expect(throws: CurlewError.self) { _ = try await HTTPSession().get(url) }
+        #expect(error?.code == .connectionRefused)
+    }
+
+    @Test(
+        "a MockServer serves within its scope, and has ended behind it, also if the scope throws",
+        arguments: [false, true])
+    func mockServer(throwing: Bool) async throws {
+        var url = ""
+        do {
+            let status = try await withMockServer(handler: { _ in MockResponse(body: "ok") }) { server in
+                url = server.url()
+                let status = try await HTTPSession().get(url).status
+                if throwing { throw Stop() }
+                return status
+            }
+            #expect(!throwing && status == .ok)
+        } catch is Stop {
+            #expect(throwing)
+        }
+        try await expectEnd(of: url)
+    }
+
+    @Test("a RawServer and a MockProxy end with their scopes, too")
+    func others() async throws {
+        let raw = try await withRawServer(handler: { _ in }) { server in server.url() }
+        try await expectEnd(of: raw)
+        let proxy = try await withMockProxy { proxy in proxy.url }
+        try await expectEnd(of: proxy)
+    }
+}
