@@ -19,8 +19,9 @@ struct ServerScopeTests {
         arguments: [false, true])
     func mockServer(throwing: Bool) async throws {
         var url = ""
+        let answer: MockServer.Handler = { _ in MockResponse(body: "ok") }
         do {
-            let status = try await withMockServer(handler: { _ in MockResponse(body: "ok") }) { server in
+            let status = try await withMockServer(handler: answer) { server in
                 url = server.url()
                 let status = try await HTTPSession().get(url).status
                 if throwing { throw Stop() }
@@ -35,7 +36,8 @@ struct ServerScopeTests {
 
     @Test("a RawServer and a MockProxy end with their scopes, too")
     func others() async throws {
-        let raw = try await withRawServer(handler: { _ in }) { server in server.url() }
+        let close: RawServer.Handler = { _ in }
+        let raw = try await withRawServer(handler: close) { server in server.url() }
         try await expectEnd(of: raw)
         let proxy = try await withMockProxy { proxy in proxy.url }
         try await expectEnd(of: proxy)

@@ -115,4 +115,16 @@ struct DigestExchangeTests {
         #expect(try await session.get("http://127.0.0.1:\(server.port)/x").status == .unauthorized)
         #expect(try await session.get("http://other:pass@127.0.0.1:\(server.port)/x").status == .unauthorized)
     }
+
+    @Test("a password of the URI that begins with a combining mark is a password")
+    func combiningPassword() async throws {
+        let stub = StubTransport { request in
+            guard request.request.fields[.authorization] == nil else { return .response(.ok) }
+            return .response(.unauthorized, fields: [.wwwAuthenticate: "Digest realm=r, nonce=n, qop=auth"])
+        }
+        let session = try HTTPSession(transport: stub) { ChallengeAuthentication() }
+        #expect(try await session.get("http://u:%CC%81p@a.test/").status == .ok)
+        let field = try #require(stub.received.last?.request.fields[.authorization])
+        #expect(field.contains("username=\"u\""), "\(field)")
+    }
 }
