@@ -85,7 +85,7 @@ extension AttemptMetrics {
 }
 
 extension Attempt {
-    /// What the attempt itself knows of its metrics. Not the attempt: handing it on would copy the whole of it.
+    /// What the attempt itself knows of its metrics.
     struct Figures {
         let isReused: Bool
         let isConnected: Bool
@@ -95,7 +95,8 @@ extension Attempt {
         let security: ConnectionSecurity?
     }
 
-    @inline(__always) var figures: Figures {
+    /// The figures so far. It changes nothing; read as a property, the attempt would be copied as a whole for it.
+    mutating func readFigures() -> Figures {
         Figures(
             isReused: isReused, isConnected: stage != .connecting, sentBytes: outgoing.sentBytes,
             receivedBytes: incoming.bodyBytes, version: incoming.head == nil ? nil : incoming.version,

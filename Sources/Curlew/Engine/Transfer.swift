@@ -166,7 +166,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func leaveEngine() {
         guard let easy else { return }
         if attempt.rejection != .connectionKind {
-            let figures = attempt.figures
+            let figures = attempt.readFigures()
             attempts.append(AttemptMetrics(figures, request, easy, queued: queued))
         }
         if Engine.remembersErrors,
