@@ -34,17 +34,17 @@ struct ConnectionCandidate {
             return candidate.hasStrayInput || (isSecure && easy.hasBufferedTLSInput)
         }
         speaksHTTP2 = request.version == .http2PriorKnowledge
-        if isSecure { isAccepted = readAgreement(of: easy, for: request) }
-    }
-
-    /// libcurl is told never to bring a connection that another policy has accepted, and this is why it would do no harm.
-    private mutating func readAgreement(of easy: EasyHandle, for request: PreparedRequest) -> Bool {
+        guard isSecure else { return }
+        // The handle's options keep libcurl from choosing a connection that another policy has accepted. If it chose one all the
+        // same, the request would not go out over it.
         guard let session = easy.tlsSession, let known = HandshakeData.handshake(of: session),
             known.policy === request.options.trust, let agreed = known.agreement(of: session)
-        else { return false }
+        else {
+            isAccepted = false
+            return
+        }
         handshake = known
         security = agreed
         speaksHTTP2 = known.isHTTP2
-        return true
     }
 }

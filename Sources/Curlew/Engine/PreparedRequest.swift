@@ -35,7 +35,7 @@ final class PreparedRequest: Sendable {
     let isHandshakeOnly: Bool
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
-    init(_ request: CurlewRequest, defaults: RequestDefaults) throws {
+    init(_ request: borrowing CurlewRequest, defaults: RequestDefaults) throws {
         let options = request.options
         method = request.method
         isIdempotent = request.isIdempotent

@@ -98,12 +98,26 @@ public struct HTTPSession: Sendable {
 
     /// Sends a request through the chain and waits for the head of its response.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+        guard defaultFields.isEmpty, request.options.onResponse == nil, !request.body.isFile else {
+            return try await sendCompleted(request)
+        }
+        return try await pass(request)
+    }
+
+    /// Sends a request that has to be changed before.
+    private func sendCompleted(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
-        if !defaultFields.isEmpty { addDefaultFields(to: &request) }
+        addDefaultFields(to: &request)
         // Asked here and not at the transport: about what the chain brings, once.
         let decide = request.options.onResponse
-        if decide != nil { request.options.onResponse = nil }
-        if case .file = request.body.source { try watchFile(of: &request) }
+        request.options.onResponse = nil
+        if request.body.isFile { try watchFile(of: &request) }
+        let response = try await pass(request)
+        guard let decide else { return response }
+        return try await response.disposed(by: decide)
+    }
+
+    private func pass(_ request: CurlewRequest) async throws -> CurlewResponse {
         var response: CurlewResponse
         if let chain {
             response = try await chain(request) { try await carry($0) }
@@ -113,7 +127,6 @@ public struct HTTPSession: Sendable {
             response = try await carry(request)
         }
         response.collectLimit = limits.collectedBody
-        if let decide { return try await response.disposed(by: decide) }
         return response
     }
 

@@ -12,11 +12,22 @@ struct ResponseWaiters {
     }
 
     /// Gives all of them the same.
-    mutating func resolve(with result: Result<CurlewResponse, CurlewError>) {
+    mutating func resolve(with response: consuming CurlewResponse) {
         guard let first else { return }
-        let others = self.others
-        self = ResponseWaiters()
-        first.resume(with: result)
-        for waiter in others { waiter.resume(with: result) }
+        let others = take()
+        // Mostly there are no others, and the response is moved.
+        for waiter in others { waiter.resume(returning: copy response) }
+        first.resume(returning: response)
+    }
+
+    mutating func fail(with error: CurlewError) {
+        first?.resume(throwing: error)
+        for waiter in take() { waiter.resume(throwing: error) }
+    }
+
+    /// Forgets all, and answers those beyond the first.
+    private mutating func take() -> [Waiter] {
+        defer { self = ResponseWaiters() }
+        return others
     }
 }

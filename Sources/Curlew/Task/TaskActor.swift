@@ -257,7 +257,7 @@ public actor TaskActor: LoopActor {
         if let end {
             channel.finish(.failure(end))
             channel.establishOrdering()
-            waiters.resolve(with: .failure(end))
+            waiters.fail(with: end)
         }
         interim.finish()
         latest.isFinished = true
@@ -344,9 +344,8 @@ extension TaskActor: TransferObserver {
         latest.received.total = transfer.expectedBodyBytes
         interim.finish()
         guard lifecycle.headArrives(isAwaited: !waiters.isEmpty) else { return }
-        let response = makeResponse(head)
         channel.establishOrdering()
-        waiters.resolve(with: .success(response))
+        waiters.resolve(with: makeResponse(head))
     }
 
     private func takeCounts(_ transfer: Transfer) {

@@ -30,6 +30,11 @@ extension CurlewRequest {
             if case .none = source { true } else { false }
         }
 
+        /// Whether it is a file, or a range of one.
+        var isFile: Bool {
+            if case .file = source { true } else { false }
+        }
+
         /// No body.
         public static let none = CurlewRequest.Body(source: .none, length: 0)
 

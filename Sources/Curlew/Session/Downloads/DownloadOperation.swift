@@ -179,7 +179,9 @@ actor DownloadOperation {
         let found = IntegrityCheck(options.integrity, ofWhole: response)
         check = found
         if let length { try found.check(count: length, isWhole: true) }
-        try await storage.open(for: response, length: length, received: plan.receivedCount)
+        try await storage.open(for: response)
+        // Other segments may have written while a place was chosen.
+        if let length { try await storage.checkRoom(for: length - plan.receivedCount) }
     }
 
     // MARK: Ranges

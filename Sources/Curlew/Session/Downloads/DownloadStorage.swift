@@ -121,11 +121,8 @@ final class DownloadStorage {
     }
 
     /// Makes the part file, or checks that the one there is can become the file.
-    /// - Parameters:
-    ///   - response: The first answer: now it is known where the file goes.
-    ///   - length: The length of the whole, if it is known.
-    ///   - received: How many bytes of it are there.
-    func open(for response: CurlewResponse, length: Int64?, received: Int64) async throws {
+    /// - Parameter response: The first answer: now it is known where the file goes.
+    func open(for response: CurlewResponse) async throws {
         let place = try await choosePlace(for: response)
         let part: PartFile
         if let open = self.part {
@@ -136,8 +133,10 @@ final class DownloadStorage {
             part = try await destination.makePart(for: place)
         }
         self.part = part
-        if let length { try await part.checkRoom(for: length - received) }
     }
+
+    /// Throws if the volume of the part file has no room for so many bytes more.
+    func checkRoom(for count: Int64) async throws { try await part?.checkRoom(for: count) }
 
     private func choosePlace(for response: CurlewResponse) async throws -> String {
         if let place { return place }
