@@ -24,7 +24,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("each meets a tunnel at its moment, after exactly so many bytes", arguments: faults)
+    @Test("each fault meets a tunnel at its moment, after exactly its number of bytes", arguments: faults)
     func tunnel(_ fault: Fault) async throws {
         let server = try await MockServer.start { _ in
             var response = MockResponse(body: .pattern(count: 1000))
