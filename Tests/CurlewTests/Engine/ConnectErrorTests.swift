@@ -8,7 +8,7 @@ import Testing
 @Suite("Why a connection could not be made", .endsServers, .timeLimit(.minutes(1)))
 struct ConnectErrorTests {
     @Test(
-        "out of descriptors is told as such, also after a refusal, and passes with its cause",
+        "a lack of descriptors has its own error, also after a refusal, and the session recovers from it",
         .enabled(if: curlew_faults_are_available() != 0, "ThreadSanitizer has these calls"))
     func outOfDescriptors() async throws {
         let refused = try RefusedPort.unused()

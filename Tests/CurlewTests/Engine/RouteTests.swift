@@ -147,7 +147,7 @@ struct RouteTests {
         }
     }
 
-    @Test("plain text on a TLS port is told as such")
+    @Test("a server that speaks plain text on a TLS port has its own error")
     func plainText() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try makeSession()
