@@ -33,7 +33,7 @@ struct MonitorFailureTests {
         #expect(await local.status == .unknown)
     }
 
-    @Test("when descriptors have run out, it is tried again until it works")
+    @Test("a monitor that finds no free descriptor tries again until it gets one")
     func exhausted() async throws {
         let monitor = try monitor(failing: EMFILE, times: 7)
         var updates = monitor.updates.makeAsyncIterator()
@@ -43,7 +43,7 @@ struct MonitorFailureTests {
         #expect(await monitor.failure == nil)
     }
 
-    @Test("a kernel that answers nothing, or nonsense, is not believed")
+    @Test("a kernel that answers nothing, or garbage, makes the status unknown")
     func silent() async throws {
         let monitor = try { () throws -> ReachabilityMonitor in
             var source = NetworkSource()
