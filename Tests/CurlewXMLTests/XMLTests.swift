@@ -83,7 +83,7 @@ struct XMLTests {
         #expect(error?.bodyPrefix == Array(text.utf8))
     }
 
-    @Test("an empty body is a case of its own, another type is refused")
+    @Test("an empty body has its own error, and another media type is refused")
     func wrong() async throws {
         #expect(try await fault("")?.code == .emptyBody)
         await #expect(throws: CurlewError.self) {

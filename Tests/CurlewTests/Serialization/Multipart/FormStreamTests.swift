@@ -100,7 +100,7 @@ struct FormStreamTests {
         }
     }
 
-    @Test("what only looks like a boundary of one's own goes out", arguments: 1...6)
+    @Test("a stream whose bytes only resemble the form's own boundary is sent", arguments: 1...6)
     func boundaryNearby(_ size: Int) async throws {
         let text = "x--B\r\n-\n--\r\n--b\r\n --B\r--B\n-\r\n-"
         var form = try MultipartFormData.test()
@@ -123,7 +123,7 @@ struct FormStreamTests {
         #expect(error?.underlying is Broken)
     }
 
-    @Test("what stands before a slow stream does not wait with it, and nothing is gathered behind its back")
+    @Test("parts before a slow stream are sent at once, and nothing is read ahead of the reader")
     func slowStream() async throws {
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
         var form = try MultipartFormData.test()
