@@ -36,7 +36,7 @@ struct AdmissionQueueTests {
         #expect(queue.isEmpty && queue.underWay == 0)
     }
 
-    @Test("who gives up waiting has no turn, and takes nobody else's")
+    @Test("a caller that gives up waiting gets no turn, and takes nobody else's")
     func givingUp() {
         var queue = queue(limit: 2, waiting: 0..<3000)
         for number in stride(from: 0, to: 3000, by: 2) { queue.leave(number, heldPlace: false) }

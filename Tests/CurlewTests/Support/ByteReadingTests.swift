@@ -59,7 +59,7 @@ struct ByteReadingTests {
         }
     }
 
-    @Test("the end of a listener is reported once it no longer counts")
+    @Test("a broadcaster reports the end of a listener after it has stopped counting it")
     func listenerEnds() async {
         let broadcaster = Broadcaster<Int>(bufferSize: 1)
         let (ends, ended) = AsyncStream.makeStream(of: Int.self)

@@ -65,7 +65,7 @@ struct AddressPolicyTests {
         #expect(policy.permits("2a00::1"))
     }
 
-    @Test("Unix sockets need leave, unless everything may be connected to")
+    @Test("a Unix socket has to be allowed, unless everything may be connected to")
     func unixSockets() throws {
         #expect(AddressPolicy.any.permitsUnixSockets)
         #expect(!AddressPolicy.publicOnly.permitsUnixSockets)

@@ -58,7 +58,7 @@ struct DownloadPlanTests {
         #expect(plan.next == .finish(100))
     }
 
-    @Test("an empty file is whole with its head")
+    @Test("an empty file is complete with its head")
     func empty() { #expect(begun(0).next == .finish(0)) }
 
     @Test("a whole of unknown length is whole when its body ends")
@@ -152,7 +152,7 @@ struct DownloadPlanTests {
         ])
     func limits(_ segments: Int, _ limit: Int) { #expect(plan(segments: segments).segmentLimit == limit) }
 
-    @Test("a segment lacks what its range has not received, up to its own end or that of the whole")
+    @Test("the missing range of a segment ends at the end of the segment or of the whole")
     func missing() {
         var plan = begun()
         let (number, isNew) = plan.open(at: 50)
@@ -169,7 +169,7 @@ struct DownloadPlanTests {
         #expect(endless.missing(of: 0..<Int64.max, in: first) == nil)
     }
 
-    @Test("bytes that begin where a range ends belong to it")
+    @Test("bytes that begin where a received range ends extend that range")
     func neighbours() {
         var plan = begun()
         receive(10, at: 0, &plan)
@@ -296,7 +296,7 @@ struct DownloadPlanTests {
                 == .fail("the download began anew 3 times, and again the length of the whole is another one"))
     }
 
-    @Test("answers with the whole are not counted")
+    @Test("a rejected answer that was the whole does not count as a restart")
     func wholeIsFree() throws {
         var plan = try restored([0..<20])
         for _ in 0..<10 {

@@ -42,7 +42,7 @@ struct SegmentedDownloadTests {
     }
 
     @Test(
-        "one connection does where the server is not fit for more: no ranges, no validator, no length, or refusals",
+        "a download uses one connection if the server lacks ranges, a validator or a length, or refuses",
         arguments: Unfit.allCases)
     func fallback(_ reason: Unfit) async throws {
         let adjust: (inout RangedContent) -> Void = { content in
@@ -91,7 +91,7 @@ struct SegmentedDownloadTests {
     }
 
     @Test(
-        "one that fails for good cancels the others, and each gap of the token is gone on with, over one or several",
+        "a segment that fails for good cancels the others, and the token's gaps are resumed by one or several",
         arguments: [1, 4])
     func severalRanges(_ segments: Int) async throws {
         let size = Self.size
@@ -157,7 +157,7 @@ struct SegmentedDownloadTests {
         #expect(bench.server.requestCount == 9)
     }
 
-    @Test("cancelled, all connections end, and the token goes on")
+    @Test("cancelling a segmented download ends all its connections, and its token can be resumed")
     func cancelled() async throws {
         let bench = try await DownloadBench(4 * Self.size)
         try bench.server.inject(Fault(.inResponseBody(after: 30_000), .stall), at: .every)
