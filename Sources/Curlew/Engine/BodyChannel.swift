@@ -48,7 +48,7 @@ final class BodyChannel: @unchecked Sendable {
 
     // MARK: The loop's side
 
-    /// Whether `count` more bytes may be buffered; if not, the transfer pauses and the reader will wake it.
+    /// True if `count` more bytes may be buffered; if not, the transfer pauses and the reader will wake it.
     func admits(_ count: Int, pending: Int) -> Bool {
         lock.withLock {
             let total = buffered + pending

@@ -64,7 +64,7 @@ extension EasyHandle {
 }
 
 extension Proxy {
-    /// Whether the credentials are a field of ours. libcurl before 8.8.0 percent-decodes those that it is given, once for
+    /// True if the credentials are a field of ours. libcurl before 8.8.0 percent-decodes those that it is given, once for
     /// each connection that it looks for: some would arrive as others, or end the field.
     var sendsBasicItself: Bool { user != nil && authentication == .basic && !isSOCKS }
 

@@ -24,7 +24,7 @@ final class RateLimiter {
         receiving = Gate { reopened(.receiving) }
     }
 
-    /// Whether so many bytes may pass now. If not, the limiter calls when they may.
+    /// True if so many bytes may pass now. If not, the limiter calls when they may.
     func admits(_ count: Int, _ direction: TokenBuckets.Direction) -> Bool {
         let gate = gate(direction)
         if gate.granted < count {

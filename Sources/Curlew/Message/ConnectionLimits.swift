@@ -1,6 +1,6 @@
-/// How many connections a session keeps. Each event loop of the session has its own pool with these bounds.
+/// The limits of the connections that a session keeps. Each event loop of the session has its own pool with these bounds.
 ///
-/// Connections that were let go (``SessionActor/retireConnections()``) and serve what is under way do not count.
+/// Retired connections (``SessionActor/retireConnections()``), which only serve what is under way, do not count.
 public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// Connections to one host at a time; what exceeds them waits. 6 by default, as in Foundation. 0 is no limit.
     public var perHost: Int

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension EventSource {
-    /// Connects, and tells what happens.
+    /// Connects, and yields the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Phase {
             case connecting

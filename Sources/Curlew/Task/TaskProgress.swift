@@ -19,7 +19,7 @@ public struct TaskProgress: Sendable, Hashable {
     public internal(set) var sent = Counts()
     /// The body of the response.
     public internal(set) var received = Counts()
-    /// Whether the task has ended, well or not. True in the last element and in no other.
+    /// True if the task has ended, well or not. True in the last element and in no other.
     public internal(set) var isFinished = false
 }
 

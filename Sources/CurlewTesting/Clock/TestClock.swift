@@ -17,7 +17,7 @@ public final class TestClock: Clock, Sendable {
         public func advanced(by duration: Duration) -> Instant { Instant(offset: self.offset + duration) }
         /// The while from this moment to another.
         public func duration(to other: Instant) -> Duration { other.offset - self.offset }
-        /// Whether one is before the other.
+        /// True if `left` is before `right`.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 

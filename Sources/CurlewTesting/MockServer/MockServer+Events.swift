@@ -38,7 +38,7 @@ extension MockServer {
         try await self.waitForConnections { $0.open == open }
     }
 
-    /// Has a fault committed: at the next exchange or connection unless told otherwise.
+    /// Has a fault committed: at the next exchange or connection by default.
     ///
     /// - Throws: ``TestKitError`` with the reason when the fault can never happen at this server; see ``Fault``.
     ///

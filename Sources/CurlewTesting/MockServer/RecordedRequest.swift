@@ -21,7 +21,7 @@ public struct RecordedRequest: Sendable {
     public var chunkCount = 0
     /// The fields after the body.
     public var trailers: HTTPFields = [:]
-    /// Whether the request came to its end; `false` when the client broke off.
+    /// True if the request came to its end; `false` when the client broke off.
     public var isComplete = false
     /// The version it came with.
     public var version: ProtocolVersion

@@ -30,7 +30,7 @@ public final class RawServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - address: Where it listens; IPv4 loopback unless told otherwise.
+    ///   - address: Where it listens; IPv4 loopback by default.
     ///   - tls: Its TLS, with the ALPN names it is to offer; cleartext when `nil`.
     ///   - handler: What serves each connection.
     public static func start(

@@ -13,7 +13,7 @@ public import HTTPTypes
 ///
 /// A request is answered by the first route that it matches and that is not used up, else by the first answer in the
 /// queue, else by the handler. When there is none of these it fails at once with
-/// ``Curlew/ErrorCode/unexpectedRequest``, and ``verify()`` tells of it again, lest it be swallowed.
+/// ``Curlew/ErrorCode/unexpectedRequest``, and ``verify()`` reports it again, in case the error was swallowed.
 ///
 /// A request is treated as the network's transport treats it: it is checked, its body is read to its end, cancellation
 /// ends it with ``Curlew/ErrorCode/cancelled``. What needs a network does not exist here: no
