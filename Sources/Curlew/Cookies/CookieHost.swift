@@ -26,8 +26,8 @@ struct CookieHost {
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
     }
 
-    /// True if it is an address, which has nothing beneath it. As browsers have it, a last label that is a number makes one:
-    /// that is how odd spellings of IPv4 addresses end, too.
+    /// True if it is an address, which has nothing beneath it. As browsers have it, a last label that is a number makes
+    /// one: that is how odd spellings of IPv4 addresses end, too.
     var isAddress: Bool {
         if name.utf8.first == .openBracket { return true }
         guard let last = name.utf8.split(separator: UInt8(ascii: ".")).last else { return false }

@@ -37,7 +37,8 @@ struct ConnectionCandidate {
         if isSecure { isAccepted = readAgreement(of: easy, for: request) }
     }
 
-    /// Reads what the connection's TLS handshake agreed on; false if it was made under another policy than the request's.
+    /// Reads what the connection's TLS handshake agreed on; false if it was made under another policy than the
+    /// request's.
     ///
     /// libcurl should never choose such a connection, as it compares an option that identifies the policy
     /// (`CURLOPT_CAPATH`). If it did, this check would fail the request before a byte of it is sent.

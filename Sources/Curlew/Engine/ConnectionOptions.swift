@@ -187,8 +187,8 @@ extension CompiledPolicy {
         try easy.set(CURLOPT_SSL_VERIFYHOST, validatesEveryName ? 2 : 0)
         try easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         try easy.set(CURLOPT_CAINFO, nil as String?)
-        // Marks the context of a server, as opposed to a proxy's: ``TLSContext`` looks for the option that this sets. It is
-        // safe, as the attack that it would allow (BEAST) is impossible from TLS 1.1 on.
+        // Marks the context of a server, as opposed to a proxy's: ``TLSContext`` looks for the option that this sets.
+        // It is safe, as the attack that it would allow (BEAST) is impossible from TLS 1.1 on.
         try easy.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_ALLOW_BEAST))
         // Connections and session tickets are only used again where this is the same.
         try easy.set(CURLOPT_CAPATH, identifier)

@@ -231,7 +231,8 @@ final class EasyHandle {
         carriesPipeWait = waits
     }
 
-    /// Has libcurl show each line of a head, if `isShown`, before it does anything with it. May be called from a callback.
+    /// Has libcurl show each line of a head, if `isShown`, before it does anything with it. May be called from a
+    /// callback.
     func showHead(_ isShown: Bool) throws {
         guard isShown != showsHead else { return }
         try set(CURLOPT_HEADER, isShown ? 1 : 0)

@@ -2,8 +2,8 @@ internal import CLibcurl
 
 /// libcurl as a whole.
 enum Engine {
-    /// The result of libcurl's start; it runs once, before the first handle. Where somebody else in the process has started
-    /// libcurl before, its own memory functions stay in use.
+    /// The result of libcurl's start; it runs once, before the first handle. Where somebody else in the process has
+    /// started libcurl before, its own memory functions stay in use.
     private static let startResult =
         allocatesReadBuffers
         ? curlew_global_init(CurlAllocator.allocate, CurlAllocator.release) : curlew_global_init_plain()
@@ -63,9 +63,9 @@ extension Engine {
     /// From 8.10 on it keeps TLS sessions as bytes; before, it kept OpenSSL's objects.
     static let keepsSessionsAsBytes = versionNumber >= 0x080A00
 
-    /// Before 8.0, with prior knowledge (`CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE`), it starts HTTP/2 a second time on a cleartext
-    /// connection that already speaks it, and fails. So the first request of a connection has prior knowledge, and those
-    /// that join it ask for `CURL_HTTP_VERSION_2_0`.
+    /// Before 8.0, with prior knowledge (`CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE`), it starts HTTP/2 a second time on a
+    /// cleartext connection that already speaks it, and fails. So the first request of a connection has prior
+    /// knowledge, and those that join it ask for `CURL_HTTP_VERSION_2_0`.
     static let restartsHTTP2 = versionNumber < 0x080000
 
     /// From 8.12 to 8.15 it takes it that a connection speaks HTTP/2 only when its first answer has begun, and lets other

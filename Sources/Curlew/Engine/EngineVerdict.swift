@@ -21,8 +21,8 @@ struct EngineFailure {
         code == CURLE_COULDNT_CONNECT && (systemError == EMFILE || systemError == ENFILE)
     }
 
-    /// True if libcurl has broken the stream: before 8.0 it cannot resume a preface or a stream that it could not send at
-    /// once, and has no words for it, as it has for what the peer does.
+    /// True if libcurl has broken the stream: before 8.0 it cannot resume a preface or a stream that it could not send
+    /// at once, and has no words for it, as it has for what the peer does.
     var isBrokenStream: Bool {
         guard !Engine.resumesStreams, text.isEmpty else { return false }
         return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR

@@ -37,7 +37,8 @@ struct HeadParser {
     // What the head has in common with one that was read before.
     private let cache: ResponseHeadCache
     private var cached: CachedHead?
-    /// How many of its lines, from the first, are the cached head's. They are not in `fields` while all of them are.
+    /// The number of its lines, from the first, that are the cached head's. They are not in `fields` while all of them
+    /// are.
     private var matchedLineCount = 0
     private var isMatchingCache = false
     private var lines = FieldLines()
@@ -245,8 +246,8 @@ struct HeadParser {
         return .head(response)
     }
 
-    /// True if a value is kept: control characters do no harm in most. A challenge is answered with words of its own, by
-    /// libcurl itself for some schemes, and what is sent may hold none.
+    /// True if a value is kept: control characters do no harm in most. A challenge is answered with words of its own,
+    /// by libcurl itself for some schemes, and what is sent may hold none.
     private static func isTaken(_ value: UnsafeRawBufferPointer, of name: HTTPField.Name) -> Bool {
         if value.allSatisfy(\.isFieldValueByte) { return true }
         guard name != .wwwAuthenticate, name != .proxyAuthenticate else { return false }

@@ -69,10 +69,10 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     // MARK: Transfers
 
-    /// How many transfers are under way.
+    /// The number of transfers under way.
     var activeCount: Int { active.count }
 
-    /// How many connections are open, idle ones included.
+    /// The number of open connections, idle ones included.
     var connectionCount: Int { connections.trackedCount }
 
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.

@@ -52,7 +52,7 @@ final class CachedHead {
         self.lines = lines
     }
 
-    /// How many fields it has.
+    /// The number of its fields.
     var count: Int { lines.count }
 
     /// The field at `index`, if it came as this very line.

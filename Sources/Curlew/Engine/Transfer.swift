@@ -297,8 +297,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
     }
 
-    /// True if the answer has begun before its server had a byte of the request. The system learns with the first packet of
-    /// an answer what of the request has arrived; then as much of it is open as has left.
+    /// True if the answer has begun before its server had a byte of the request. The system learns with the first
+    /// packet of an answer what of the request has arrived; then as much of it is open as has left.
     private var isUnasked: Bool {
         guard let easy, let open = attempt.connection?.unconfirmedBytes, open > 0 else { return false }
         let left = easy.long(CURLINFO_REQUEST_SIZE)

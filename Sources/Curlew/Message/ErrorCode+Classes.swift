@@ -2,8 +2,8 @@ internal import HTTPTypes
 
 // Every class of failures that decides what happens next, in one place.
 extension ErrorCode {
-    /// True if ``Retry`` sends a request again after this failure, if the request allows it. The table "Which failures are
-    /// tried again" in the documentation has the reason for each code.
+    /// True if ``Retry`` sends a request again after this failure, if the request allows it. The table "Which failures
+    /// are tried again" in the documentation has the reason for each code.
     var isTransient: Bool { Self.transient.contains(self) }
 
     /// True if the server is not trusted, or TLS with it fails: asking it again changes nothing.
@@ -12,7 +12,8 @@ extension ErrorCode {
     /// True if a lack of network may be the reason.
     var isConnectFailure: Bool { Self.connectFailures.contains(self) }
 
-    /// True if the same request can never succeed: it cannot be sent as it stands, is refused, or nobody wants it any more.
+    /// True if the same request can never succeed: it cannot be sent as it stands, is refused, or nobody wants it any
+    /// more.
     var isPermanent: Bool { isTrustFailure || Self.permanent.contains(self) }
 
     /// True if bytes that have been received are of no use.

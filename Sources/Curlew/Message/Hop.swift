@@ -9,7 +9,7 @@ extension CurlewResponse {
         public var uri: CurlewURI
         /// The fields of that answer, Location among them.
         public var fields: HTTPFields
-        /// How often the request was sent before it got this answer, the first time included.
+        /// The number of times that the request was sent before it got this answer, the first time included.
         public var attempts: Int
 
         public init(status: HTTPResponse.Status, uri: CurlewURI, fields: HTTPFields, attempts: Int = 1) {

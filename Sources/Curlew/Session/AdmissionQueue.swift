@@ -27,7 +27,7 @@ struct AdmissionQueue<Key: Hashable, Element> {
     /// True if nobody waits.
     var isEmpty: Bool { places.isEmpty }
 
-    /// How many wait.
+    /// The number of tasks that wait.
     var count: Int { places.count }
 
     /// Takes a place, if one is free.

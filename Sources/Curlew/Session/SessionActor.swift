@@ -102,7 +102,7 @@ public actor SessionActor {
     /// What happens in the session from now on.
     public nonisolated var events: SessionEvent.Stream { SessionEvent.Stream(broadcaster: broadcaster) }
 
-    /// How many connections are open, idle ones included.
+    /// The number of open connections, idle ones included.
     public nonisolated func connectionCount() async -> Int {
         var count = 0
         for shard in shards { count += await shard.connectionCount }
@@ -190,8 +190,9 @@ public actor SessionActor {
 
     // MARK: Ends
 
-    /// Refuses new tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they continue. When
-    /// the last has ended, ``SessionEvent/Kind/invalidated`` is published, once. What waits for the network ends with that error, too.
+    /// Refuses new tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they
+    /// continue. When the last has ended, ``SessionEvent/Kind/invalidated`` is published, once. What waits for the
+    /// network ends with that error, too.
     ///
     /// An invalidated session stays so. To begin anew, make another from its ``configuration``.
     public nonisolated func invalidate(cancelling: Bool) async {

@@ -61,8 +61,8 @@ extension UInt8 {
     /// True if the byte may stand in a field's value: visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
     var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
 
-    /// True if a recipient may keep the byte in a field's value. No sender may write most control characters, but only NUL, CR
-    /// and LF are dangerous (RFC 9110 §5.5).
+    /// True if a recipient may keep the byte in a field's value. No sender may write most control characters, but only
+    /// NUL, CR and LF are dangerous (RFC 9110 §5.5).
     var isReceivedValueByte: Bool { self != 0 && self != .carriageReturn && self != .lineFeed }
 
     /// Space or tab.

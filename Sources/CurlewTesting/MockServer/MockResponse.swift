@@ -33,8 +33,8 @@ public struct MockResponse: Sendable {
         public static let answersAtOnce = Expectation(isContinued: false)
     }
 
-    /// The framing that marks the end of the body. HTTP/2 has its own and needs none of this: there it decides only whether
-    /// Content-Length is sent, and whether the connection is kept.
+    /// The framing that marks the end of the body. HTTP/2 has its own and needs none of this: there it decides only
+    /// whether Content-Length is sent, and whether the connection is kept.
     public struct Framing: Sendable, Hashable {
         enum Kind { case automatic, chunked, untilClose }
         let kind: Kind

@@ -25,7 +25,8 @@ extension MockResponse {
         /// The first `count` bytes of ``BytePattern``, made as they are sent.
         public static func pattern(count: Int) -> Body { Body(source: .pattern(count: count)) }
 
-        /// The bytes that `write` writes while it runs; each write is sent at once and suspends while the client is slower.
+        /// The bytes that `write` writes while it runs; each write is sent at once and suspends while the client is
+        /// slower.
         ///
         /// The length is sent to the client when it is known. A body that is cut short, by a thrown error or by
         /// too few bytes, closes the connection, or resets the stream in HTTP/2.

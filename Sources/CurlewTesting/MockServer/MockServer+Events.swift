@@ -14,7 +14,7 @@ extension MockServer {
         await self.core.log.take()
     }
 
-    /// How many requests were recorded so far.
+    /// The number of requests that were recorded so far.
     public var requestCount: Int { self.core.log.total }
 
     /// Returns when `count` requests have been recorded.

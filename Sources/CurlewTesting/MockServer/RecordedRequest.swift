@@ -17,7 +17,7 @@ public struct RecordedRequest: Sendable {
     /// chunked coding (RFC 9112, section 7.1), the DATA frames of HTTP/2 without their padding. Empty ones do not
     /// count, and a body with Content-Length has none in HTTP/1.1. How the network cut them does not matter.
     public var chunkSizes: [Int] = []
-    /// How many pieces there were.
+    /// The number of pieces.
     public var chunkCount = 0
     /// The fields after the body.
     public var trailers: HTTPFields = [:]

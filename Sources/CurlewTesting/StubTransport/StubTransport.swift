@@ -24,7 +24,7 @@ public final class StubTransport: Transport, Sendable {
 
     /// The most bytes of a request's body that are read; more fail the request. 64 MiB.
     public static let bodyLimit = 64 << 20
-    /// How many requests ``received`` keeps; the oldest leave when there are more. 4,096.
+    /// The most requests that ``received`` keeps; the oldest leave when there are more. 4,096.
     public static let recordedRequestLimit = 4096
 
     private let core = StubCore(recordLimit: StubTransport.recordedRequestLimit)

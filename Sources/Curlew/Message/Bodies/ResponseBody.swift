@@ -83,8 +83,8 @@ extension CurlewResponse {
             var source: Source
             /// True if whoever gets the chunks gives their memory back in its own time.
             fileprivate var isMemoryTaken = false
-            /// The chunk that was yielded last, if it is large. A caller who asks for the next chunk has usually released this one;
-            /// its memory is then filled again.
+            /// The chunk that was yielded last, if it is large. A caller who asks for the next chunk has usually
+            /// released this one; its memory is then filled again.
             fileprivate var lent: [UInt8]
 
             /// Makes the memory of the chunks the caller's to give back, when it is done with one after the next was asked for.

@@ -59,8 +59,8 @@ public struct NetworkPath: Sendable, Hashable {
         self.gateways = gateways
     }
 
-    /// True if bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel knows
-    /// nothing of the tariffs of other links.
+    /// True if bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel
+    /// knows nothing of the tariffs of other links.
     public var isExpensive: Bool { kind == .cellular || over == .cellular }
 
     /// Versions of IP.

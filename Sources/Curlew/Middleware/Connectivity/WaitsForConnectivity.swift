@@ -17,7 +17,7 @@
 /// }
 /// ```
 public struct ConnectivityWait: CurlewMiddleware {
-    /// How long is waited at most, in all. Zero and less wait for nothing; ``RequestOptions/connectivityTimeout`` goes
+    /// The longest wait, in all. Zero and less wait for nothing; ``RequestOptions/connectivityTimeout`` goes
     /// before it.
     public var limit: Duration
     /// Called before each wait, with the request and the error that it waits after.
@@ -103,7 +103,7 @@ public struct ConnectivityWait: CurlewMiddleware {
 extension RequestOptions {
     private enum WaitsForConnectivityKey: Key { static let defaultValue: Duration? = nil }
 
-    /// How long to wait for the network to come back if there is none; see ``ConnectivityWait``. nil is the session's
+    /// The longest wait for the network to come back if there is none; see ``ConnectivityWait``. nil is the session's
     /// ``SessionConfiguration/connectivityTimeout``; zero waits for nothing.
     public var connectivityTimeout: Duration? {
         get { self[WaitsForConnectivityKey.self] }

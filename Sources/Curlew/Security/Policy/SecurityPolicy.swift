@@ -33,9 +33,10 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     /// True if paths have to keep what RFC 5280 and the CA/Browser Forum ask beyond what browsers do
     /// (`X509_V_FLAG_X509_STRICT` and more). Off by default.
     public var isStrict = false
-    /// True if a server's own certificate may be an authority's (basic constraints, RFC 5280 §4.2.1.9), as appliances have
-    /// them that issue their own. It has to say `serverAuth` then. Off by default, as the CA/Browser Forum has it: who holds
-    /// such a certificate's key can make one for any name. An anchor may be a server's certificate in any case.
+    /// True if a server's own certificate may be an authority's (basic constraints, RFC 5280 §4.2.1.9), as appliances
+    /// have them that issue their own. It has to say `serverAuth` then. Off by default, as the CA/Browser Forum has it:
+    /// who holds such a certificate's key can make one for any name. An anchor may be a server's certificate in any
+    /// case.
     public var allowsAuthorityAsServer = false
     /// The most certificates between the server's and the anchor. 10 by default.
     public var intermediateLimit = 10
