@@ -61,7 +61,9 @@ struct ProxyFaultTests {
         try await client.close()
     }
 
-    @Test("what a proxy cannot do is refused", arguments: [Fault.Effect.goAway(.noError), .resetStream(.cancel)])
+    @Test(
+        "a fault that a proxy cannot commit is refused",
+        arguments: [Fault.Effect.goAway(.noError), .resetStream(.cancel)])
     func impossible(_ effect: Fault.Effect) async throws {
         let proxy = try await MockProxy.start()
         #expect(throws: TestKitError.self) { try proxy.inject(Fault(.atResponseStart, effect)) }

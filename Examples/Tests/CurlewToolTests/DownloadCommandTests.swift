@@ -106,7 +106,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("a file that has the name of a token and is none stays as it is")
+    @Test("a file that has the name of a token file, but is none, is left as it is")
     func noToken() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -148,7 +148,7 @@ struct DownloadCommandTests {
         #expect(end.complaints.contains("Usage: curlew \(words[0])"))
     }
 
-    @Test("a file is uploaded whole, as it is and as a form; the answer is printed")
+    @Test("a file is uploaded whole, by itself or as a form, and the answer is printed")
     func upload() async throws {
         let server = try await MockServer.start { request in
             let body = try await request.body.collect()

@@ -91,7 +91,7 @@ struct BadLineTests {
         }
     }
 
-    @Test("the probe goes on after bad lines")
+    @Test("the probe continues after bad lines")
     func goesOn() async throws {
         let probe = ProbeDriver()
         for _ in 0..<3 { await probe.send("junk") }

@@ -35,7 +35,7 @@ struct EventTests {
         return lines
     }
 
-    @Test("messages have types, data and identifiers, and a cut stream goes on behind the last one")
+    @Test("messages have types, data and identifiers, and a cut stream is resumed behind the last message")
     func reconnection() async throws {
         let server = try await MockServer.start()
         server.enqueue(

@@ -74,7 +74,7 @@ struct ProcessTests {
         #expect(await probe.status() == 0)
     }
 
-    @Test("lines are taken also while nobody reads the answers; none is lost or torn")
+    @Test("lines are read while nobody reads the answers, and no answer is lost or torn")
     func slowReader() async throws {
         let probe = try ProbeProcess()
         let padding = String(repeating: "x", count: 200)

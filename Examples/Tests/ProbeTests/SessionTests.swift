@@ -9,7 +9,7 @@ struct SessionTests {
         try await probe.fetch(server.url(), session.map { #""session":"\#($0)""# } ?? "")["reused"]
     }
 
-    @Test("a name stands for one pool; no name and null for the default one")
+    @Test("each session name has its own pool, and the default pool serves null and no name")
     func names() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let probe = ProbeDriver()

@@ -202,7 +202,7 @@ struct ContentDecoderTests {
         #expect(limits.growth(of: 1 << 20) == 100 << 20)
     }
 
-    @Test("what a server has flushed is handed out before more of it comes", arguments: CodedBodies.codings)
+    @Test("bytes that a server has flushed are decoded before more of them arrive", arguments: CodedBodies.codings)
     func flushed(_ coding: ContentCoding) throws {
         var stack = DecoderStack(codings: [coding.kind], limits: .unbounded)
         guard case .hungry = try stack.next() else { throw CurlewError(.decodingFailed, "not hungry") }
@@ -221,7 +221,7 @@ struct ContentDecoderTests {
         #expect(try CodedBodies.decode(coded, [.gzip], limits: limits) == CodedBodies.short)
     }
 
-    @Test("what the libraries keep is freed, wherever a body is dropped", arguments: CodedBodies.codings)
+    @Test("the memory of the decoding libraries is freed, wherever a body is dropped", arguments: CodedBodies.codings)
     func freed(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.noise(100_000))
         func drop() throws {

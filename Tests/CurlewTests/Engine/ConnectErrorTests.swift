@@ -27,7 +27,7 @@ struct ConnectErrorTests {
         _ = try await session.get(server.url()).body.collect(upTo: .kibibytes(1))
     }
 
-    @Test("after a name that was not found, a request with another read buffer works")
+    @Test("a request with another read buffer size works after a name was not found")
     func otherBuffer() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()

@@ -51,7 +51,7 @@ struct HTTP2FaultTests {
         }
     }
 
-    @Test("a GOAWAY before, inside or after the head fails the requests that it ends")
+    @Test("a GOAWAY with an error fails the request, and one with NO_ERROR lets its response finish")
     func goAway() async throws {
         expectFailure(
             try await run { connection, _ in

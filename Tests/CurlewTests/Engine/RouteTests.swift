@@ -102,7 +102,7 @@ struct RouteTests {
         #expect(error?.message.hasPrefix("could not connect to the socket /nowhere/curlew.sock") == true)
     }
 
-    @Test("a local interface can be chosen; one that is not there is an error")
+    @Test("a local interface can be chosen, and one that does not exist is an error")
     func localInterface() async throws {
         let server = try await server(at: .ipv4)
         let session = try makeSession { $0.route.localInterface = "lo" }

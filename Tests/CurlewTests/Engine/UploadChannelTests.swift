@@ -77,7 +77,7 @@ struct UploadChannelTests {
         }
     }
 
-    @Test("what was written before a failure is read before it")
+    @Test("bytes written before a failure are read before it")
     func failure() async {
         let channel = UploadChannel(capacity: 100) {}
         #expect(await channel.write([1, 2]))

@@ -119,7 +119,7 @@ struct LinkKindTests {
         for path in [plain, wireless] { try FileManager.default.removeItem(atPath: path) }
     }
 
-    @Test("without /sys, and with that of another namespace, nothing is known")
+    @Test("an interface has no facts without /sys, or with that of another namespace")
     func absent() throws {
         #expect(SystemInterfaces(root: "/nowhere").facts(link(2)) == .init())
         let other = try folder(["ifindex": "77\n", "uevent": "DEVTYPE=wlan\n"])

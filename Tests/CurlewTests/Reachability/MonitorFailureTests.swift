@@ -22,7 +22,7 @@ struct MonitorFailureTests {
         return try ReachabilityMonitor(target, source: source)
     }
 
-    @Test("without permission the status is unknown, with the reason", arguments: [EPERM, EACCES, EAFNOSUPPORT])
+    @Test("the status is unknown without permission, with the reason", arguments: [EPERM, EACCES, EAFNOSUPPORT])
     func forbidden(number: Int32) async throws {
         let monitor = try monitor(failing: number)
         #expect(await monitor.status == .unknown)
@@ -73,7 +73,7 @@ struct MonitorFailureTests {
     }
 
     @Test(
-        "what is neither an address nor a name is refused",
+        "a host that is neither an address nor a name is refused",
         arguments: ["", "a b", "http://a.test/", "a\u{0}b", "a/b", "user@a.test", String(repeating: "a", count: 254)])
     func badHosts(_ text: String) async {
         #expect(await curlewError { _ = try ReachabilityMonitor(host: text) }?.code == .invalidRequest)

@@ -131,7 +131,7 @@ struct MonitorTests {
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("after more changes than the socket holds, the state is right")
+    @Test("the status is right after more changes than the socket's buffer holds")
     func overrun() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

@@ -79,7 +79,7 @@ struct TLSSettingsTests {
         }
     }
 
-    @Test("the server is told the host's name, another, or none; certificates are checked for the host all the same")
+    @Test("the handshake sends the host's name, another, or none, and certificates are checked for the host anyway")
     func serverName() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let url = "https://localhost:\(stage.server.port)/"
@@ -124,7 +124,7 @@ struct TLSSettingsTests {
     }
 
     @Test(
-        "a handshake that is cut anywhere is a failure, and the session goes on",
+        "a handshake that is cut anywhere is a failure, and the session stays usable",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])

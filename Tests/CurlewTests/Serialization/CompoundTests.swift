@@ -77,7 +77,7 @@ struct CompoundTests {
         #expect(try await compound.serialize(stubResponse("[1]")) == .numbers([1]))
     }
 
-    @Test("what a transformation throws is a failure to decode")
+    @Test("an error that a transformation throws is a failure to decode")
     func mapping() async throws {
         struct Odd: Error {}
         let serializer = JSONResponseSerializer<Int>(options: .anyValue).map { number in

@@ -110,7 +110,7 @@ struct ValidationTests {
     }
 
     @Test(
-        "of a large error body only the beginning is kept, whether its length is known or not",
+        "a large error body is kept only up to a bound, whether its length is known or not",
         arguments: [true, false])
     func largeErrorBody(hasLength: Bool) async throws {
         var serializer = users

@@ -118,7 +118,7 @@ struct EventTests {
     }
 
     @Test(
-        "of many tasks at once, on one loop and on several, each keeps its order, the same for all listeners",
+        "the events of each of many tasks keep their order for all listeners, on one loop and on several",
         arguments: [1, 3])
     func order(loops: Int) async throws {
         var servers: [MockServer] = []

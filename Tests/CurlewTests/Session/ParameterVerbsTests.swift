@@ -202,7 +202,7 @@ struct ParameterVerbsTests {
         #expect(sent[.acceptLanguage] == nil)
     }
 
-    @Test("nothing is sent if the parameters cannot be written")
+    @Test("a request whose parameters cannot be written is not sent")
     func failures() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())

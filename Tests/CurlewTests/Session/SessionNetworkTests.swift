@@ -131,7 +131,7 @@ struct SessionNetworkTests {
         open.finish()
     }
 
-    @Test("retiring connections publishes no event if there is none")
+    @Test("retiring connections publishes no event if there are none")
     func nothing() async throws {
         let session = try makeSession()
         var events = try #require(session.session).events.makeAsyncIterator()
@@ -246,7 +246,7 @@ struct SessionNamespaceTests {
         stop()
     }
 
-    @Test("over another transport, too, a request waits for the network and is sent when there is one")
+    @Test("a request over a custom transport waits for the network, too, and is sent when there is one")
     func waitsOverAnotherTransport() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
@@ -275,7 +275,7 @@ struct SessionNamespaceTests {
     ]
 
     @Test(
-        "what is under way on a connection whose address the machine has lost fails at once, however far it is",
+        "a request whose connection has lost its local address fails at once, however far it is",
         arguments: Before.allCases, answers)
     func lostAddress(before: Before, answer: String) async throws {
         let network = try NetworkNamespace()

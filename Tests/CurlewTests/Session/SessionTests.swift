@@ -30,7 +30,7 @@ struct SessionTests {
         #expect(await actor.tasks().isEmpty)
     }
 
-    @Test("a task that waits for its turn is ended by its total limit")
+    @Test("a task that waits for its turn is ended by its total timeout")
     func queueTimeout() async throws {
         let server = try await stalledServer()
         let session = try makeSession { $0.tasksInFlight = 1 }
@@ -46,7 +46,7 @@ struct SessionTests {
     }
 
     @Test(
-        "a task suspended while it waits sends nothing when its turn comes; its total limit runs",
+        "a task suspended in the queue sends nothing when its turn comes, and its total timeout runs",
         arguments: [true, false])
     func suspendedInQueue(resumes: Bool) async throws {
         let server = try await stalledServer()

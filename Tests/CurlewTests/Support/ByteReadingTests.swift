@@ -31,7 +31,7 @@ struct ByteReadingTests {
         #expect(scanner.take { _ in true }.elementsEqual(rest.utf8))
     }
 
-    @Test("what is no quoted string is left where it is")
+    @Test("a scanner does not consume a text that is no quoted string")
     func unquoted() {
         var scanner = ByteScanner("a\"b\"".utf8)
         #expect(scanner.takeQuotedString() == nil)

@@ -101,7 +101,7 @@ struct FileUploadTests {
         #expect(await nextCount() == 1000)
     }
 
-    @Test("what does not change is sent as often as needed", arguments: Again.allCases)
+    @Test("a file that does not change is sent as often as needed", arguments: Again.allCases)
     func unchanged(_ again: Again) async throws {
         let folder = try ScratchFolder()
         let path = try folder.sparse("f", size: 1 << 20)
@@ -128,7 +128,7 @@ struct FileUploadTests {
         }
     }
 
-    @Test("so many bytes of a file may be sent while it grows")
+    @Test("a number of bytes of a file may be sent while the file grows")
     func growing() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .string("\(try await request.body.collect().count)"))

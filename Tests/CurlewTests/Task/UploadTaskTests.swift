@@ -134,7 +134,7 @@ struct UploadTaskTests {
         return (server, session)
     }
 
-    @Test("a body goes out anew after redirects and a challenge, and one progress follows them all")
+    @Test("a body is sent again after redirects and a challenge, and one progress follows all of it")
     func replays() async throws {
         let (server, session) = try await reluctant()
         let file = try TemporaryFile(bytes: 100_000)

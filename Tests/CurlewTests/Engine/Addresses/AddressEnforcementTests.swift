@@ -101,7 +101,7 @@ struct AddressEnforcementTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("where a kept connection is forbidden and the host has another address, that one is used")
+    @Test("another address of the host is used where a kept connection is forbidden")
     func otherAddress() async throws {
         let server = try await server(at: .ip("0.0.0.0"))
         let session = try makeSession {
@@ -119,7 +119,7 @@ struct AddressEnforcementTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("a stream of HTTP/2 on a forbidden connection is refused, and its siblings go on")
+    @Test("a stream on a forbidden HTTP/2 connection is refused, and the other streams continue")
     func multiplexed() async throws {
         let certificate = try HeldCertificate.localhost()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -61,7 +61,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("a SOCKS proxy that wants other credentials is told apart from one that cannot connect")
+    @Test("a SOCKS proxy that wants other credentials has another error than one that cannot connect")
     func socks() async throws {
         let proxy = try await MockProxy.start(
             .init(kind: .socks5, credentials: .init(user: "user", password: "right")))

@@ -39,7 +39,7 @@ struct MediaTypeTests {
         #expect(type["charset"] == charset)
     }
 
-    @Test("what is written can be read again, whatever the parameter")
+    @Test("a media type that was written can be read again, whatever its parameters")
     func writing() {
         for value in ["plain", "", "two words", "a\"b\\c", "a;b,c"] {
             let type = ContentType("text", "plain", parameters: [.init("X", value)])

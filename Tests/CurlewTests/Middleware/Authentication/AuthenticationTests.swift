@@ -126,7 +126,7 @@ struct AuthenticationTests {
         #expect(try await session.get(server.url()).status == .ok)
     }
 
-    @Test("of ten challenges the strongest that is known is answered, and a password is not sent bare")
+    @Test("the strongest known scheme of ten challenges is answered, and a password is not sent in Basic")
     func ten() async throws {
         let unknown = (0..<6).map { "Scheme\($0) realm=\"x\"" }
         let digests = ["MD5", "SHA-256", "SHA3"].map {

@@ -15,7 +15,7 @@ struct ChallengeTests {
         }
     }
 
-    @Test("several challenges in one field and in several are told apart")
+    @Test("several challenges are read from one field and from several")
     func several() {
         let digest = "Digest realm=\"a, b\", qop=\"auth, auth-int\", nonce=\"n\\\"\\\\\", algorithm=SHA-256"
         let expected = ["digest|algorithm=SHA-256|nonce=n\"\\|qop=auth, auth-int|realm=a, b", "basic|realm=c"]

@@ -90,7 +90,7 @@ struct EngineAuthenticationTests {
         #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
     }
 
-    @Test("without a ticket Negotiate comes to an end")
+    @Test("Negotiate without a ticket ends with the 401 or an error")
     func negotiate() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 4\r\n\r\nasks")

@@ -69,7 +69,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a 3xx without a Location, and one that is none to follow, is the answer",
+        "a 3xx without a Location, or with a status that is not followed, is the answer",
         arguments: [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
     func notFollowed(_ status: Int) async throws {
         let isRedirect = [301, 302, 303, 307, 308].contains(status)

@@ -95,7 +95,7 @@ struct HedgingTests {
         #expect(stub.received.count == 2)
     }
 
-    @Test("without a token in the budget nothing is started")
+    @Test("no hedge is started without a token in the budget")
     func budget() async throws {
         let clock = TestClock()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -37,7 +37,7 @@ struct RetryTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("when all attempts fail, the last answer is the caller's, its body too")
+    @Test("the last answer is the caller's when all attempts fail, with its body")
     func lastAnswer() async throws {
         let server = try await server(503, 502, 500)
         let response = try await makeSession { quickRetry() }.get(server.url())
@@ -74,7 +74,7 @@ struct RetryTests {
         await server.shutdown()
     }
 
-    @Test("a body that can be read once is not sent again; one that is made anew is, whole")
+    @Test("a one-shot body is not sent again, and a body that can be made again is sent whole")
     func bodies() async throws {
         let server = try await server(503)
         let session = try makeSession { quickRetry() }
@@ -143,7 +143,7 @@ struct RetryTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("when nobody ever listens, the error tells how often it was tried")
+    @Test("the error has the number of attempts when every connection is refused")
     func alwaysRefused() async throws {
         let refused = try RefusedPort.unused()
         let session = try makeSession { quickRetry(4) }

@@ -95,7 +95,7 @@ struct RetryWaitTests {
     }
 
     @Test(
-        "a Retry-After beyond the limit is not waited for: the answer is the caller's",
+        "a Retry-After beyond the limit makes the response the caller's at once",
         arguments: [
             "61", "3600", "3153600000", "99999999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT",
             "Thu, 31 Dec 2099 23:59:59 GMT",
@@ -118,7 +118,7 @@ struct RetryWaitTests {
         #expect(response.status == .ok)
     }
 
-    @Test("of several Retry-After fields the longest counts, and those that are garbage do not")
+    @Test("the longest of several Retry-After fields counts, and invalid ones are ignored")
     func several() {
         var fields = HTTPFields()
         for value in ["5", "soon", "20", "7"] { fields.append(HTTPField(name: .retryAfter, value: value)) }

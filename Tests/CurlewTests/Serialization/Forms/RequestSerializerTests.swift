@@ -147,7 +147,7 @@ struct RequestSerializerTests {
         #expect(try serializer.serialize(nil, into: CurlewRequest(.get, "http://a.test/")).fields == [.accept: "a/b"])
     }
 
-    @Test("Basic credentials are set and cleared; what RFC 7617 forbids is refused")
+    @Test("Basic credentials are set and cleared, and those that RFC 7617 forbids are refused")
     func authorization() throws {
         var serializer = plain
         try serializer.setAuthorization(user: "Aladdin", password: "open:sesame \u{fc}")

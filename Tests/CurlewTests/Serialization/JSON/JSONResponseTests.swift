@@ -33,7 +33,7 @@ struct JSONResponseTests {
     }
 
     @Test(
-        "the text is checked before Foundation sees it: strictness, depth, encoding, duplicates",
+        "strictness, depth, encoding and duplicates of the text are checked before Foundation sees it",
         arguments: [
             #"{"a": 1,}"#, #"{"a": 01}"#, #"{"a": 1} x"#, #"{"a": "\ud800"}"#, #"{"a": 1e400}"#, #"{"a": 1"#, "3",
         ])
@@ -209,7 +209,7 @@ struct JSONResponseTests {
         }
     }
 
-    @Test("what is posted as JSON is what Foundation's decoder reads, and a cycle is an error")
+    @Test("Foundation's decoder reads the JSON that is posted, and a cycle is an error")
     func posting() async throws {
         let server = try await MockServer.start { request in
             MockResponse(

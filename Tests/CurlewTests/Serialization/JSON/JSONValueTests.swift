@@ -38,7 +38,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "what RFC 8259 does not allow is an error",
+        "a text that RFC 8259 does not allow is an error",
         arguments: [
             "", " ", "{", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}",
             "{'a':1}",
@@ -181,7 +181,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("what is written is read again as the same, in the same order")
+    @Test("a value that is written is read again as the same, in the same order")
     func writing() throws {
         let text = #"{"z":[null,true,-1,1.5,"\"\\\n\u0001é😀/"],"a":{},"big":1e400,"n":12345678901234567890123}"#
         let value = try parse(text)
@@ -225,7 +225,7 @@ struct JSONValueTests {
         #expect(Set([object]).contains(["a": 2, "b": 4, "c": 3]))
     }
 
-    @Test("names are one if their code points are: composed and decomposed letters make two members")
+    @Test("member names are equal only if their code points are, so composed and decomposed letters differ")
     func namesByCodePoint() throws {
         let text = Array("{\"\u{E9}\": 1, \"e\u{301}\": 2}".utf8)
         var options = JSONReadingOptions()

@@ -19,7 +19,7 @@ struct FormFileTests {
         return form
     }
 
-    @Test("what is not a file that can be read is refused when it is appended")
+    @Test("a path that is no readable file is refused when it is appended")
     func refused() throws {
         let folder = try ScratchFolder()
         let pipe = folder.file("pipe")

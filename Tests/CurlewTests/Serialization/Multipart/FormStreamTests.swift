@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Parts of a form that are streams", .timeLimit(.minutes(1)))
 struct FormStreamTests {
-    @Test("one part of unknown length leaves the whole without length")
+    @Test("a form with one part of unknown length has no length")
     func unknownLength() async throws {
         var form = try MultipartFormData.test()
         form.append("1", name: "a")
@@ -141,7 +141,7 @@ struct FormStreamTests {
         #expect(try await iterator.next(isolation: #isolation) == nil)
     }
 
-    @Test("lengths that are none, or too much together, are refused")
+    @Test("part lengths that are negative, or too large together, are refused")
     func impossibleLengths() throws {
         var form = try MultipartFormData.test()
         for length in [-1, Int64.max, Int64.max / 2 + 1] {

@@ -163,7 +163,7 @@ struct ParameterEncoderFaultTests {
         #expect(throws: CurlewError.self) { try ParameterEncoder().encode(Box(depth: 100_000)) }
     }
 
-    @Test("values nested to the limit are encoded in less than 1 MiB of stack, and deeper ones are refused")
+    @Test("values nested to the limit, and deeper ones that are refused, need less than 1 MiB of stack")
     func stack() async {
         await withCheckedContinuation { continuation in
             let thread = Thread {

@@ -111,7 +111,7 @@ struct ParameterEncoderTests {
         struct Owner: Encodable { var firstName = "c" }
     }
 
-    @Test("keys may be renamed; those of dictionaries stay")
+    @Test("keys of types may be renamed, and keys of dictionaries are kept")
     func naming() throws {
         var encoder = ParameterEncoder()
         encoder.keyNaming = .snakeCase

@@ -93,7 +93,7 @@ struct EventSourceTests {
         #expect(identifiers == ["0", "1", "1", nil, "3"])
     }
 
-    @Test("a server that sets no reconnection time is still asked with a pause, which grows while it is away")
+    @Test("a server that sets a reconnection time of zero is asked with a pause, which grows while it is away")
     func noPause() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

@@ -39,7 +39,7 @@ struct TextTests {
     }
 
     @Test(
-        "a charset that is not known is an error, or read as told",
+        "an unknown charset is an error, or is read in the encoding that the call sets",
         arguments: ["klingon", "\"\"", "x\"y"])
     func unknown(_ charset: String) async throws {
         let type = "text/plain; charset=\(charset)"

@@ -48,7 +48,7 @@ struct DownloadPlanTests {
 
     // MARK: The next step
 
-    @Test("a new download asks for the whole, and finishes when all of it is there")
+    @Test("a new download asks for the whole, and finishes when all bytes are received")
     func whole() {
         #expect(plan().next == .askForWhole)
         var plan = begun()
@@ -78,7 +78,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "what broke off is resumed if the server takes ranges and has a strong validator",
+        "a download that broke off is resumed if the server takes ranges and has a strong validator",
         arguments: [
             Interruption(testDescription: "fit", next: .askForRanges([60..<100], atATime: 1)),
             Interruption(
@@ -98,7 +98,7 @@ struct DownloadPlanTests {
         #expect(plan.next == interruption.next)
     }
 
-    @Test("what broke off before its first byte is asked for from the start")
+    @Test("a download that broke off before its first byte is asked for from the start")
     func nothingReceived() {
         var plan = begun()
         _ = plan.open(at: 0)
@@ -223,7 +223,7 @@ struct DownloadPlanTests {
         #expect(small == .write(upTo: 65_555, isTooSmall: true))
     }
 
-    @Test("an answer tells the length that was not known: by its Content-Range, or by 416")
+    @Test("an answer gives the length that was not known, by its Content-Range or by 416")
     func learnsLength() throws {
         for (head, expected) in [
             (part("bytes 20-99/100"), Plan.RangeVerdict.write(upTo: 100, isTooSmall: false)),
@@ -248,7 +248,7 @@ struct DownloadPlanTests {
     // MARK: Beginning anew
 
     @Test(
-        "after a rejected answer the download restarts from nothing, with one segment",
+        "a download restarts from nothing after a rejected answer, with one segment",
         arguments: [.mismatch(.otherRange), .mismatch(.otherTotal), .whole, .overlong, .unverifiable]
             as [DownloadPlan.Restart])
     func restarts(_ restart: DownloadPlan.Restart) throws {
@@ -282,7 +282,7 @@ struct DownloadPlanTests {
         #expect(plan.next == (asksAgain ? .askForRanges([30..<100], atATime: 1) : .askForWhole))
     }
 
-    @Test("a download begins anew three times and then fails, with the last reason")
+    @Test("a download restarts three times and then fails, with the last reason")
     func givesUp() throws {
         var plan = try restored([0..<20])
         for _ in 0..<3 {

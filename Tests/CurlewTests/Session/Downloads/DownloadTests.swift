@@ -54,7 +54,7 @@ struct DownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("the session tells where the file went")
+    @Test("the session publishes where the file went")
     func moved() async throws {
         let bench = try await DownloadBench()
         var events = try #require(bench.session.session?.events).makeAsyncIterator()

@@ -107,7 +107,7 @@ struct PartFileTamperingTests {
         #expect(await bench.ranges() == ["", isTouched ? "" : "bytes=100000-"])
     }
 
-    @Test("a token whose hash or length was changed begins anew, and the file is right", arguments: [0, 1])
+    @Test("a token whose hash or length was changed restarts the download, and the file is right", arguments: [0, 1])
     func tampered(_ kind: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)

@@ -67,7 +67,7 @@ struct ResumingTests {
     }
 
     @Test(
-        "an answer that does not fit is never written; the download begins anew",
+        "an answer that does not match is never written, and the download restarts",
         arguments: [
             ("bytes 99999-299999/300000", [:]), ("bytes 0-299999/300000", [:]), ("bytes 100000-299999/300001", [:]),
             ("bytes 100000-299999/300000", [.eTag: "\"two\""]), ("bytes 100000-299999/300000", [.eTag: "W/\"one\""]),
@@ -106,7 +106,7 @@ struct ResumingTests {
         try bench.expectWhole()
     }
 
-    @Test("a body longer than its Content-Range is not written, and begins anew without ranges")
+    @Test("a body longer than its Content-Range is not written, and the download restarts without ranges")
     func overlong() async throws {
         let bench = try await DownloadBench { number, _ in
             guard number == 1 else { return nil }
@@ -145,7 +145,7 @@ struct ResumingTests {
         #expect(bench.server.requestCount == 3 && bench.folder.names.isEmpty)
     }
 
-    @Test("answers that never fit end the download after it began anew three times")
+    @Test("answers that never match end the download after it restarted three times")
     func neverFits() async throws {
         let bench = try await DownloadBench { _, request in
             guard request.fields[.range] != nil else { return nil }

@@ -71,7 +71,7 @@ struct SegmentedDownloadTests {
         if reason.isSeenAtOnce { #expect(await bench.ranges() == [""]) }
     }
 
-    @Test("cut off anywhere, each segment goes on by itself", arguments: 0..<8)
+    @Test("each segment that is cut off anywhere is resumed by itself", arguments: 0..<8)
     func cuts(_ seed: Int) async throws {
         var random = SeededNumbers(seed: 200 + UInt64(seed))
         let bench = try await DownloadBench(300_000 + random.next(upTo: 300_000))
@@ -121,7 +121,7 @@ struct SegmentedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a file that changes while its parts are fetched is fetched anew")
+    @Test("a file that changes while its segments are fetched is fetched again")
     func changes() async throws {
         let size = Self.size
         let content = Guarded<Guarded<RangedContent>?>(nil)
