@@ -17,9 +17,8 @@ public struct CurlewResponse: Sendable {
     /// The redirects that led here, first to last; see ``Redirects``.
     public var history: [CurlewResponse.Redirect] = []
     /// The number of times that the request was sent for this answer, the first time and hedges included: more than 1
-    /// where ``Retry`` or
-    /// ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport repeats by itself on a
-    /// fresh connection is in ``TaskActor/metrics``.
+    /// where ``Retry`` or ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport
+    /// repeats by itself on a fresh connection is in ``TaskActor/metrics``.
     public var attempts = 1
     /// The exchange that brought the response; nil where none did, as in a stub.
     let exchange: (any Exchange)?

@@ -25,17 +25,17 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     /// Public keys that are pinned in the mode `publicKey` besides those of ``pinnedCertificates``.
     public var pinnedKeys: SecurityPolicy.PinSet?
     /// True if certificates are taken that cannot be verified. The table in <doc:Security> says what is left then: with
-    /// pinned keys neither name nor dates nor issuers are looked at. Off by default.
+    /// pinned keys neither name nor dates nor issuers are looked at. False by default.
     public var allowsInvalidCertificates = false
-    /// True if the certificate has to be for the request's host. On by default.
+    /// True if the certificate has to be for the request's host. True by default.
     public var validatesDomainName = true
 
     /// True if paths have to keep what RFC 5280 and the CA/Browser Forum ask beyond what browsers do
-    /// (`X509_V_FLAG_X509_STRICT` and more). Off by default.
+    /// (`X509_V_FLAG_X509_STRICT` and more). False by default.
     public var isStrict = false
     /// True if a server's own certificate may be an authority's (basic constraints, RFC 5280 §4.2.1.9), as appliances
-    /// have them that issue their own. It has to say `serverAuth` then. Off by default, as the CA/Browser Forum has it:
-    /// who holds such a certificate's key can make one for any name. An anchor may be a server's certificate in any
+    /// have them that issue their own. It has to say `serverAuth` then. False by default, as the CA/Browser Forum has
+    /// it: who holds such a certificate's key can make one for any name. An anchor may be a server's certificate in any
     /// case.
     public var allowsAuthorityAsServer = false
     /// The most certificates between the server's and the anchor. 10 by default.
