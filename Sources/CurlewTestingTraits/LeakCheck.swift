@@ -4,7 +4,7 @@ internal import CurlewTesting
 
 /// Compares what the process holds before and after a function.
 struct LeakCheck: Sendable {
-    /// How long what it left may take to go away.
+    /// The longest time that what it left may take to go away.
     let patience: Duration
 
     /// What `function` has left behind, in words.

@@ -23,7 +23,8 @@ extension Trait where Self == NoLeaksTrait {
 
 /// Fails a test that leaves a task, a connection, a descriptor or a thread behind: the trait `.noLeaks`.
 public struct NoLeaksTrait: TestTrait, SuiteTrait, TestScoping {
-    /// How long a test's resources may take to go away after it; eight seconds, as Dispatch keeps an idle thread for five.
+    /// The longest time that a test's resources may take to go away after it; eight seconds, as Dispatch keeps an idle
+    /// thread for five.
     public static let patience = Duration.seconds(8)
 
     let check: LeakCheck

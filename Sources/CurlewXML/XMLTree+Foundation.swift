@@ -5,7 +5,7 @@ extension XMLTree {
     /// nothing to fetch: `XMLDocument(data:)` on Linux reads external entities from files.
     ///
     /// Keep the document for as long as any of its nodes: on Linux a node does not retain its document, and releasing
-    /// the node last reads freed memory. `withExtendedLifetime` does that where the compiler would let go earlier.
+    /// the node last reads freed memory. `withExtendedLifetime` does that where the compiler would release it earlier.
     public func makeDocument() -> XMLDocument { XMLDocument(rootElement: Self.element(root)) }
 
     private static func element(_ element: Element) -> XMLElement {

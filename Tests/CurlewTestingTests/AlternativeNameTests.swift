@@ -48,7 +48,9 @@ struct AlternativeNameTests {
         #expect(try self.names(.raw(tag: 0x88, [0x2A, 3])).map(\.0.rawValue) == [8])
     }
 
-    @Test("an address that is none is refused", arguments: ["", "localhost", "1.2.3", "127.0.0.1\0", "::1%lo"])
+    @Test(
+        "a text that is no IP address is refused as an address",
+        arguments: ["", "localhost", "1.2.3", "127.0.0.1\0", "::1%lo"])
     func address(_ text: String) {
         let error = #expect(throws: TestKitError.self) {
             try HeldCertificate(.init(alternativeNames: [.ip(text)]))

@@ -11,7 +11,7 @@ struct CodingTests {
     private let bytes = BytePattern.bytes(count: 100_000)
 
     @Test(
-        "what zlib codes zlib decodes",
+        "zlib decodes the gzip and deflate bodies that the test kit encodes",
         arguments: [
             (ContentCoding.gzip, Int32(31)), (.deflate, 15), (.rawDeflate, -15),
         ]
@@ -35,7 +35,7 @@ struct CodingTests {
         #expect(decoded == self.bytes)
     }
 
-    @Test("what brotli codes brotli decodes")
+    @Test("brotli decodes the bodies that the test kit encodes")
     func brotli() throws {
         let coded = try ContentCoding.brotli.encode(self.bytes)
         var decoded = [UInt8](repeating: 0, count: self.bytes.count)
@@ -44,7 +44,7 @@ struct CodingTests {
         #expect(decoded == self.bytes)
     }
 
-    @Test("what zstd codes zstd decodes")
+    @Test("zstd decodes the bodies that the test kit encodes")
     func zstandard() throws {
         let coded = try ContentCoding.zstandard.encode(self.bytes)
         var decoded = [UInt8](repeating: 0, count: self.bytes.count)

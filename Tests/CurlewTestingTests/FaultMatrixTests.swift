@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Every fault, seen by a client and by the server", .noLeaks, .timeLimit(.minutes(2)))
 struct FaultMatrixTests {
-    @Test("a fault is what the client sees, the server notes it, and both go on", arguments: FaultCase.possible)
+    @Test(
+        "each fault is seen by the client and noted by the server, and both stay usable", arguments: FaultCase.possible)
     func possible(_ scene: FaultCase) async throws {
         let (server, session) = try await self.pair(scene.wire)
         try server.inject(scene.fault)

@@ -2,7 +2,7 @@ import CurlewTesting
 import CurlewTestingTraits
 import Testing
 
-@Suite("Who meets a fault, and what becomes of those that meet nobody", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The exchanges and connections that a fault meets", .noLeaks, .timeLimit(.minutes(1)))
 struct FaultScriptTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -20,7 +20,9 @@ struct FaultScriptTests {
         return error?.description
     }
 
-    @Test("two faults for the next one fail two of them", arguments: [Fault.Trigger.atRequestStart, .onAccept])
+    @Test(
+        "two faults for the next exchange or connection fail two of them",
+        arguments: [Fault.Trigger.atRequestStart, .onAccept])
     func twoAttempts(_ trigger: Fault.Trigger) async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         for _ in 0..<2 { try server.inject(Fault(trigger, .close)) }
@@ -33,7 +35,7 @@ struct FaultScriptTests {
     }
 
     @Test(
-        "one for everybody, or for a connection, that met nobody is told",
+        "a fault for every exchange, or for one connection, is reported by verify when nothing met it",
         arguments: [Fault.Target.every, .connection(1)])
     func nobody(_ target: Fault.Target) async throws {
         let server = try await MockServer.start { _ in MockResponse() }
@@ -44,7 +46,7 @@ struct FaultScriptTests {
         try server.verify()
     }
 
-    @Test("the next one is left alone where a fault that names it ends it already")
+    @Test("a fault for the next exchange waits for a later one when a fault that names the exchange ends it first")
     func named() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.atRequestStart, .close))
@@ -55,7 +57,7 @@ struct FaultScriptTests {
         try server.verify()
     }
 
-    @Test("the next one may meet what does not end it beside what does")
+    @Test("the next exchange may meet a fault that does not end it together with one that does")
     func beside() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let garbage = Fault(.atResponseEnd, .garbage([0x3F]))
@@ -67,7 +69,7 @@ struct FaultScriptTests {
         try server.verify()
     }
 
-    @Test("a fault that another one has overtaken is told of")
+    @Test("a fault that came too late, since another had ended its exchange, is reported by verify")
     func overtaken() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.atRequestStart, .close), at: .exchange(0))
@@ -80,7 +82,7 @@ struct FaultScriptTests {
                 == "reset at the response's end came too late: another fault had ended its exchange")
     }
 
-    @Test("a fault of one connection that another one has overtaken is told of")
+    @Test("a fault that came too late, since another had ended its connection, is reported by verify")
     func overtakenConnection() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.afterHandshake, .reset), at: .connection(0))
@@ -92,7 +94,7 @@ struct FaultScriptTests {
             self.complaint(server) == "close on accept came too late: another fault had ended its connection")
     }
 
-    @Test("a fault for every exchange lets pass what was meant for one, and is not missed there")
+    @Test("a fault for every exchange gives way to a fault for one, and verify does not miss it there")
     func every() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.atRequestStart, .close), at: .every)
@@ -104,7 +106,7 @@ struct FaultScriptTests {
         try server.verify()
     }
 
-    @Test("a fault for every exchange that never happened is told of")
+    @Test("a fault for every exchange that never happened is reported by verify")
     func never() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         try server.inject(Fault(.atResponseEnd, .close), at: .every)
@@ -114,7 +116,7 @@ struct FaultScriptTests {
         #expect(self.complaint(server)?.hasPrefix("close at the response's end came too late") == true)
     }
 
-    @Test("a fault after a handshake that fails is told of")
+    @Test("a fault after a handshake that fails is reported by verify")
     func failedHandshake() async throws {
         let server = try await MockServer.start(.init(tls: ServerTLS([try .selfSigned()])))
         try server.inject(Fault(.afterHandshake, .close))
@@ -126,7 +128,7 @@ struct FaultScriptTests {
     }
 
     @Test(
-        "a fault of connections cannot meet an exchange",
+        "a fault of connections is refused for an exchange",
         arguments: [Fault.Trigger.onAccept, .afterHandshake],
         [Fault.Target.exchange(0), .exchange(1, onConnection: 0)])
     func refused(_ trigger: Fault.Trigger, _ target: Fault.Target) async throws {

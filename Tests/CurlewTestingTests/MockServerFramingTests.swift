@@ -12,7 +12,7 @@ struct MockServerFramingTests {
         return try HTTPSession(configuration: configuration)
     }
 
-    @Test("in HTTP/2 framing decides on Content-Length and on the connection")
+    @Test("the framing of a response decides on Content-Length and the connection's end in HTTP/2")
     func http2Framing() async throws {
         let server = try await MockServer.start()
         let session = try self.session()

@@ -45,7 +45,7 @@ struct NoLeaksTests {
         #expect(left.contains { $0.hasPrefix("connection ") && $0.hasSuffix("port \(server.port))") }, "\(left)")
     }
 
-    @Test("a thread that goes on is found")
+    @Test("a thread that keeps running is found")
     func thread() async throws {
         let held = Held<CurlewEventLoop>()
         let left = try await self.check.leaks { await held.set(try CurlewEventLoop(name: "curlew-kept")) }

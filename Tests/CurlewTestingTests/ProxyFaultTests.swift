@@ -24,7 +24,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("each meets a tunnel at its moment, after exactly so many bytes", arguments: faults)
+    @Test("each fault meets a tunnel at its moment, after exactly its number of bytes", arguments: faults)
     func tunnel(_ fault: Fault) async throws {
         let server = try await MockServer.start { _ in
             var response = MockResponse(body: .pattern(count: 1000))
@@ -61,7 +61,9 @@ struct ProxyFaultTests {
         try await client.close()
     }
 
-    @Test("what a proxy cannot do is refused", arguments: [Fault.Effect.goAway(.noError), .resetStream(.cancel)])
+    @Test(
+        "a fault that a proxy cannot commit is refused",
+        arguments: [Fault.Effect.goAway(.noError), .resetStream(.cancel)])
     func impossible(_ effect: Fault.Effect) async throws {
         let proxy = try await MockProxy.start()
         #expect(throws: TestKitError.self) { try proxy.inject(Fault(.atResponseStart, effect)) }

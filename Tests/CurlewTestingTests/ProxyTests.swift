@@ -59,7 +59,7 @@ struct ProxyTests {
         #expect(await proxy.takeRequest()?.target == "name:\(server.port)")
     }
 
-    @Test("a fault meets a tunnel before it stands")
+    @Test("a fault meets a tunnel before the tunnel is open")
     func fault() async throws {
         let (server, proxy) = try await self.pair()
         try proxy.inject(Fault(.atResponseStart, .close))
@@ -82,7 +82,7 @@ struct ProxyTests {
         await #expect(throws: (any Error).self) { _ = try await client.receiveAll() }
     }
 
-    @Test("a refusal is told in the proxy's own way, and nothing reaches the server")
+    @Test("a proxy refuses in the way of its protocol, and nothing reaches the server")
     func refusal() async throws {
         let (server, proxy) = try await self.pair(.init(refusal: 403))
         let client = try await WireClient.connect(port: proxy.port)
@@ -97,7 +97,7 @@ struct ProxyTests {
         #expect(server.connectionCounts.accepted == 0)
     }
 
-    @Test("wrong credentials, and a server that nobody can reach, are told too")
+    @Test("wrong credentials and an unreachable server are refused in the way of the proxy's protocol")
     func failures() async throws {
         let (server, proxy) = try await self.pair(.init(kind: .socks5, credentials: .init(user: "u", password: "pw")))
         let client = try await WireClient.connect(port: proxy.port)

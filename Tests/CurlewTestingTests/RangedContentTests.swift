@@ -15,7 +15,7 @@ struct RangedContentTests {
         return content.response(method: method, fields: fields)
     }
 
-    @Test("without a range it is the whole, with what tells it apart")
+    @Test("a request without a range is answered with the whole, its entity tag and Accept-Ranges")
     func whole() {
         let response = get(nil)
         #expect(response.status == .ok && response.fields[.acceptRanges] == "bytes")
@@ -23,7 +23,7 @@ struct RangedContentTests {
     }
 
     @Test(
-        "a range is a part",
+        "a request for a range is answered with that part",
         arguments: [
             ("bytes=0-", "0-9"), ("bytes=3-5", "3-5"), ("bytes=3-100", "3-9"), ("bytes=-4", "6-9"),
             ("bytes=-99", "0-9"),
@@ -34,13 +34,13 @@ struct RangedContentTests {
         #expect(response.status == .partialContent && response.fields[.contentRange] == "bytes \(found)/10")
     }
 
-    @Test("a range beyond the end is none", arguments: ["bytes=10-", "bytes=10-20", "bytes=-0"])
+    @Test("a range beyond the end is answered with 416", arguments: ["bytes=10-", "bytes=10-20", "bytes=-0"])
     func unsatisfied(_ range: String) {
         let response = get(range)
         #expect(response.status == .rangeNotSatisfiable && response.fields[.contentRange] == "bytes */10")
     }
 
-    @Test("what cannot be read, several ranges and other methods get the whole")
+    @Test("an unreadable range, several ranges and other methods are answered with the whole")
     func others() {
         for range in ["bytes=5-3", "bytes=a-b", "bytes=", "bytes=-", "bytes=1-2,4-5", "items=0-1"] {
             #expect(get(range).status == .ok, "\(range)")

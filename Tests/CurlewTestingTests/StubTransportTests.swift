@@ -11,7 +11,7 @@ struct StubTransportTests {
         try HTTPSession(baseURL: "https://stub.test/v1/", transport: stub ?? self.stub) {}
     }
 
-    @Test("the queue answers in order, and tells what a response tells")
+    @Test("the queue answers in order, and its responses have status, fields, version, URI and length")
     func queue() async throws {
         self.stub.enqueue(.response(.created, fields: [.location: "/v1/7"], body: "hello", version: .http2))
         self.stub.enqueue(try .json([1, 2]))
@@ -43,7 +43,7 @@ struct StubTransportTests {
         #expect(try await self.session().delete(path).status == .notFound)
     }
 
-    @Test("a route goes before the queue, the queue before the handler, and a used-up route makes way")
+    @Test("a route answers before the queue, the queue before the handler, and a used-up route gives way")
     func order() async throws {
         let stub = StubTransport { .response(.init(code: 299), body: .string("handler \($0.index)")) }
         stub.on(.get, "/v1/a", times: 1, answer: .response(.accepted))
@@ -55,7 +55,7 @@ struct StubTransportTests {
         try stub.verify()
     }
 
-    @Test("an unexpected request fails at once, by name, and verify tells of it")
+    @Test("an unexpected request fails at once, its error names it, and verify reports it")
     func unexpected() async throws {
         self.stub.on(.get, "/v1/users/*", times: 1, answer: .response())
         _ = try await self.session().get("users/7")
@@ -88,7 +88,9 @@ struct StubTransportTests {
         await #expect(throws: Odd.self) { try await self.session().get("a") }
     }
 
-    @Test("a body comes in its chunks, and breaks where it was told to", arguments: [0, 1, 2, 9])
+    @Test(
+        "a body arrives in its chunks, and breaks after the number of chunks that the test set",
+        arguments: [0, 1, 2, 9])
     func chunks(count: Int) async throws {
         let body = StubAnswer.Body.chunks(["ab", "", "cd"])
         self.stub.enqueue(.response(body: body), .response(body: body.breaking(after: count)))

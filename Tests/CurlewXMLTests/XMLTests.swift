@@ -75,7 +75,7 @@ struct XMLTests {
     }
 
     @Test(
-        "what is not well-formed is an error",
+        "a text that is not well-formed is an error",
         arguments: ["<a>", "<a></b>", "<a><b></a>", "text", "<a/><b/>", "<a k=1/>", "<a>&nope;</a>", "<", "<!--"])
     func malformed(_ text: String) async throws {
         let error = try await fault(text)
@@ -83,7 +83,7 @@ struct XMLTests {
         #expect(error?.bodyPrefix == Array(text.utf8))
     }
 
-    @Test("an empty body is a case of its own, another type is refused")
+    @Test("an empty body has its own error, and another media type is refused")
     func wrong() async throws {
         #expect(try await fault("")?.code == .emptyBody)
         await #expect(throws: CurlewError.self) {
@@ -125,7 +125,7 @@ struct XMLTests {
         #expect(unused.root.text == "x")
     }
 
-    @Test("nothing is asked of a network, whatever a document names and whoever reads it")
+    @Test("no document, whoever reads it, causes a request to the network")
     func network() async throws {
         struct Bird: Decodable, Sendable, Equatable { var name: String }
         let listener = try SilentListener()

@@ -61,7 +61,7 @@ struct AggregatorTests {
     }
 
     @Test(
-        "without the species there is no page",
+        "a page whose species cannot be fetched is an error",
         arguments: [(HTTPResponse.Status.notFound, 404), (.internalServerError, 502), (.ok, 502)])
     func missing(_ status: HTTPResponse.Status, _ expected: Int) async throws {
         let kitchen = try await Kitchen.start(
@@ -80,7 +80,7 @@ struct AggregatorTests {
         try await kitchen.close()
     }
 
-    @Test("when the client hangs up, what goes on upstream ends")
+    @Test("upstream requests end when the client hangs up")
     func hangUp() async throws {
         let never = TestClock()
         let (asked, tell) = AsyncStream.makeStream(of: Void.self)

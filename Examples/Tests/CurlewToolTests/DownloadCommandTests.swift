@@ -26,7 +26,7 @@ struct DownloadCommandTests {
 
     private func isWhole(_ path: String) -> Bool { FileManager.default.contents(atPath: path) == Data(bytes) }
 
-    @Test("files go to a folder under their own names; their paths are printed, and how it went is told line by line")
+    @Test("files are saved in a folder under their own names; paths go to stdout, progress goes to stderr line by line")
     func folder() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -43,7 +43,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("one that fails is told, keeps nobody else from being downloaded, and gives the exit status")
+    @Test("a download that fails is reported, does not stop the others, and sets the exit status")
     func failing() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -55,7 +55,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("a hash that is another leaves no file behind")
+    @Test("a download with the wrong hash leaves no file behind")
     func hash() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -68,7 +68,7 @@ struct DownloadCommandTests {
     }
 
     @Test(
-        "Ctrl-C leaves a token behind and tells how to go on; so it is gone on with, from where it was",
+        "Ctrl-C leaves a resume token, prints how to resume, and the download resumes from where it was",
         arguments: [SIGINT, SIGTERM])
     func interrupted(signal: Int32) async throws {
         let server = try await site()
@@ -90,7 +90,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("a token of another URL is not gone on with, and its part goes")
+    @Test("a resume token of another URL is not used, and its part file is removed")
     func otherURL() async throws {
         let server = try await site()
         try server.inject(Fault(.inResponseBody(after: 200_000), .stall))
@@ -106,7 +106,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("a file that has the name of a token and is none stays as it is")
+    @Test("a file that has the name of a token file, but is none, is left as it is")
     func noToken() async throws {
         let server = try await site()
         let folder = try TemporaryFolder()
@@ -118,7 +118,7 @@ struct DownloadCommandTests {
         await server.shutdown()
     }
 
-    @Test("without --resume a download begins anew, and what was left behind goes")
+    @Test("a download without --resume starts again, and the old part file is removed")
     func anew() async throws {
         let server = try await site()
         try server.inject(Fault(.inResponseBody(after: 200_000), .stall))
@@ -135,7 +135,7 @@ struct DownloadCommandTests {
     }
 
     @Test(
-        "a command line that makes no sense is refused",
+        "a command line that cannot be used is refused",
         arguments: [
             ["download"], ["download", "http://a/", "http://b/", "-o", "file"],
             ["download", "http://a/", "--segments", "17"],
@@ -148,7 +148,7 @@ struct DownloadCommandTests {
         #expect(end.complaints.contains("Usage: curlew \(words[0])"))
     }
 
-    @Test("a file is uploaded whole, as it is and as a form; the answer is printed")
+    @Test("a file is uploaded whole, by itself or as a form, and the answer is printed")
     func upload() async throws {
         let server = try await MockServer.start { request in
             let body = try await request.body.collect()

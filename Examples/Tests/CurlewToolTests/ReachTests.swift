@@ -29,7 +29,7 @@ struct ReachTests {
         #expect(ip.terminationStatus == 0, "ip \(arguments)")
     }
 
-    @Test("the state now is a line, and an interrupt ends it well")
+    @Test("the command prints the present state in one line, and exits with 0 after an interrupt")
     func present() async throws {
         let process = try CommandProcess(["reach", "127.0.0.1"])
         #expect(await process.next() == "reachable via loopback lo (IPv4) from 127.0.0.1")
@@ -39,7 +39,9 @@ struct ReachTests {
         #expect(try process.complaints().isEmpty)
     }
 
-    @Test("each change is a line", .enabled(if: obstacle == nil, "\(obstacle ?? "")"))
+    @Test(
+        "the command prints one line for each change of the network", .enabled(if: obstacle == nil, "\(obstacle ?? "")")
+    )
     func changes() async throws {
         let process = try CommandProcess(["reach"], prefix: ["/usr/bin/unshare", "--net"])
         #expect(await process.next() == "not reachable")
@@ -57,7 +59,8 @@ struct ReachTests {
         #expect(await process.status() == 0)
     }
 
-    @Test("what is no host is an error of usage", arguments: [["reach", "a b"], ["reach", "a.test", "b.test"]])
+    @Test(
+        "an argument that is no host is a usage error", arguments: [["reach", "a b"], ["reach", "a.test", "b.test"]])
     func wrong(_ arguments: [String]) async throws {
         let process = try CommandProcess(arguments)
         #expect(await process.next() == nil)

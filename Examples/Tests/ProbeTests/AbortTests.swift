@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Abort ends a request with its own error", .timeLimit(.minutes(1)))
 struct AbortTests {
-    @Test("before the head, whatever kind of value the id is", arguments: ["1", #""a""#, "null", "[1,{}]", "1.0"])
+    @Test(
+        "a request is aborted before its head, whatever JSON value its id is",
+        arguments: ["1", #""a""#, "null", "[1,{}]", "1.0"])
     func beforeHead(_ id: String) async throws {
         let server = try await silentServer()
         let probe = ProbeDriver()
@@ -29,7 +31,7 @@ struct AbortTests {
         await server.shutdown()
     }
 
-    @Test("in the body, with what had come")
+    @Test("a request that is aborted in the body is answered with the bytes received so far")
     func inBody() async throws {
         let size = 32 << 20
         let (sent, tell) = AsyncStream.makeStream(of: Void.self)
@@ -55,13 +57,13 @@ struct AbortTests {
         await server.shutdown()
     }
 
-    @Test("what is not under way is not aborted")
+    @Test("an abort of an id that is not running aborts nothing")
     func nothing() async throws {
         let answer = try await ProbeDriver().ask(#"{"id":1,"op":"abort","target":99}"#)
         #expect(answer["aborted"] == .bool(false))
     }
 
-    @Test("an abort that comes at once still ends the request, and each is answered once")
+    @Test("an abort sent right after its request still ends the request, and each line is answered once")
     func atOnce() async throws {
         let server = try await silentServer()
         let probe = ProbeDriver()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("An answer tells all that the library does", .timeLimit(.minutes(1)))
 struct AnswerTests {
-    @Test("the members stand in their order, the id first")
+    @Test("the members of an answer stand in their documented order, with the id first")
     func order() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 203 Quite Fine\r\nX-CaSe: a\r\nContent-Length: 5\r\nx-case:  b \r\n\r\nhello")
@@ -50,7 +50,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("interim responses and trailers are told")
+    @Test("an answer contains the interim responses and the trailers")
     func interimAndTrailers() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
@@ -82,7 +82,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "a body that breaks off is told, with what had come",
+        "a body that breaks off is answered with its error and the bytes received so far",
         arguments: [
             ("Content-Length: 9\r\n\r\nhello", "hello", "response-truncated"),
             ("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n4\r\n", "hello", "response-truncated"),
@@ -120,7 +120,7 @@ struct AnswerTests {
         await server.shutdown()
     }
 
-    @Test("an error has words and a code, and nothing else")
+    @Test("the answer for an error has a message and a code, and nothing else")
     func errors() async throws {
         let refused = try RefusedPort.unused()
         let probe = ProbeDriver()

@@ -28,7 +28,7 @@ struct BadLineTests {
     }
 
     @Test(
-        "the id is found in what could be read",
+        "the answer to a line that cannot be parsed has the id that stands in the part that can be read",
         arguments: [
             #"{"id":7,"url":"#, #"{"id":7,"url":"x"} x"#, #"{"id":7,"url":"x","url":"y"}"#, #"{"id":7,"id":8}"#,
             "{\"id\":7,\"url\":\"a\tb\"}",
@@ -84,14 +84,14 @@ struct BadLineTests {
         #expect(answer.code == "bad-request", "\(answer)")
     }
 
-    @Test("what is unusable is told before what is unsupported, whichever comes first")
+    @Test("an invalid value is reported before an unsupported field, whichever comes first in the line")
     func precedence() async throws {
         for line in [#"{"id":1,"frobnicate":1,"url":5}"#, #"{"id":1,"url":5,"frobnicate":1}"#] {
             #expect(try await ProbeDriver().ask(line).code == "bad-request")
         }
     }
 
-    @Test("the probe goes on after bad lines")
+    @Test("the probe continues after bad lines")
     func goesOn() async throws {
         let probe = ProbeDriver()
         for _ in 0..<3 { await probe.send("junk") }

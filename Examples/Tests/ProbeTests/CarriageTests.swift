@@ -32,7 +32,8 @@ struct CarriageTests {
         await six.shutdown()
     }
 
-    @Test("connect_to goes elsewhere; its gaps stand for any and for the same")
+    @Test(
+        "connect_to connects elsewhere: an empty pattern matches any host or port, an empty target keeps the request's")
     func connectTo() async throws {
         let server = try await server()
         let probe = ProbeDriver()
@@ -53,7 +54,7 @@ struct CarriageTests {
         await server.shutdown()
     }
 
-    @Test("a Unix socket")
+    @Test("a request goes over the Unix socket that the line names")
     func unixSocket() async throws {
         let path = TemporaryFile.freePath("socket")
         let server = try await server(at: .unixSocket(path: path))
@@ -73,7 +74,7 @@ struct CarriageTests {
         await server.shutdown()
     }
 
-    @Test("a limit that falls into the body breaks it off")
+    @Test("a time limit that expires in the body breaks the body off")
     func bodyTimeout() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

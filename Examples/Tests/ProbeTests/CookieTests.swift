@@ -13,7 +13,7 @@ struct CookieTests {
         }
     }
 
-    @Test("they are kept for the session of their name, told, and cleared")
+    @Test("cookies are stored for the session of their name, and can be listed and cleared")
     func kept() async throws {
         let server = try await server()
         let probe = ProbeDriver()
@@ -35,7 +35,7 @@ struct CookieTests {
         await server.shutdown()
     }
 
-    @Test("none is sent or stored where none is to be")
+    @Test("a fetch with cookies off neither sends nor stores a cookie")
     func off() async throws {
         let server = try await server()
         let probe = ProbeDriver()

@@ -35,7 +35,7 @@ struct EventTests {
         return lines
     }
 
-    @Test("messages have types, data and identifiers, and a cut stream goes on behind the last one")
+    @Test("messages have types, data and identifiers, and a cut stream is resumed behind the last message")
     func reconnection() async throws {
         let server = try await MockServer.start()
         server.enqueue(
@@ -92,7 +92,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("an abort ends a stream, and nothing is told of it any more")
+    @Test("an abort ends a stream, and no event of the stream is reported after it")
     func abort() async throws {
         let (ended, tell) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
@@ -128,7 +128,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("what a fetch sends is sent, and Last-Event-ID is where it goes on from")
+    @Test("a stream sends the method, body and fields of its line, and starts with the caller's Last-Event-ID")
     func fields() async throws {
         let server = try await MockServer.start()
         server.enqueue(stream("data: a\n\n"))
@@ -149,7 +149,7 @@ struct EventTests {
         await server.shutdown()
     }
 
-    @Test("a limit of time that was asked for holds")
+    @Test("a stream's idle timeout is applied when the line asks for one")
     func timeout() async throws {
         let server = try await silentServer()
         let probe = ProbeDriver()
@@ -161,7 +161,7 @@ struct EventTests {
     }
 
     @Test(
-        "what cannot apply, and what the library cannot do, is skipped",
+        "a field that cannot apply to a stream, or that the library does not support, is skipped",
         arguments: [
             (#""retry":{"attempts":1}"#, "field retry"), (#""max_body":5"#, "field max_body"),
             (#""cache":"reload""#, "cache reload"),
@@ -171,7 +171,7 @@ struct EventTests {
         #expect(try await ProbeDriver().ask(line("http://127.0.0.1:1/", members)).skip == reason)
     }
 
-    @Test("a redirect is followed, and a coded stream decoded, unless they are taken as they are")
+    @Test("a stream follows redirects and decodes content codings, unless the line turns that off")
     func responses() async throws {
         let server = try await MockServer.start { request in
             guard request.path == "/" else { return MockResponse(status: .found, fields: [.location: "/"]) }

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("What stands between the caller and the exchange", .timeLimit(.minutes(1)))
 struct PolicyTests {
-    @Test("a redirect is followed, told, or the answer, as the line says", arguments: [301, 302, 303, 307, 308])
+    @Test(
+        "a redirect is followed, is the answer, or is an error, as the line says", arguments: [301, 302, 303, 307, 308])
     func redirects(_ status: Int) async throws {
         let server = try await MockServer.start { request in
             guard request.path == "/" else { return MockResponse(body: "there") }
@@ -25,7 +26,7 @@ struct PolicyTests {
         await server.shutdown()
     }
 
-    @Test("a coded body is decoded, or left alone")
+    @Test("a body with a content coding is decoded, unless the line turns decoding off")
     func coded() async throws {
         let server = try await MockServer.start { _ in try MockResponse(body: "plain").encoded(.gzip) }
         let probe = ProbeDriver()
@@ -62,7 +63,7 @@ struct PolicyTests {
         await other.shutdown()
     }
 
-    @Test("what fails for now is sent again as often as the line says")
+    @Test("a request that fails for a while is retried as often as the line says")
     func retry() async throws {
         let server = try await MockServer.start()
         for status in [503, 503, 200] {

@@ -37,7 +37,7 @@ struct ProcessTests {
         await server.shutdown()
     }
 
-    @Test("what is under way at the end of the input is finished, a last line without its end as well")
+    @Test("requests that run at the end of the input are finished, and a last line without a line end is answered")
     func endOfInput() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in
@@ -74,7 +74,7 @@ struct ProcessTests {
         #expect(await probe.status() == 0)
     }
 
-    @Test("lines are taken also while nobody reads the answers; none is lost or torn")
+    @Test("lines are read while nobody reads the answers, and no answer is lost or torn")
     func slowReader() async throws {
         let probe = try ProbeProcess()
         let padding = String(repeating: "x", count: 200)
@@ -90,7 +90,7 @@ struct ProcessTests {
         #expect(await probe.status() == 0)
     }
 
-    @Test("a reader that goes away ends the probe without a word")
+    @Test("the probe exits with 0 and prints no error when the reader closes its output")
     func closedOutput() async throws {
         let probe = try ProbeProcess()
         try probe.closeOutput()

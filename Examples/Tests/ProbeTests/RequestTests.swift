@@ -19,7 +19,7 @@ struct RequestTests {
         return request
     }
 
-    @Test("method, fields in their order, and body")
+    @Test("a request is sent with the line's method, fields in their order, and body")
     func message() async throws {
         let request = try await recorded(
             #""method":"PATCH","headers":[["X-One","1"],["x-TWO",""],["X-One","3"]],"body":"aGVsbG8=""#)
@@ -30,7 +30,7 @@ struct RequestTests {
         #expect(request.fields[.contentLength] == "5")
     }
 
-    @Test("an empty body is a body, and none is none")
+    @Test("an empty body is sent with Content-Length 0, and no body is sent without Content-Length")
     func emptyBody() async throws {
         #expect(try await recorded(#""body":"""#).fields[.contentLength] == "0")
         #expect(try await recorded(#""body":null"#).fields[.contentLength] == nil)
@@ -61,7 +61,7 @@ struct RequestTests {
     }
 
     @Test(
-        "what cannot be sent is the library's error",
+        "a request that cannot be sent is answered with the library's error code",
         arguments: [
             (#""headers":[["a b","c"]]"#, "invalid-request"), (#""headers":[["a","b\r\nc: d"]]"#, "invalid-request"),
             (#""headers":[["a","b\u0000"]]"#, "invalid-request"), (#""method":"GE T""#, "invalid-request"),
@@ -78,7 +78,7 @@ struct RequestTests {
     }
 
     @Test(
-        "what is no URL is the library's error",
+        "a text that is no URL is answered with the library's error code",
         arguments: [("", "invalid-url"), ("/path", "invalid-url"), ("ftp://127.0.0.1/", "unsupported-scheme")])
     func badURL(_ url: String, _ code: String) async throws {
         #expect(try await ProbeDriver().fetch(url).code == code)
@@ -95,7 +95,7 @@ struct RequestTests {
         #expect(request.body == bytes)
     }
 
-    @Test("a chunked body of nothing is a last chunk")
+    @Test("a chunked request without bytes is sent as the last chunk alone")
     func chunkedNothing() async throws {
         let request = try await recorded(#""method":"PUT","chunked":true"#)
         #expect(request.fields[.transferEncoding] == "chunked")

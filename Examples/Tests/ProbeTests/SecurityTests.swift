@@ -21,7 +21,7 @@ struct SecurityTests {
         return Stage(server: server, anchors: try TemporaryFile(certificate.certificatePEM.utf8))
     }
 
-    @Test("cacert names whom to trust; without it nobody vouches for the server")
+    @Test("a server is trusted by the certificate that cacert names, and is not trusted without it")
     func anchors() async throws {
         let stage = try await stage()
         let probe = ProbeDriver()
@@ -54,7 +54,7 @@ struct SecurityTests {
         await stage.server.shutdown()
     }
 
-    @Test("tls_min is kept to")
+    @Test("a server that offers less than tls_min is refused")
     func minimum() async throws {
         let stage = try await stage { $0.maximumVersion = .tls12 }
         let probe = ProbeDriver()
@@ -65,7 +65,7 @@ struct SecurityTests {
         await stage.server.shutdown()
     }
 
-    @Test("what is asked of trust is asked of the library")
+    @Test("verification, pins and names are checked by the library as the line asks")
     func trust() async throws {
         let stage = try await stage()
         let probe = ProbeDriver()

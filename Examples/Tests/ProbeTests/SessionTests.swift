@@ -9,7 +9,7 @@ struct SessionTests {
         try await probe.fetch(server.url(), session.map { #""session":"\#($0)""# } ?? "")["reused"]
     }
 
-    @Test("a name stands for one pool; no name and null for the default one")
+    @Test("each session name has its own pool, and the default pool serves null and no name")
     func names() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let probe = ProbeDriver()
@@ -38,7 +38,7 @@ struct SessionTests {
         await server.shutdown()
     }
 
-    @Test("while a request is under way nothing can be cleared, and that is said")
+    @Test("clearing connections is skipped while a request runs, and the answer says so")
     func clearWhileBusy() async throws {
         let server = try await silentServer()
         let probe = ProbeDriver()
@@ -68,7 +68,7 @@ struct SessionTests {
     }
 
     @Test(
-        "a request that fails or is skipped is not under way any more",
+        "a request that failed or was skipped no longer counts as running",
         arguments: [("nowhere", ""), ("http://127.0.0.1:1/", ""), ("http://127.0.0.1:1/", #""http_version":"2""#)])
     func clearAfterFailure(_ url: String, _ members: String) async throws {
         let probe = ProbeDriver()

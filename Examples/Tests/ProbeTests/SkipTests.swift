@@ -30,7 +30,7 @@ struct SkipTests {
         await server.shutdown()
     }
 
-    @Test("an operation that is not there is skipped", arguments: ["teleport", ""])
+    @Test("an operation that does not exist is skipped", arguments: ["teleport", ""])
     func operations(_ name: String) async throws {
         let answer = try await ProbeDriver().ask(#"{"id":1,"op":"\#(name)","url":"http://127.0.0.1:1/"}"#)
         #expect(answer.skip == "op \(name)")
@@ -41,7 +41,7 @@ struct SkipTests {
         #expect(try await ProbeDriver().ask(#"{"id":1,"op":"clear","what":"\#(subject)"}"#).skip == "clear \(subject)")
     }
 
-    @Test("what asks for what is done anyway is no reason to skip, nor is null")
+    @Test("a field that asks for the default, or is null, is no reason to skip the line")
     func supported() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let answer = try await ProbeDriver().fetch(
@@ -59,7 +59,7 @@ struct SkipTests {
         await server.shutdown()
     }
 
-    @Test("a 3xx that leads nowhere is an answer", arguments: [300, 302, 304])
+    @Test("a 3xx that has no redirect to follow is the answer", arguments: [300, 302, 304])
     func noRedirect(_ status: Int) async throws {
         let fields: HTTPFields = status == 302 ? [:] : [.location: "/there"]
         let server = try await MockServer.start { _ in

@@ -1,6 +1,6 @@
 /// Undoes one coding of a body. It holds memory of a C library, which is freed with it.
 protocol ContentDecoder: AnyObject {
-    /// Whether what has come so far can be the whole.
+    /// True if what has come so far can be the whole.
     var isComplete: Bool { get }
 
     /// Decodes some of the input.

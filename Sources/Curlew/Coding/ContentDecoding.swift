@@ -72,7 +72,7 @@ public struct ContentDecoding: CurlewMiddleware {
 extension RequestOptions {
     private enum DecodesContentKey: Key { static let defaultValue: Bool? = nil }
 
-    /// Whether a ``ContentDecoding`` link announces content codings and undoes them. nil, the default, means yes.
+    /// True if a ``ContentDecoding`` link announces content codings and undoes them. nil, the default, means yes.
     public var decodesContent: Bool? {
         get { self[DecodesContentKey.self] }
         set { self[DecodesContentKey.self] = newValue }

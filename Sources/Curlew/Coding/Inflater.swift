@@ -17,7 +17,7 @@ final class Inflater: ContentDecoder {
     private let stream: UnsafeMutablePointer<z_stream>
     private let format: Format
     private(set) var isComplete = false
-    /// Whether the last output was all that there was.
+    /// True if the last output was all that there was.
     private var isDrained = true
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if zlib has no memory.
@@ -98,7 +98,7 @@ extension CurlewError {
 /// The coding that HTTP calls deflate: zlib's format (RFC 1950), and the data without a frame (RFC 1951) that some
 /// servers send instead.
 ///
-/// The first two bytes tell them apart. Data without a frame could begin as zlib's does only with a stored block whose
+/// The first two bytes distinguish them. Data without a frame could begin as zlib's does only with a stored block whose
 /// padding is not zero, which no compressor writes.
 final class DeflateDecoder: ContentDecoder {
     private var inflater: Inflater?

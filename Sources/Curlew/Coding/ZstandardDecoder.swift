@@ -10,7 +10,7 @@ final class ZstandardDecoder: ContentDecoder {
     private var magic: [UInt8] = []
     private var isInFrame = false
     private var hasFrame = false
-    /// Whether the last output was all that there was.
+    /// True if the last output was all that there was.
     private var isDrained = true
 
     /// The logarithm of the largest window.
@@ -57,7 +57,7 @@ final class ZstandardDecoder: ContentDecoder {
         return true
     }
 
-    /// Whether the bytes begin a frame: one of data, or one to be skipped (RFC 8878 §3.1).
+    /// True if the bytes begin a frame: one of data, or one to be skipped (RFC 8878 §3.1).
     private static func isMagic(_ bytes: [UInt8]) -> Bool {
         let skippable = bytes.first.map { $0 & 0xF0 == 0x50 } ?? true
         return [0x28, 0xB5, 0x2F, 0xFD].starts(with: bytes)

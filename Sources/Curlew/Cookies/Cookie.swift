@@ -21,16 +21,16 @@ extension CookieJar {
         public let valueBytes: [UInt8]
         /// The host that it goes to, in lower case, with `xn--` for what is not ASCII; without a leading dot.
         public let domain: String
-        /// Whether it goes to that host alone and not to those beneath it.
+        /// True if it goes to that host alone and not to those beneath it.
         public let isHostOnly: Bool
         /// The path that it goes to, and to all beneath; it begins with a slash.
         public let path: String
         /// The moment at which it expires, in seconds since the beginning of 1970, UTC; nil for a cookie that ends with the
         /// session.
         public let expirySeconds: Int64?
-        /// Whether it goes over https alone.
+        /// True if it goes over https alone.
         public let isSecure: Bool
-        /// Whether it is kept from scripts. Curlew has none; this is what the server said.
+        /// True if it is kept from scripts. Curlew has none; this is what the server said.
         public let isHTTPOnly: Bool
         /// The rule for other sites, as the server stated it; nil if it stated none, which browsers take for `lax`.
         public let sameSite: SameSite?
@@ -128,7 +128,7 @@ extension CookieJar.Cookie {
             && bytes.first?.isBlank != true && bytes.last?.isBlank != true
     }
 
-    /// Whether the cookie is what its name promises (RFC 6265bis §5.7, steps 20 to 22). Browsers read the prefix in any
+    /// True if the cookie is what its name promises (RFC 6265bis §5.7, steps 20 to 22). Browsers read the prefix in any
     /// case of letters, so that servers which do so too cannot be deceived; a value without a name could pass for one.
     private var obeysPrefix: Bool {
         let start = nameBytes.isEmpty ? valueBytes[...] : nameBytes[...]
@@ -137,7 +137,7 @@ extension CookieJar.Cookie {
         return isSecure && isHostOnly && path == "/" && !nameBytes.isEmpty
     }
 
-    /// Whether one takes the other's place in a jar.
+    /// True if one takes the other's place in a jar.
     func isSame(as other: CookieJar.Cookie) -> Bool {
         nameBytes == other.nameBytes && path == other.path && isHostOnly == other.isHostOnly && domain == other.domain
     }

@@ -44,7 +44,7 @@ public struct CookieHandling: CurlewMiddleware {
 extension RequestOptions {
     private enum UsesCookiesKey: Key { static let defaultValue: Bool? = nil }
 
-    /// Whether a ``CookieHandling`` link sends and stores cookies. nil, the default, means yes.
+    /// True if a ``CookieHandling`` link sends and stores cookies. nil, the default, means yes.
     public var usesCookies: Bool? {
         get { self[UsesCookiesKey.self] }
         set { self[UsesCookiesKey.self] = newValue }

@@ -26,8 +26,8 @@ struct CookieHost {
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
     }
 
-    /// Whether it is an address, which has nothing beneath it. As browsers have it, a last label that is a number makes one:
-    /// that is how odd spellings of IPv4 addresses end, too.
+    /// True if it is an address, which has nothing beneath it. As browsers have it, a last label that is a number makes
+    /// one: that is how odd spellings of IPv4 addresses end, too.
     var isAddress: Bool {
         if name.utf8.first == .openBracket { return true }
         guard let last = name.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
@@ -52,7 +52,7 @@ struct CookieOrigin {
     let host: CookieHost
     /// Percent-encoded, as it is sent.
     let path: String
-    /// Whether it is https; plain connections are not secure, to `localhost` neither.
+    /// True if it is https; plain connections are not secure, to `localhost` neither.
     let isSecure: Bool
 
     /// Nil if the host has no form to compare.
@@ -69,7 +69,7 @@ struct CookieOrigin {
         return String(path[..<slash])
     }
 
-    /// Whether a path is that of a cookie or beneath it (RFC 6265bis §5.1.4).
+    /// True if a path is that of a cookie or beneath it (RFC 6265bis §5.1.4).
     static func isPath(_ path: String, within cookiePath: String) -> Bool {
         let path = path.utf8
         let prefix = cookiePath.utf8
@@ -78,7 +78,7 @@ struct CookieOrigin {
         return prefix.last == .slash || path.dropFirst(prefix.count).first == .slash
     }
 
-    /// Whether the cookie goes to it (RFC 6265bis §5.8.3).
+    /// True if the cookie goes to it (RFC 6265bis §5.8.3).
     func receives(_ cookie: CookieJar.Cookie) -> Bool {
         (cookie.isHostOnly ? host.name == cookie.domain : host.matches(cookie.domain))
             && (isSecure || !cookie.isSecure)

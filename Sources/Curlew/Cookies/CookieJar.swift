@@ -19,7 +19,7 @@ public final class CookieJar: Sendable {
     /// Its bounds.
     public let limits: CookieJar.Limits
     private let store: Guarded<CookieStore>
-    /// Whether there is anything to look for: asked for every request, without the lock.
+    /// True if there is anything to look for: asked for every request, without the lock.
     private let isFilled = Atomic(false)
     private let broadcaster: Broadcaster<CookieJar.Change>
     private let clock: @Sendable () -> Int64

@@ -80,7 +80,7 @@ struct CookieStore {
         return true
     }
 
-    /// Whether a cookie from a connection that is not secure would take the place of a secure one, or be sent before it
+    /// True if a cookie from a connection that is not secure would take the place of a secure one, or be sent before it
     /// (RFC 6265bis §5.7, step 16).
     func overlaysSecure(_ cookie: CookieJar.Cookie, now: Int64) -> Bool {
         domains.contains { domain, entries in

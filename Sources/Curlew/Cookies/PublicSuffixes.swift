@@ -12,8 +12,8 @@ enum PublicSuffixes {
     /// Never changed and never freed, and libpsl only reads in it, so that all threads may use it.
     nonisolated(unsafe) private static let list: OpaquePointer? = psl_latest(nil) ?? psl_builtin()
 
-    /// Whether cookies for the name would go to hosts of different owners. A name that the list does not know is one if it
-    /// has a single label. Without a list every name is one.
+    /// True if cookies for the name would go to hosts of different owners. A name that the list does not know is one if
+    /// it has a single label. Without a list every name is one.
     /// - Parameter name: ASCII in lower case. Dots at its end, as of a host that is not to be completed, make no other name;
     ///   libpsl takes them for one.
     static func contains(_ name: String) -> Bool {

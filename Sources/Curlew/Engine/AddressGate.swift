@@ -22,7 +22,7 @@ struct AddressGate {
 
     init(_ options: ConnectionOptions) { self.options = options }
 
-    /// Whether a socket may be made towards the address.
+    /// True if a socket may be made towards the address.
     mutating func mayConnect(to address: @autoclosure () -> Address) -> Bool {
         guard options.judgesAddresses else {
             hasTriedAddress = true
@@ -46,7 +46,7 @@ struct AddressGate {
         return isPermitted
     }
 
-    /// Whether the request may go over a connection to this peer.
+    /// True if the request may go over a connection to this peer.
     mutating func mayUse(peer: @autoclosure () -> String?) -> Bool {
         guard options.judgesAddresses else { return true }
         let policy = options.values.addressPolicy

@@ -119,7 +119,7 @@ struct Attempt {
             pauses: pauses.intersection(.suspended))
     }
 
-    /// Whether the attempt has neither failed nor been rejected.
+    /// True if the attempt has neither failed nor been rejected.
     var isOnCourse: Bool { failure == nil && rejection == nil }
 
     /// What fails first is what it fails with.
@@ -143,7 +143,7 @@ struct Attempt {
         rejection == nil && addresses.mayConnect(to: address())
     }
 
-    /// Whether the request may go over a connection to this peer.
+    /// True if the request may go over a connection to this peer.
     mutating func permits(peer: @autoclosure () -> String?) -> Bool { addresses.mayUse(peer: peer()) }
 
     /// What libcurl may do that asks for leave to send.
@@ -183,7 +183,7 @@ struct Attempt {
         if challengeCount > Self.challengeLimit { fail(CurlewError(code, "the challenges have no end")) }
     }
 
-    /// Whether it is all the same if libcurl sends the request a second time.
+    /// True if it does no harm that libcurl sends the request a second time.
     private var mayBeRepeatedByEngine: Bool {
         guard request.isIdempotent, !incoming.hasBegun else { return false }
         return switch request.body.source {
@@ -234,13 +234,13 @@ struct Attempt {
 
     // MARK: The first answer
 
-    /// Whether the answer may be none to this request: only a kept connection may bring the answer to another.
+    /// True if the answer may not be one to this request: only a kept connection may bring the answer to another.
     var isOpenToUnaskedAnswers: Bool { isReused && !speaksHTTP2 && challengeCount == 0 }
 
-    /// From now on it is to be asked, when the first byte of an answer comes, if the peer can have had the request.
+    /// Has it checked from now on, when the first byte of an answer comes, that the peer can have had the request.
     mutating func watchForUnaskedAnswer(_ isNeeded: Bool) { mayBeUnasked = isNeeded }
 
-    /// Whether it is to be asked now if the answer that begins is one to this request. Asked once.
+    /// True if it has to be checked now that the answer that begins is one to this request. True once.
     mutating func takeUnaskedCheck() -> Bool {
         defer { mayBeUnasked = false }
         return mayBeUnasked && outgoing.sentBytes == 0
@@ -311,7 +311,7 @@ struct Attempt {
         return .head(response, all)
     }
 
-    /// Whether libcurl answers challenges with this status by itself.
+    /// True if libcurl answers challenges with this status by itself.
     private func isAnsweredByEngine(_ status: Int) -> Bool {
         switch status {
         case 401: request.engineCredential != nil
@@ -365,7 +365,7 @@ struct Attempt {
         return provided
     }
 
-    /// Whether a connection that was to be closed, as the answer came before the body, may be kept after all: both
+    /// True if a connection that was to be closed, as the answer came before the body, may be kept after all: both
     /// directions are in order again.
     var isInOrderAgain: Bool {
         outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
@@ -389,7 +389,7 @@ struct Attempt {
     /// - Parameters:
     ///   - failure: What it was ended by; nil if libcurl takes it for a success.
     ///   - makeRoom: Closes idle connections, so that there are descriptors again; answers whether there were any.
-    /// - Returns: Whether the exchange goes on with the ``successor``.
+    /// - Returns: Whether the exchange continues with the ``successor``.
     mutating func isToBeRepeated(after failure: EngineFailure?, makeRoom: () -> Bool) -> Bool {
         if let failure, self.failure == nil, rejection == nil {
             rejection = ownRejection(of: failure, makeRoom: makeRoom)

@@ -26,9 +26,9 @@ public struct AttemptMetrics: Sendable, Hashable {
     public internal(set) var remoteAddress: String?
     /// The port that was connected to.
     public internal(set) var remotePort = 0
-    /// Whether it went through a proxy.
+    /// True if it went through a proxy.
     public internal(set) var isProxied = false
-    /// Whether an open connection served.
+    /// True if an open connection served.
     public internal(set) var isReused = false
     /// The version of HTTP, once the head had come.
     public internal(set) var version: HTTPProtocolVersion?

@@ -24,7 +24,7 @@ struct BodyAssembly {
         largest = min(Self.largest, bufferSize / 2)
     }
 
-    /// Whether so many more bytes may be taken now; if not, the transfer pauses and the reader will wake it.
+    /// True if so many more bytes may be taken now; if not, the transfer pauses and the reader will wake it.
     func admits(_ count: Int) -> Bool { channel.admits(count, pending: chunk.count) }
 
     /// Adds bytes.

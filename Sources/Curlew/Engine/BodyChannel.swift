@@ -22,7 +22,7 @@ final class BodyChannel: @unchecked Sendable {
     @exclusivity(unchecked) private var first = 0
     @exclusivity(unchecked) private var buffered = 0
     private var isPaused = false
-    /// How often the user has asked to stop the bytes and the loop does not know it yet.
+    /// The number of stops that the user has asked for and the loop does not know yet.
     private var stops = 0
     @exclusivity(unchecked) private var end: Result<HTTPFields, CurlewError>?
     private var waiter: Waiter?
@@ -48,7 +48,7 @@ final class BodyChannel: @unchecked Sendable {
 
     // MARK: The loop's side
 
-    /// Whether `count` more bytes may be buffered; if not, the transfer pauses and the reader will wake it.
+    /// True if `count` more bytes may be buffered; if not, the transfer pauses and the reader will wake it.
     func admits(_ count: Int, pending: Int) -> Bool {
         lock.withLock {
             let total = buffered + pending

@@ -9,8 +9,8 @@ struct BodyFraming {
     /// The length of the body, if a field says it. A transfer coding has the last word (RFC 9112 §6.3).
     var contentLength: Int64? { isChunked ? nil : length }
 
-    /// Whether length and coding are both there, as where somebody smuggles responses in: what follows on the connection
-    /// cannot be trusted.
+    /// True if length and coding are both there, as where somebody smuggles responses in: what follows on the
+    /// connection cannot be trusted.
     var isAmbiguous: Bool { isChunked && length != nil }
 
     static func matters(_ name: HTTPField.Name) -> Bool { name == .contentLength || name == .transferEncoding }
@@ -62,7 +62,7 @@ struct ChunkFraming {
     private var digits = 0
     private var extensionBytes = 0
 
-    /// Whether the coding was broken.
+    /// True if the coding was broken.
     private(set) var isBroken = false
 
     /// Follows so many more bytes as they came from the connection.

@@ -9,13 +9,13 @@ final class Connection: LoopTimer, SocketHandler {
     private static let outputRest: Int64 = 10_000_000
 
     let descriptor: Int32
-    /// Whether the engine opened it through us and will close it through us; its resolver's pipes it does not.
+    /// True if the engine opened it through us and will close it through us; its resolver's pipes it does not.
     let isTracked: Bool
     /// The handle that last showed interest in the socket; nil while the connection is idle.
     var user: EasyHandle?
-    /// Whether several transfers share the connection, so that bytes may arrive at any time.
+    /// True if several transfers share the connection, so that bytes may arrive at any time.
     var isMultiplexed = false
-    /// Whether a request has gone over it.
+    /// True if a request has gone over it.
     var isUsed = false
     /// The proxy that it goes through, once a request has gone over it.
     var proxy: Proxy?
@@ -26,11 +26,11 @@ final class Connection: LoopTimer, SocketHandler {
     private var fruitlessOutputs = 0
     private let inode: UInt64
     unowned let multi: MultiHandle
-    /// Whether a stream's reset is not sent yet. While nobody uses the connection, its timer then waits to end it.
+    /// True if a stream's reset is not sent yet. While nobody uses the connection, its timer then waits to end it.
     var owesReset = false
-    /// Whether it was shut down by us; no request may go over it.
+    /// True if it was shut down by us; no request may go over it.
     var isGivenUp = false
-    /// Whether requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
+    /// True if requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
     /// other request may go over it.
     var isSilent = false
     /// When bytes last came.
@@ -44,7 +44,7 @@ final class Connection: LoopTimer, SocketHandler {
         inode = isTracked ? Self.inode(of: descriptor) : 0
     }
 
-    /// Whether the descriptor still is this socket: libcurl 7.88 closes one that never got connected without a word.
+    /// True if the descriptor still is this socket: libcurl 7.88 closes one that never got connected without a word.
     var isOpen: Bool { inode != 0 && Self.inode(of: descriptor) == inode }
 
     private static func inode(of descriptor: Int32) -> UInt64 {
@@ -120,7 +120,7 @@ final class Connection: LoopTimer, SocketHandler {
         } ?? 0
     }
 
-    /// Whether the machine has the address that the connection was made from; also if that cannot be told.
+    /// True if the machine has the address that the connection was made from, or if that is not known.
     var hasLocalAddress: Bool {
         withLocalAddress { bytes, family in
             guard family == AF_INET || family == AF_INET6 else { return true }
@@ -155,14 +155,14 @@ final class Connection: LoopTimer, SocketHandler {
         return withUnsafeMutableBytes(of: &address) { body($0, family) }
     }
 
-    /// How many of the bytes that were written the peer's system has not confirmed; nil if that cannot be told.
+    /// The number of written bytes that the peer's system has not confirmed; nil if it is not known.
     var unconfirmedBytes: Int? {
         guard let port, port > 0 else { return nil }
         let count = curlew_unconfirmed_bytes(descriptor)
         return count < 0 ? nil : Int(count)
     }
 
-    /// Whether something can be read, the end included, though no request is under way.
+    /// True if something can be read, the end included, though no request is under way.
     var hasStrayInput: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))

@@ -2,18 +2,18 @@
 struct ConnectionCandidate {
     /// nil if several may be meant.
     var connection: Connection?
-    /// Whether a request has gone over it before.
+    /// True if a request has gone over it before.
     var isReused = false
-    /// Whether the address policy permits its peer.
+    /// True if the address policy permits its peer.
     var isPermitted = true
-    /// Whether it goes through the request's own proxy, with the same credentials.
+    /// True if it goes through the request's own proxy, with the same credentials.
     var fitsProxy = true
-    /// Whether it was given up, or brings bytes that no request has asked for.
+    /// True if it was given up, or brings bytes that no request has asked for.
     var isOutOfStep = false
-    /// Whether the request's own security policy has accepted it.
+    /// True if the request's own security policy has accepted it.
     var isAccepted = true
     var speaksHTTP2 = false
-    /// How it came to be, and what TLS agreed on; nil without TLS.
+    /// The handshake that the connection began with, and what it agreed on; nil without TLS.
     var handshake: Handshake?
     var security: ConnectionSecurity?
 
@@ -35,8 +35,8 @@ struct ConnectionCandidate {
         }
         speaksHTTP2 = request.version == .http2PriorKnowledge
         guard isSecure else { return }
-        // The handle's options keep libcurl from choosing a connection that another policy has accepted. If it chose one all the
-        // same, the request would not go out over it.
+        // libcurl should never choose a connection that another policy has accepted, as it compares an option that identifies
+        // the policy (`CURLOPT_CAPATH`). If it did, no byte of the request would go out.
         guard let session = easy.tlsSession, let known = HandshakeData.handshake(of: session),
             known.policy === request.options.trust, let agreed = known.agreement(of: session)
         else {

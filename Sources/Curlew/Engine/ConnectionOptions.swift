@@ -30,11 +30,11 @@ final class ConnectionOptions: @unchecked Sendable {
     let values: Values
     /// The security policy, read.
     let trust: CompiledPolicy
-    /// Whether there is a policy that says no to some address, and no proxy that connects in our place.
+    /// True if there is a policy that says no to some address, and no proxy that connects in our place.
     let judgesAddresses: Bool
-    /// Whether there is a proxy, and a policy that has something to say before it is asked.
+    /// True if there is a proxy, and a policy that has something to say before it is asked.
     let judgesTargets: Bool
-    /// Whether there is a proxy.
+    /// True if there is a proxy.
     let hasProxy: Bool
     /// The credentials for the proxy, if they are a field.
     let proxyFields: FieldList?
@@ -141,8 +141,8 @@ final class ConnectionOptions: @unchecked Sendable {
 
     private static func hex(_ value: UInt64) -> String { "a" + String(value, radix: 16) }
 
-    /// Whether the connection is through the same proxy, with the same credentials, or both know none. libcurl tells proxies
-    /// apart, but for an HTTP proxy not the users that it let through.
+    /// True if the connection goes through the same proxy with the same credentials, or neither has a proxy. libcurl
+    /// distinguishes proxies, but for an HTTP proxy not the users whose credentials it accepted.
     func fits(_ connection: Connection) -> Bool {
         connection.proxy == nil ? !hasProxy : hasProxy && connection.proxy == values.proxy
     }
@@ -173,7 +173,7 @@ extension ConnectionRoute.AddressFamily {
 }
 
 extension RequestOptions {
-    /// Whether one of them is about where and how to connect. Almost always it is enough to see that there are none.
+    /// True if one of them is about where and how to connect. Almost always it is enough to see that there are none.
     fileprivate var concernConnecting: Bool {
         rare != nil && (security != nil || route != nil || addressPolicy != nil || proxy != nil)
     }
@@ -187,7 +187,8 @@ extension CompiledPolicy {
         try easy.set(CURLOPT_SSL_VERIFYHOST, validatesEveryName ? 2 : 0)
         try easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         try easy.set(CURLOPT_CAINFO, nil as String?)
-        // A mark by which a server's context is told from a proxy's. The weakness that it allows went away with TLS 1.1.
+        // Marks the context of a server, as opposed to a proxy's: ``TLSContext`` looks for the option that this sets.
+        // It is safe, as the attack that it would allow (BEAST) is impossible from TLS 1.1 on.
         try easy.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_ALLOW_BEAST))
         // Connections and session tickets are only used again where this is the same.
         try easy.set(CURLOPT_CAPATH, identifier)
@@ -197,7 +198,7 @@ extension CompiledPolicy {
 // MARK: Targets behind a proxy
 
 extension ConnectionOptions {
-    /// Judges what can be told of a target before a proxy is asked for it, which then connects unseen.
+    /// Judges what is known of a target before a proxy is asked for it, which then connects unseen.
     ///
     /// A host that is written as an address, in whatever spelling, and `localhost` are judged. Other names are the proxy's to
     /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.

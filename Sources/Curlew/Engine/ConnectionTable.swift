@@ -9,7 +9,7 @@ struct ConnectionTable {
 
     var all: some Collection<Connection> { connections.values }
 
-    /// How many of them the engine has opened through us.
+    /// The number of those that the engine has opened through us.
     var trackedCount: Int { connections.values.count { $0.isTracked } }
 
     mutating func insert(_ connection: Connection) {

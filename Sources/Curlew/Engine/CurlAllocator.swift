@@ -12,7 +12,7 @@ enum CurlAllocator {
     private static let largest = 512 << 10
     /// The most blocks that are kept, in the whole process.
     private static let limit = 64
-    /// Large blocks begin at a page, so that a small one is told from them by its address.
+    /// Large blocks begin at a page, so that its address distinguishes a small one from them.
     private static let alignment = 4096
 
     private static let kept = Guarded<[UnsafeMutableRawPointer]>([])

@@ -18,7 +18,7 @@ final class EasyHandle {
     /// The TLS connection that was begun for the transfer's attempt; nil if none was.
     private(set) var handshake: Handshake?
 
-    /// Whether it must not serve again, as libcurl would not forget what has been (``Engine/remembersErrors``, and
+    /// True if it must not serve again, as libcurl would not forget what has been (``Engine/remembersErrors``, and
     /// trailers), or keeps a read buffer whose size cannot be set any more (``Engine/allocatesReadBuffers``).
     var isSpent = false
 
@@ -37,7 +37,7 @@ final class EasyHandle {
     private var carriesForbidReuse = false
     private var carriesPipeWait = false
     private var carriesDebug = false
-    /// Whether the lines of a head are shown as if they were of the body, before libcurl joins them.
+    /// True if the lines of a head are shown as if they were of the body, before libcurl joins them.
     private(set) var showsHead = false
     private var carriesFields = false
     private var carriesProxyFields = false
@@ -216,28 +216,30 @@ final class EasyHandle {
         }
     }
 
-    /// Whether the connection is closed once this transfer is done. May be called from a callback.
+    /// Closes the connection once this transfer is done, if `isForbidden`. May be called from a callback.
     func forbidReuse(_ isForbidden: Bool) throws {
         guard isForbidden != carriesForbidReuse else { return }
         try set(CURLOPT_FORBID_REUSE, isForbidden ? 1 : 0)
         carriesForbidReuse = isForbidden
     }
 
-    /// Whether the request waits for a connection in the making that it may be able to share, instead of opening another.
+    /// Has the request wait, if `waits`, for a connection being made that it may be able to share, instead of opening
+    /// another.
     func waitToJoin(_ waits: Bool) throws {
         guard waits != carriesPipeWait else { return }
         try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
         carriesPipeWait = waits
     }
 
-    /// Whether libcurl is to show each line of a head before it does anything with it. May be called from a callback.
+    /// Has libcurl show each line of a head, if `isShown`, before it does anything with it. May be called from a
+    /// callback.
     func showHead(_ isShown: Bool) throws {
         guard isShown != showsHead else { return }
         try set(CURLOPT_HEADER, isShown ? 1 : 0)
         showsHead = isShown
     }
 
-    /// Whether the raw bytes of the body are shown to the transfer. May be called from a callback.
+    /// Has libcurl show the raw bytes of the body to the transfer, if `isShown`. May be called from a callback.
     func showRawBody(_ isShown: Bool) throws {
         guard isShown != carriesDebug else { return }
         try set(CURLOPT_VERBOSE, isShown ? 1 : 0)
@@ -379,7 +381,7 @@ extension EasyHandle {
         return OpaquePointer(session)
     }
 
-    /// Whether OpenSSL has bytes decrypted that nobody asked for: libcurl's own look at an idle connection may have
+    /// True if OpenSSL has bytes decrypted that nobody asked for: libcurl's own look at an idle connection may have
     /// moved them there.
     var hasBufferedTLSInput: Bool { tlsSession.map { SSL_pending($0) > 0 } ?? false }
 

@@ -2,8 +2,8 @@ internal import CLibcurl
 
 /// libcurl as a whole.
 enum Engine {
-    /// What libcurl's start answered; it runs once, before the first handle. Where somebody else in the process has started
-    /// libcurl before, its own memory functions stay in use.
+    /// The result of libcurl's start; it runs once, before the first handle. Where somebody else in the process has
+    /// started libcurl before, its own memory functions stay in use.
     private static let startResult =
         allocatesReadBuffers
         ? curlew_global_init(CurlAllocator.allocate, CurlAllocator.release) : curlew_global_init_plain()
@@ -11,7 +11,7 @@ enum Engine {
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()
 
-    /// Whether it was built with GSS-API, and so with Negotiate, and whether with NTLM.
+    /// True if it was built with GSS-API, and so with Negotiate; and true if with NTLM.
     static let hasNegotiate = curlew_version_features() & CURL_VERSION_SPNEGO != 0
     static let hasNTLM = curlew_version_features() & CURL_VERSION_NTLM != 0
 
@@ -27,7 +27,8 @@ enum Engine {
     }
 }
 
-/// What the libcurl that is loaded does wrong, or differently, by its version; who works around it asks here. The article Architecture has the table.
+/// The defects and differences of the loaded libcurl, by its version, for the code that works around them. The article
+/// Architecture has the table.
 extension Engine {
     /// From 8.0 on an HTTP/2 stream goes on whose HEADERS could not be sent at once.
     static let resumesStreams = versionNumber >= 0x080000
@@ -52,8 +53,8 @@ extension Engine {
     /// coding, and the marks of chunks are shown to nobody.
     static let showsRawBody = versionNumber < 0x080700
 
-    /// Before 8.8 it never clears the system's error that it noted for a handle, and would tell it as the reason of a later
-    /// failure, or take that for a timeout.
+    /// Before 8.8 it never clears the system's error that it noted for a handle, and would report it as the reason of a
+    /// later failure, or take that for a timeout.
     static let remembersErrors = versionNumber < 0x080800
 
     /// From 8.10 on it closes idle connections until there are fewer than the limit, and else waits; before, it closed one.
@@ -62,8 +63,9 @@ extension Engine {
     /// From 8.10 on it keeps TLS sessions as bytes; before, it kept OpenSSL's objects.
     static let keepsSessionsAsBytes = versionNumber >= 0x080A00
 
-    /// Before 8.0 it starts HTTP/2 anew on a cleartext connection that speaks it already, and fails, if it is told that the
-    /// server has prior knowledge. So the first request is sent so, and later ones ask for HTTP/2 in general.
+    /// Before 8.0, with prior knowledge (`CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE`), it starts HTTP/2 a second time on a
+    /// cleartext connection that already speaks it, and fails. So the first request of a connection has prior
+    /// knowledge, and those that join it ask for `CURL_HTTP_VERSION_2_0`.
     static let restartsHTTP2 = versionNumber < 0x080000
 
     /// From 8.12 to 8.15 it takes it that a connection speaks HTTP/2 only when its first answer has begun, and lets other

@@ -64,8 +64,8 @@ extension EasyHandle {
 }
 
 extension Proxy {
-    /// Whether the credentials are a field of ours. libcurl before 8.8.0 percent-decodes those that it is given, once for
-    /// each connection that it looks for: some would arrive as others, or end the field.
+    /// True if the credentials are a field of ours. libcurl before 8.8.0 percent-decodes those that it is given, once
+    /// for each connection that it looks for: some would arrive as others, or end the field.
     var sendsBasicItself: Bool { user != nil && authentication == .basic && !isSOCKS }
 
     /// The field that holds them (RFC 7617 §2), for ``sendsBasicItself``.

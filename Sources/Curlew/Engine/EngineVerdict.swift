@@ -1,7 +1,7 @@
 internal import CLibcurl
 internal import Glibc
 
-/// What libcurl says of an attempt that it has ended with an error.
+/// The result of an attempt that libcurl has ended with an error.
 struct EngineFailure {
     let code: CURLcode
     /// Its words; empty if it has none.
@@ -21,8 +21,8 @@ struct EngineFailure {
         code == CURLE_COULDNT_CONNECT && (systemError == EMFILE || systemError == ENFILE)
     }
 
-    /// Whether libcurl has broken the stream: before 8.0 it cannot go on with a preface or a stream that it could not send at
-    /// once, and has no words for it, as it has for what the peer does.
+    /// True if libcurl has broken the stream: before 8.0 it cannot resume a preface or a stream that it could not send
+    /// at once, and has no words for it, as it has for what the peer does.
     var isBrokenStream: Bool {
         guard !Engine.resumesStreams, text.isEmpty else { return false }
         return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR
@@ -69,7 +69,7 @@ struct EngineVerdict {
         return CurlewError(code(attempt, failure), sentence(attempt, failure))
     }
 
-    /// Whether the answer was complete before the attempt failed, as when a server answers, and then resets the stream
+    /// True if the answer was complete before the attempt failed, as when a server answers, and then resets the stream
     /// or the connection that a request body is still going out on.
     private func isWhole(_ attempt: Attempt) -> Bool {
         request.hasBody && !attempt.outgoing.isSent && attempt.incoming.isBodyWhole
@@ -227,7 +227,7 @@ private struct ProxyVerdict {
         CURLPX_BAD_VERSION.rawValue: "it speaks another version",
     ]
 
-    /// Whether bytes were missing or wrong, where until then only the proxy could have sent any.
+    /// True if bytes were missing or wrong, where until then only the proxy could have sent any.
     private static func isBreak(_ result: CURLcode) -> Bool {
         switch result {
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_OUT_OF_MEMORY, CURLE_WEIRD_SERVER_REPLY,

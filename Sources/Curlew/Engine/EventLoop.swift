@@ -33,11 +33,11 @@ public final class CurlewEventLoop: SerialExecutor, TaskExecutor, Sendable {
 
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { core.asUnownedSerialExecutor() }
 
-    /// The loop itself, not its core: the runtime keeps the executor that it is given, and lets go of the one that this
+    /// The loop itself, not its core: the runtime retains the executor that it is given, and releases the one that this
     /// names.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
-    /// Whether the caller is on the loop's thread.
+    /// True if the caller is on the loop's thread.
     public func isIsolatingCurrentContext() -> Bool? { core.isCurrent }
 
     public func checkIsolated() { core.checkIsolated() }

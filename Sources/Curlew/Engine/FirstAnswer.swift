@@ -8,7 +8,7 @@ struct FirstAnswerWatch {
     private(set) var deadline: Instant?
     private var isSlow = false
 
-    /// Whether the end of the wait is of interest to anybody.
+    /// True if the end of the wait is of interest to anybody.
     var isOn: Bool { deadline != nil || isSlow }
 
     mutating func begin(at now: Instant) {

@@ -37,7 +37,8 @@ struct HeadParser {
     // What the head has in common with one that was read before.
     private let cache: ResponseHeadCache
     private var cached: CachedHead?
-    /// How many of its lines, from the first, are the cached head's. They are not in `fields` while all of them are.
+    /// The number of its lines, from the first, that are the cached head's. They are not in `fields` while all of them
+    /// are.
     private var matchedLineCount = 0
     private var isMatchingCache = false
     private var lines = FieldLines()
@@ -46,16 +47,16 @@ struct HeadParser {
     private(set) var version = HTTPProtocolVersion.http11
     /// What the fields say about the body's framing.
     private(set) var framing = BodyFraming()
-    /// Whether the empty line that ends the final head was seen.
+    /// True if the empty line that ends the final head was seen.
     var isComplete: Bool { part == .trailers }
-    /// Whether `line`, the next one, is folded though there is no field before it.
+    /// True if `line`, the next one, is folded though there is no field before it.
     func isFoldedFirst(_ line: UnsafeRawBufferPointer) -> Bool {
         guard let first = line.first, first == .space || first == .tab else { return false }
         return !hasField
     }
-    /// Whether the head has a field so far.
+    /// True if the head has a field so far.
     var hasField: Bool { matchedLineCount > 0 || !fields.isEmpty }
-    /// Whether any line has come.
+    /// True if any line has come.
     private(set) var hasBegun = false
 
     init(limits: CurlewResponse.Limits, cache: ResponseHeadCache) {
@@ -137,7 +138,7 @@ struct HeadParser {
 
     // MARK: Heads that were read before
 
-    /// Whether this line, and all before it, are the cached head's.
+    /// True if this line, and all before it, are the cached head's.
     private mutating func matchesCache(_ line: UnsafeRawBufferPointer) -> Bool {
         if matchedLineCount == 0, fields.isEmpty, lines.count == 0 {
             cached = cache.head(status: status, firstLine: line)
@@ -245,8 +246,8 @@ struct HeadParser {
         return .head(response)
     }
 
-    /// Whether a value is kept: control characters do no harm in most. A challenge is answered with words of its own, by
-    /// libcurl itself for some schemes, and what is sent may hold none.
+    /// True if a value is kept: control characters do no harm in most. A challenge is answered with words of its own,
+    /// by libcurl itself for some schemes, and what is sent may hold none.
     private static func isTaken(_ value: UnsafeRawBufferPointer, of name: HTTPField.Name) -> Bool {
         if value.allSatisfy(\.isFieldValueByte) { return true }
         guard name != .wwwAuthenticate, name != .proxyAuthenticate else { return false }

@@ -23,11 +23,11 @@ struct IncomingResponse {
     var version: HTTPProtocolVersion { parser.version }
     var status: Int { parser.status }
     var framing: BodyFraming { parser.framing }
-    /// Whether any line of the head has come.
+    /// True if any line of the head has come.
     var hasBegun: Bool { parser.hasBegun }
-    /// Whether the head has a field so far.
+    /// True if the head has a field so far.
     var hasField: Bool { parser.hasField }
-    /// Whether the empty line that ends the final head was seen.
+    /// True if the empty line that ends the final head was seen.
     var isHeadComplete: Bool { parser.isComplete }
 
     /// Reads one line of a head or of trailers.
@@ -69,10 +69,10 @@ struct IncomingResponse {
 
     // MARK: Its end
 
-    /// Whether the body has as many bytes as its length says.
+    /// True if the body has as many bytes as its length says.
     var isBodyWhole: Bool { head != nil && framing.contentLength == bodyBytes }
 
-    /// Whether nothing but the end of the connection tells where the body ends (RFC 9112 §6.3).
+    /// True if nothing but the end of the connection tells where the body ends (RFC 9112 §6.3).
     func endsWithConnection(method: HTTPRequest.Method) -> Bool {
         version != .http2 && method != .head && ![204, 304].contains(status) && framing.contentLength == nil
             && !framing.isChunked

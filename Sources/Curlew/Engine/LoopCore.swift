@@ -24,7 +24,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     // Written once, before the thread does anything, and read a dozen times a request.
     @exclusivity(unchecked) private var thread = pthread_t()
 
-    /// Who the loop is to tasks that prefer it: a name, never followed. Set once, before the first job.
+    /// The executor that names the loop for tasks that prefer it; the reference is never followed. Set once, before the
+    /// first job.
     var taskExecutor: UnownedTaskExecutor?
 
     // Of the loop's thread alone.

@@ -17,7 +17,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) private var notifying: [Transfer] = []
     @exclusivity(unchecked) private var isNotificationScheduled = false
     private(set) var isClosed = false
-    /// Whether it only waits for its transfers to end.
+    /// True if it only waits for its transfers to end.
     private var isRetired = false
 
     @exclusivity(unchecked) private var connections = ConnectionTable()
@@ -35,7 +35,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Bytes of bodies given to the engine so far; it may wrap.
     var uploadedBytes = 0
 
-    /// Whether libcurl is limited in its connections, so that it closes an idle one before it opens another.
+    /// True if libcurl is limited in its connections, so that it closes an idle one before it opens another.
     private var isMakingRoom = false
 
     /// Why the last socket could not be made; libcurl does not keep it. 0 after a success.
@@ -69,10 +69,10 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     // MARK: Transfers
 
-    /// How many transfers are under way.
+    /// The number of transfers under way.
     var activeCount: Int { active.count }
 
-    /// How many connections are open, idle ones included.
+    /// The number of open connections, idle ones included.
     var connectionCount: Int { connections.trackedCount }
 
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
@@ -224,7 +224,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     // MARK: Sockets
 
-    /// Whether the connection is still one of ours.
+    /// True if the connection is still one of ours.
     func knows(_ connection: Connection) -> Bool { connections[connection.descriptor] === connection }
 
     func connection(_ descriptor: Int32) -> Connection? { connections[descriptor] }
@@ -296,7 +296,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if mayEnd(connection) { connection.giveUp() }
     }
 
-    /// Whether nobody uses the connection, as far as that is known: one that a port number did not name uniquely may be
+    /// True if nobody uses the connection, as far as that is known: one that a port number did not name uniquely may be
     /// that of any transfer.
     func mayEnd(_ connection: Connection) -> Bool {
         guard knows(connection), connection.user == nil else { return false }

@@ -19,7 +19,7 @@ struct OutgoingBody {
     private var source: UploadSource?
     private let length: Int64?
     private(set) var sentBytes: Int64 = 0
-    /// Whether the engine has all of it.
+    /// True if the engine has all of it.
     private(set) var isSent = false
 
     /// - Parameter length: The bytes that were promised; nil if that is not known.
@@ -32,7 +32,7 @@ struct OutgoingBody {
     /// There is nothing to send: libcurl does not ask for a body without bytes.
     mutating func skip() { isSent = true }
 
-    /// Whether there is something to copy, so that a limit of rate has a say.
+    /// True if there is something to copy, so that a limit of rate has a say.
     var hasMore: Bool {
         switch source {
         case nil, .some(.none): false

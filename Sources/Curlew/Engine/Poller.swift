@@ -126,7 +126,7 @@ final class Poller: @unchecked Sendable {
         return nil
     }
 
-    /// Whether something arrived, or the peer hung up, while nobody was interested in the socket.
+    /// True if something arrived, or the peer hung up, while nobody was interested in the socket.
     func hadStrayEvent(_ descriptor: Int32) -> Bool {
         Int(descriptor) < watches.count && watches[Int(descriptor)].strayed
     }

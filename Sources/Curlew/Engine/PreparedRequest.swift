@@ -7,17 +7,17 @@ final class PreparedRequest: Sendable {
     private static let usualExpectation = Duration.seconds(1)
 
     let method: HTTPRequest.Method
-    /// Whether the engine may send it twice.
+    /// True if the engine may send it twice.
     let isIdempotent: Bool
     let uri: CurlewURI
     /// The URI without fragment and user information: `CURLOPT_URL`.
     let url: String
     let fields: FieldList?
     let fieldsWithoutExpectation: FieldList?
-    /// What goes to a proxy alone.
+    /// The fields that go to a proxy alone.
     let proxyFields: FieldList?
     let trailers: FieldList?
-    /// What libcurl is to authenticate with by itself.
+    /// The credential with which libcurl authenticates by itself.
     let engineCredential: EngineCredential?
     let body: CurlewRequest.Body
     /// The bytes that will be sent, if that is known; nil goes out chunked.
@@ -31,7 +31,7 @@ final class PreparedRequest: Sendable {
     let totalLimit: Int64
     let limits: CurlewResponse.Limits
     let bodyBufferSize: Int
-    /// Whether to end once the connection is there, without a byte of the request.
+    /// True if the exchange ends once the connection is made, without a byte of the request.
     let isHandshakeOnly: Bool
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
@@ -74,7 +74,7 @@ final class PreparedRequest: Sendable {
         }
     }
 
-    /// Whether the request has a body to send, be it empty.
+    /// True if the request has a body to send, be it empty.
     var hasBody: Bool { !body.isNone }
 }
 
@@ -101,7 +101,7 @@ final class RequestDefaults: Sendable {
 extension RequestOptions {
     private enum HandshakeKey: Key { static let defaultValue = false }
 
-    /// Whether to end once the connection is there.
+    /// True if the exchange ends once the connection is made.
     var isHandshakeOnly: Bool {
         get { self[HandshakeKey.self] }
         set { self[HandshakeKey.self] = newValue }

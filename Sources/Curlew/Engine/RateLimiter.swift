@@ -24,7 +24,7 @@ final class RateLimiter {
         receiving = Gate { reopened(.receiving) }
     }
 
-    /// Whether so many bytes may pass now. If not, the limiter calls when they may.
+    /// True if so many bytes may pass now. If not, the limiter calls when they may.
     func admits(_ count: Int, _ direction: TokenBuckets.Direction) -> Bool {
         let gate = gate(direction)
         if gate.granted < count {
@@ -43,7 +43,7 @@ final class RateLimiter {
         return true
     }
 
-    /// How many of `count` bytes may pass now; 0 is to wait for the limiter's call.
+    /// The number of bytes, `count` at most, that may pass now; 0 is to wait for the limiter's call.
     func allowance(for count: Int, _ direction: TokenBuckets.Direction) -> Int {
         let step = min(own[direction]?.step ?? .max, shared?.step(direction) ?? .max)
         let granted = gate(direction).granted
@@ -99,7 +99,7 @@ struct TokenBucket: Sendable {
     /// When all that was reserved is paid for.
     private var due: Instant
 
-    /// How much of the future may be spent at once: what makes up for timers that are late.
+    /// The time ahead that may be spent at once, which makes up for timers that are late.
     private static let tolerance: Int64 = 100_000_000
     /// The most bytes that are worth a turn.
     static let largestStep = 16 << 10
@@ -128,7 +128,7 @@ struct TokenBucket: Sendable {
         due = now.advanced(by: Int64(min(owed, 1e18)))
     }
 
-    /// How many bytes are asked for at a time: no more than may pass at once.
+    /// The number of bytes that are asked for at a time: no more than may pass at once.
     var step: Int { Int(min(Int64(Self.largestStep), max(1, rate / 10))) }
 
     private func cost(_ count: Int) -> Int64 {
@@ -207,7 +207,7 @@ final class SharedRate: Sendable {
         state.withLock { $0.buckets.giveBack(count, direction) }
     }
 
-    /// How many bytes are asked for at a time.
+    /// The number of bytes that are asked for at a time.
     func step(_ direction: TokenBuckets.Direction) -> Int {
         state.withLock { $0.buckets[direction]?.step ?? .max }
     }

@@ -10,7 +10,7 @@ struct RequestCheck {
     private(set) var fields: FieldList?
     /// The same without the expectation, for a server that will not have it.
     private(set) var fieldsWithoutExpectation: FieldList?
-    /// What goes to a proxy alone: in libcurl's hands it would go to the origin too.
+    /// The fields that go to a proxy alone: in libcurl's hands it would go to the origin too.
     private(set) var proxyFields: FieldList?
     private(set) var trailers: FieldList?
     private(set) var contentLength: Int64?

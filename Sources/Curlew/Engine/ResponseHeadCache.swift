@@ -52,7 +52,7 @@ final class CachedHead {
         self.lines = lines
     }
 
-    /// How many fields it has.
+    /// The number of its fields.
     var count: Int { lines.count }
 
     /// The field at `index`, if it came as this very line.
@@ -60,12 +60,12 @@ final class CachedHead {
         holds(line, at: index) ? response.headerFields[index] : nil
     }
 
-    /// Whether the field at `index` came as this very line.
+    /// True if the field at `index` came as this very line.
     func holds(_ line: UnsafeRawBufferPointer, at index: Int) -> Bool {
         index < lines.count && lines.holds(line, at: index)
     }
 
-    /// Whether a line of another head is the same as this head's at its place.
+    /// True if a line of another head is the same as this head's at its place.
     func isSame(_ other: FieldLines, at index: Int) -> Bool {
         var result = false
         other.withLine(index) { result = holds($0, at: index) }

@@ -2,7 +2,7 @@ internal import CLibcurl
 internal import COpenSSL
 internal import HTTPTypes
 
-/// Who learns of what a transfer has done, on the loop.
+/// The observer that is notified, on the loop, of what a transfer has done.
 protocol TransferObserver: AnyObject, Sendable {
     /// Something is new: interim responses, the head, the counts, or the end.
     func transferAdvanced(_ transfer: Transfer)
@@ -44,7 +44,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private var interimCount = 0
     /// How the exchange has ended: with its trailers, or an error.
     @exclusivity(unchecked) private(set) var outcome: Result<HTTPFields, CurlewError>?
-    /// Whether somebody has the response.
+    /// True if somebody has the response.
     var isClaimed = false {
         didSet { rearm() }
     }
@@ -81,9 +81,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var receivedBodyBytes: Int64 { attempt.incoming.bodyBytes }
     /// The connection that it uses, if it is known which.
     var connection: Connection? { attempt.connection }
-    /// Whether it has a connection, and it is not known which.
+    /// True if it has a connection, and it is not known which.
     var isOnUnknownConnection: Bool { attempt.connection == nil && attempt.stage != .connecting }
-    /// Whether libcurl has not begun anything for the attempt, as it waits for a connection.
+    /// True if libcurl has not begun anything for the attempt, as it waits for a connection.
     var waitsForConnection: Bool {
         attempt.stage == .connecting && easy?.lastConnection == nil && request.version != .http11
     }
@@ -212,7 +212,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     // MARK: Connecting
 
-    /// Whether a socket may be made towards the address.
+    /// True if a socket may be made towards the address.
     func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
         attempt.mayConnect(to: AddressGate.Address(address))
     }
@@ -297,8 +297,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
     }
 
-    /// Whether the answer has begun before its server had a byte of the request. The system learns with the first packet of
-    /// an answer what of the request has arrived; then as much of it is open as has left.
+    /// True if the answer has begun before its server had a byte of the request. The system learns with the first
+    /// packet of an answer what of the request has arrived; then as much of it is open as has left.
     private var isUnasked: Bool {
         guard let easy, let open = attempt.connection?.unconfirmedBytes, open > 0 else { return false }
         let left = easy.long(CURLINFO_REQUEST_SIZE)
@@ -383,7 +383,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         return .failed
     }
 
-    /// Whether the body's beginning may be part of an error.
+    /// True if the body's beginning may be part of an error.
     private var keepsPrefix: Bool { attempt.incoming.head != nil && attempt.incoming.status >= 300 }
 
     /// A reader that took a chunk at once has made room.

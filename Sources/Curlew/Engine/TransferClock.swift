@@ -22,7 +22,7 @@ struct TransferClock {
     struct Position {
         var stage: CurlewError.Stage
         var pauses: PauseReasons
-        /// Whether somebody has the response: a body that nobody has asked for has no reader to wait for.
+        /// True if somebody has the response: a body that nobody has asked for has no reader to wait for.
         var isClaimed: Bool
     }
 

@@ -36,7 +36,7 @@ struct ByteRanges: Sendable, Hashable {
         return gaps
     }
 
-    /// Whether all bytes of the whole are there, and none beyond it.
+    /// True if all bytes of the whole are there, and none beyond it.
     func isWhole(of total: Int64) -> Bool { total == 0 ? ranges.isEmpty : ranges == [0..<total] }
 }
 

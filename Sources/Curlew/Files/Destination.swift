@@ -21,10 +21,11 @@ public struct Destination: Sendable {
     /// The rule for a file that is there already. ``Destination/ExistingFile/fail`` by default. It is looked for before a byte is
     /// written and, in one step with the naming, again at the end.
     public var existing = Destination.ExistingFile.fail
-    /// Whether missing folders are made, with 0777 without the bits of the umask. They stay if the download fails. False by
-    /// default.
+    /// True if missing folders are made, with 0777 without the bits of the umask. They stay if the download fails.
+    /// False by default.
     public var createsFolders = false
-    /// Whether the file and its name are on the disk (`fsync`) before the download is reported to be whole. False by default.
+    /// True if the file and its name are on the disk (`fsync`) before the download is reported to be whole. False by
+    /// default.
     public var synchronizes = false
 
     /// This very file. A relative path begins at the process's working folder.

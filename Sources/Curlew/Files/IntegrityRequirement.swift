@@ -11,12 +11,12 @@ public struct IntegrityRequirement: Sendable, Hashable {
     public var length: Int64?
     /// The digest of what is written.
     public var digest: ContentDigest?
-    /// Whether Repr-Digest and Content-Digest of the response (RFC 9530) are checked, if they have a digest by SHA-256 or
-    /// SHA-512 and ``digest`` is nil. True by default. They speak of the coded body: where ``ContentDecoding`` undoes its
-    /// coding they are not checked.
+    /// True if Repr-Digest and Content-Digest of the response (RFC 9530) are checked, if they have a digest by SHA-256
+    /// or SHA-512 and ``digest`` is nil. True by default. They speak of the coded body: where ``ContentDecoding``
+    /// undoes its coding they are not checked.
     public var checksFields: Bool
-    /// Whether a response without any digest that can be checked is refused. False by default: the fields are optional, and
-    /// what cannot be read in them is as if it were not there.
+    /// True if a response without any digest that can be checked is refused. False by default: the fields are optional,
+    /// and what cannot be read in them is as if it were not there.
     public var requiresDigest: Bool
 
     public init(

@@ -141,7 +141,7 @@ final class OpenFile: Sendable {
 
     // MARK: The name
 
-    /// Whether its name still leads to it.
+    /// True if its name still leads to it.
     private var isInItsPlace: Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0, let there = folder.status(of: name) else { return false }

@@ -58,7 +58,7 @@ final class OpenFolder: Sendable {
     /// Waits until the names in it are on the disk.
     func synchronize() throws { try FileCall { fsync(descriptor) }.get("the folder cannot be synchronized") }
 
-    /// Whether its path still leads to it.
+    /// True if its path still leads to it.
     var isInItsPlace: Bool {
         var there = stat()
         var here = stat()

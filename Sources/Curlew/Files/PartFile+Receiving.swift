@@ -3,7 +3,7 @@ extension PartFile {
     struct Reception {
         /// The first byte that was not written.
         let end: Int64
-        /// Whether the body went beyond the limit. Of the chunk that did nothing was written.
+        /// True if the body went beyond the limit. Of the chunk that did nothing was written.
         var isTooLong = false
     }
 

@@ -78,7 +78,7 @@ struct RangeRequest: Sendable, Hashable {
         return .complete
     }
 
-    /// Whether a body has a content coding that changes its bytes.
+    /// True if a body has a content coding that changes its bytes.
     static func isCoded(_ fields: HTTPFields) -> Bool {
         !ContentCodingList(fields).names.isEmpty
     }

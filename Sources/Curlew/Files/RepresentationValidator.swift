@@ -54,7 +54,7 @@ extension ResumeToken {
             value = date
         }
 
-        /// Whether a response to a range may be of the same representation.
+        /// True if a response to a range may be of the same representation.
         ///
         /// An entity tag has to be there again, as the server must send it (§15.3.7); a date need not be, but if it is it must
         /// be the same. Where there was no entity tag there must be none.

@@ -213,7 +213,7 @@ extension CurlewError {
 }
 
 extension String {
-    /// Whether it is a SHA-256 in lower-case hexadecimal.
+    /// True if it is a SHA-256 in lower-case hexadecimal.
     fileprivate var isHash: Bool {
         utf8.count == 64 && utf8.allSatisfy { $0.isDigit || (0x61...0x66).contains($0) }
     }

@@ -20,8 +20,8 @@ extension ResumeToken {
         }
     }
 
-    /// Whether its part file is whole and has got its name at ``destination``: so it is if the process ended after that, and
-    /// before the token's file was removed. There is nothing to resume then.
+    /// True if its part file is whole and has got its name at ``destination``: so it is if the process ended after
+    /// that, and before the token's file was removed. There is nothing to resume then.
     public var isFinished: Bool {
         get async {
             guard let destination, let total, let file = await TokenFile.snapshot(of: destination) else { return false }

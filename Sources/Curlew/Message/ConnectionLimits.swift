@@ -1,6 +1,7 @@
-/// How many connections a session keeps. Each event loop of the session has its own pool with these bounds.
+/// The limits of the connections that a session keeps. Each event loop of the session has its own pool with these
+/// bounds.
 ///
-/// Connections that were let go (``SessionActor/retireConnections()``) and serve what is under way do not count.
+/// Retired connections (``SessionActor/retireConnections()``), which only serve what is under way, do not count.
 public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// Connections to one host at a time; what exceeds them waits. 6 by default, as in Foundation. 0 is no limit.
     public var perHost: Int
@@ -8,7 +9,8 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     public var total: Int
     /// Connections kept open without a request. 64 by default, 1 at least.
     public var idle: Int
-    /// How long a connection is kept without a request; whole seconds are used, rounded up. 60 seconds by default.
+    /// The time for which a connection is kept without a request; whole seconds are used, rounded up. 60 seconds by
+    /// default.
     public var idleLifetime: Duration
     /// Streams on one HTTP/2 connection; the server may allow fewer. 100 by default.
     public var streamsPerConnection: Int

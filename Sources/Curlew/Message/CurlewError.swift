@@ -101,7 +101,8 @@ public struct CurlewError: Error, Sendable {
     public var bodyPrefix: [UInt8] { storage.context.bodyPrefix }
     /// libcurl's own number for the failure (`CURLcode`), if it was the one to fail.
     public var engineCode: Int? { storage.context.engineCode }
-    /// How often the request was sent, the first time included: more than 1 where ``Retry`` sent it again.
+    /// The number of times that the request was sent, the first time included: more than 1 where ``Retry`` sent it
+    /// again.
     public var attempts: Int { storage.context.attempts }
     /// The redirects that had been followed, first to last; see ``Redirects``.
     public var history: [CurlewResponse.Redirect] { storage.context.history }
@@ -120,7 +121,7 @@ public struct CurlewError: Error, Sendable {
         return CurlewError(code, message, context: context, underlying: underlying)
     }
 
-    /// How many bytes of a body an error keeps at most.
+    /// The most bytes of a body that an error keeps.
     public static let bodyPrefixLimit = 4096
 
     /// The same error with what is now known of its exchange; what it already knew stays.

@@ -2,20 +2,21 @@ internal import HTTPTypes
 
 // Every class of failures that decides what happens next, in one place.
 extension ErrorCode {
-    /// Whether ``Retry`` sends a request again after this failure, if the request allows it. The table "Which failures are
-    /// tried again" in the documentation has the reason for each code.
+    /// True if ``Retry`` sends a request again after this failure, if the request allows it. The table "Which failures
+    /// are tried again" in the documentation has the reason for each code.
     var isTransient: Bool { Self.transient.contains(self) }
 
-    /// Whether the server is not trusted, or no TLS comes about with it: asking it again changes nothing.
+    /// True if the server is not trusted, or TLS with it fails: asking it again changes nothing.
     var isTrustFailure: Bool { Self.trustFailures.contains(self) }
 
-    /// Whether a lack of network may be the reason.
+    /// True if a lack of network may be the reason.
     var isConnectFailure: Bool { Self.connectFailures.contains(self) }
 
-    /// Whether the same request can never succeed: it cannot be sent as it stands, is refused, or nobody wants it any more.
+    /// True if the same request can never succeed: it cannot be sent as it stands, is refused, or nobody wants it any
+    /// more.
     var isPermanent: Bool { isTrustFailure || Self.permanent.contains(self) }
 
-    /// Whether bytes that have been received are of no use.
+    /// True if bytes that have been received are of no use.
     var isCorruption: Bool { Self.corruption.contains(self) }
 
     private static let transient: Set<ErrorCode> = [

@@ -135,13 +135,13 @@ extension ErrorCode {
     public static let responseAlreadyTaken = Self("response-already-taken")
 }
 
-/// Codes of downloads that go on.
+/// Codes of downloads that are resumed.
 extension ErrorCode {
-    /// The token is none that a download can go on with.
+    /// The token cannot resume a download.
     public static let invalidResumeToken = Self("invalid-resume-token")
     /// The file that a ``ResumeToken`` is kept in cannot be read or written.
     public static let resumeTokenFileFailed = Self("resume-token-file-failed")
-    /// The server's answers to requests for ranges did not fit, however often the download began anew.
+    /// The server's answers to requests for ranges did not fit, even after the download restarted.
     public static let rangesFailed = Self("ranges-failed")
 }
 

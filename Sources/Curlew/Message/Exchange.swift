@@ -4,7 +4,7 @@ internal import HTTPTypes
 protocol Exchange: AnyObject, Sendable {
     /// The request as it was sent.
     var request: CurlewRequest { get }
-    /// Whether anybody listens to what is reported.
+    /// True if anybody listens to what is reported.
     var isObserved: Bool { get }
 
     /// Ends the exchange, unless it has ended.

@@ -58,12 +58,12 @@ public struct CurlewRequest: Sendable {
 }
 
 extension CurlewRequest {
-    /// Whether it may be sent twice: as ``RequestOptions/isIdempotent`` says, else as its method does.
+    /// True if it may be sent twice: as ``RequestOptions/isIdempotent`` says, else as its method does.
     var isIdempotent: Bool { options.isIdempotent ?? method.isIdempotent }
 }
 
 extension HTTPRequest.Method {
-    /// Whether sending the request twice means the same as sending it once (RFC 9110 §9.2.2).
+    /// True if sending the request twice means the same as sending it once (RFC 9110 §9.2.2).
     var isIdempotent: Bool {
         switch self {
         case .get, .head, .put, .delete, .options, .trace: true

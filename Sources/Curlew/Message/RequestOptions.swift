@@ -48,7 +48,7 @@ public struct RequestOptions: Sendable {
         get { rare?.values.tag }
         set { change { $0.tag = newValue } }
     }
-    /// Whether sending the request twice means the same as sending it once. nil, the default, asks its method
+    /// True if sending the request twice means the same as sending it once. nil, the default, asks its method
     /// (RFC 9110 §9.2.2). It decides what ``Retry``, ``Hedging`` and the transport itself send again.
     public var isIdempotent: Bool?
     /// Fields with secrets of the caller's, beside those known to be secret, such as Authorization and Cookie: they are

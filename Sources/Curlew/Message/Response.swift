@@ -16,9 +16,9 @@ public struct CurlewResponse: Sendable {
     public var interim: [HTTPResponse]
     /// The redirects that led here, first to last; see ``Redirects``.
     public var history: [CurlewResponse.Redirect] = []
-    /// How often the request was sent for this answer, the first time and hedges included: more than 1 where ``Retry`` or
-    /// ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport repeats by itself on a
-    /// fresh connection is in ``TaskActor/metrics``.
+    /// The number of times that the request was sent for this answer, the first time and hedges included: more than 1
+    /// where ``Retry`` or ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport
+    /// repeats by itself on a fresh connection is in ``TaskActor/metrics``.
     public var attempts = 1
     /// The exchange that brought the response; nil where none did, as in a stub.
     let exchange: (any Exchange)?
@@ -130,7 +130,7 @@ extension CurlewResponse {
         public var uri: CurlewURI
         /// The fields of that answer, Location among them.
         public var fields: HTTPFields
-        /// How often the request was sent before it got this answer, the first time included.
+        /// The number of times that the request was sent before it got this answer, the first time included.
         public var attempts: Int
 
         public init(status: HTTPResponse.Status, uri: CurlewURI, fields: HTTPFields, attempts: Int = 1) {

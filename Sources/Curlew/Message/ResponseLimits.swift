@@ -7,7 +7,7 @@ extension CurlewResponse {
         /// Field lines, folded ones as well, of one head or one trailer section. 1,000 by default; more than 60,000 are never
         /// taken, nor 5,000 or more by libcurl from 8.14 on.
         public var fieldCount: Int
-        /// How many interim responses are kept for the caller. 16 by default; more than 100 fail the exchange.
+        /// The most interim responses that are kept for the caller. 16 by default; more than 100 fail the exchange.
         public var interimResponses: Int
         /// What the typed verbs collect of a body at most. 64 MiB by default.
         public var collectedBody: ByteSize

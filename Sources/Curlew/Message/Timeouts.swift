@@ -1,4 +1,4 @@
-/// How long to wait for what. Zero or a negative duration means: no limit.
+/// The time limits of a request. Zero or a negative duration means: no limit.
 public struct Timeouts: Sendable, Hashable, Codable {
     /// From the start of connecting until a connection can carry the request: address look-up, TCP and TLS.
     /// 10 seconds by default. Waiting for a free connection does not count.

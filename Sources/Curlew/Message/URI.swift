@@ -25,7 +25,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         var authorityEnd = 0
         var pathEnd = 0
         var queryEnd = 0
-        /// Whether a segment of the path begins with a dot.
+        /// True if a segment of the path begins with a dot.
         var hasDotSegment = false
     }
 
@@ -69,7 +69,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// Scheme, host in lower case and effective port: what RFC 6454 calls the origin.
     public var origin: String { "\(scheme)://\(host.lowercased()):\(port)" }
 
-    /// Whether scheme, host and port are the same (RFC 6454 §5).
+    /// True if scheme, host and port are the same (RFC 6454 §5).
     func hasSameOrigin(as other: CurlewURI) -> Bool {
         layout.isSecure == other.layout.isSecure && port == other.port && host.lowercased() == other.host.lowercased()
     }

@@ -247,7 +247,7 @@ private enum URIFastPath {
         byte.isLetter || byte.isDigit || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
-    /// Whether the byte may stand in path, query or fragment as it is: visible ASCII but for `" < > \\ ^ ` { | }`.
+    /// True if the byte may stand in path, query or fragment as it is: visible ASCII but for `" < > \\ ^ ` { | }`.
     private static func isPlain(_ byte: UInt8) -> Bool {
         guard byte < 0x80 else { return false }
         let mask: UInt64 = byte < 64 ? 0xAFFF_FFFA_0000_0000 : 0x47FF_FFFE_AFFF_FFFF

@@ -18,7 +18,7 @@ struct LinkKinds {
     private static let slices: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"]
     private static let bundles: Set<String> = ["bridge", "bond", "team"]
 
-    /// Whether the others have to be known to tell what it is.
+    /// True if the other interfaces have to be known to find its kind.
     static func standsOnOthers(_ link: NetworkLink) -> Bool {
         slices.contains(link.driver) || bundles.contains(link.driver) || isTunnel(link)
     }
@@ -85,11 +85,11 @@ struct LinkKinds {
 /// The properties of interfaces in `/sys/class/net` that netlink lacks.
 struct SystemInterfaces: Sendable {
     struct Facts: Equatable {
-        /// Whether it says anything of this interface.
+        /// True if it says anything of this interface.
         var isKnown = false
         /// `DEVTYPE` of the interface's `uevent`: "wlan", "wwan", "bluetooth" and so on; nil for plain ones.
         var deviceType: String?
-        /// Whether drivers of wireless networks have left their mark.
+        /// True if drivers of wireless networks have left their mark.
         var isWireless = false
     }
 

@@ -20,7 +20,7 @@ struct NetlinkMessage: Equatable {
 
     /// The number of the request that it answers; 0 if nobody asked.
     let sequence: UInt32
-    /// Whether what is listed changed meanwhile, so that the list may not be right.
+    /// True if what is listed changed meanwhile, so that the list may not be right.
     let isInterrupted: Bool
     let content: Content
 

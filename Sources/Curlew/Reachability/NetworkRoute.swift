@@ -95,7 +95,7 @@ struct NetworkLink: Equatable, Sendable {
         lower = isElsewhere ? nil : attributes[IFLA_LINK]?.word.flatMap { $0 == 0 || $0 == index ? nil : $0 }
     }
 
-    /// Whether it was switched on and can carry packets: it has a carrier, and what authenticates has let it in.
+    /// True if it was switched on and can carry packets: it has a carrier, and what authenticates has let it in.
     var isRunning: Bool { has(IFF_UP) && has(IFF_RUNNING) }
 
     var isLoopback: Bool { has(IFF_LOOPBACK) || hardware == Int32(curlew_hardware_loopback) }

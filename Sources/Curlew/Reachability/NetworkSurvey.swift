@@ -59,11 +59,11 @@ struct NetworkSnapshot: Equatable, Sendable {
         var link: NetworkLink
         var kind: NetworkPath.InterfaceKind
         var over: NetworkPath.InterfaceKind?
-        /// Whether the destination is a link-local address, for which a link-local source will do.
+        /// True if the destination is a link-local address, for which a link-local source will do.
         var isToLinkLocal = false
     }
 
-    /// Whether it is about the network in general: loopback does not count then.
+    /// True if it is about the network in general: loopback does not count then.
     var isForEverything: Bool
     /// The ways that there are, the preferred one first; what has none is left out.
     var ways: [Way] = []

@@ -89,7 +89,7 @@ public actor ReachabilityMonitor: LoopActor {
 
     nonisolated var listenerCount: Int { listeners.listenerCount }
 
-    /// Whether it has sockets.
+    /// True if it has sockets.
     var isWatching: Bool { watch != nil }
 
     /// Has the loop see who listens. Who came and went meanwhile does not matter.
@@ -207,7 +207,7 @@ private final class HostState {
     /// The number of the look-up that is under way, or was the last.
     var number: UInt64 = 0
     var isAsked = false
-    /// Whether the network has changed since the look-up that is under way began.
+    /// True if the network has changed since the look-up that is under way began.
     fileprivate var isOutdated = false
     var begun = Instant(nanoseconds: 0)
     var failures = 0

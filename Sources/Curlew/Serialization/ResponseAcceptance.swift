@@ -114,7 +114,7 @@ extension ResponseAcceptance {
         /// No status.
         public static let none = ResponseAcceptance.Statuses(ranges: [])
 
-        /// Whether a status is among them.
+        /// True if a status is among them.
         public func contains(_ status: HTTPResponse.Status) -> Bool { ranges.contains { $0.contains(status.code) } }
 
         /// The ranges as text, such as `200 to 299`.
@@ -152,7 +152,7 @@ extension ResponseAcceptance {
             return ResponseAcceptance.ContentTypes(ranges: ranges + others.filter { !ranges.contains($0) })
         }
 
-        /// Whether a type is taken. No type at all is taken only by ``any``.
+        /// True if a type is taken. No type at all is taken only by ``any``.
         public func accepts(_ type: ContentType?) -> Bool {
             guard let ranges else { return true }
             guard let type else { return false }
@@ -173,7 +173,7 @@ struct RejectedResponse {
     /// The error that kept the body from being read whole.
     let readError: (any Error)?
 
-    /// Whether it would help to know what the body says.
+    /// True if it would help to know what the body says.
     var isWorthParsing: Bool { content == nil && readError == nil && !response.body.isEmpty }
 
     /// The error, with what the body was read as.

@@ -69,7 +69,7 @@ extension ResponseSerializer {
 protocol ReportingSerializer {}
 
 extension CurlewResponse {
-    /// Whether anybody listens to what a serializer makes of the response.
+    /// True if anybody listens to what a serializer makes of the response.
     var isObserved: Bool { exchange?.isObserved ?? false }
 
     /// Reports what a serializer made of the response; see ``SessionEvent/Kind/serialized``.
@@ -81,7 +81,7 @@ extension CurlewResponse {
 
 /// Hands the response over as it came: any status, any media type, its body still a stream.
 ///
-/// It is what calls with parameters bring unless they are told otherwise.
+/// Calls with parameters use it unless they name another serializer.
 public struct RawResponseSerializer: ResponseSerializer, ReportingSerializer {
     public init() {}
 

@@ -11,7 +11,7 @@ public struct ResponseValidator: CurlewMiddleware {
     /// The responses that are taken.
     public var acceptance: ResponseAcceptance
 
-    /// Takes 200 to 299 with any media type, unless told otherwise.
+    /// Takes 200 to 299 with any media type by default.
     public init(
         statuses: ResponseAcceptance.Statuses = .successful, contentTypes: ResponseAcceptance.ContentTypes = .any
     ) {

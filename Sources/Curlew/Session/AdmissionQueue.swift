@@ -24,10 +24,10 @@ struct AdmissionQueue<Key: Hashable, Element> {
     /// - Parameter limit: How many may be under way at a time; 1 at least.
     init(limit: Int) { self.limit = max(1, limit) }
 
-    /// Whether nobody waits.
+    /// True if nobody waits.
     var isEmpty: Bool { places.isEmpty }
 
-    /// How many wait.
+    /// The number of tasks that wait.
     var count: Int { places.count }
 
     /// Takes a place, if one is free.

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension EventSource {
-    /// Connects, and tells what happens.
+    /// Connects, and yields the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Phase {
             case connecting
@@ -135,7 +135,7 @@ extension EventSource {
         }
     }
 
-    /// How long the body of a refusal is waited for.
+    /// The longest wait for the body of a refusal.
     private static let refusalTime = Duration.seconds(10)
 
     private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!

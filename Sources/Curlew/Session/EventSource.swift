@@ -3,7 +3,7 @@ public import HTTPTypes
 /// A stream of server-sent events that connects again when it breaks off (WHATWG HTML §9.2).
 ///
 /// Iterating connects; each iterator has a connection of its own, and dropping it, or cancelling the task that iterates,
-/// ends it. What happens is told in the order it happens:
+/// ends it. Its events come in the order in which they happen:
 /// - ``Event/open``: a response with status 200 and `text/event-stream` has come;
 /// - ``Event/message(_:)``: an event;
 /// - ``Event/error(_:isClosed:)``: the stream ended or could not be had. Either it is connected again after a while, with
@@ -46,7 +46,7 @@ public struct EventSource: AsyncSequence, Sendable {
     ///     off unless it sets them, as a stream may be silent for long.
     ///   - reconnection: When to connect again.
     ///   - limits: Bounds on lines and events.
-    ///   - lastEventID: The identifier to go on from.
+    ///   - lastEventID: The identifier to resume from.
     ///   - clock: What measures the waits.
     public init(
         _ session: HTTPSession, _ request: CurlewRequest,
@@ -62,7 +62,7 @@ public struct EventSource: AsyncSequence, Sendable {
         self.clock = clock
     }
 
-    /// The identifier that the first request asks to go on from; none if it is empty.
+    /// The identifier that the first request asks to resume from; none if it is empty.
     public var lastEventID: String
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }

@@ -102,7 +102,7 @@ public actor SessionActor {
     /// What happens in the session from now on.
     public nonisolated var events: SessionEvent.Stream { SessionEvent.Stream(broadcaster: broadcaster) }
 
-    /// How many connections are open, idle ones included.
+    /// The number of open connections, idle ones included.
     public nonisolated func connectionCount() async -> Int {
         var count = 0
         for shard in shards { count += await shard.connectionCount }
@@ -114,7 +114,7 @@ public actor SessionActor {
     ///   - url: The URL; host and port of it count.
     ///   - options: Route, timeouts and policy; what is nil is the session's.
     /// - Returns: What was agreed on with a server that the policy accepts.
-    /// - Throws: ``CurlewError``; ``CurlewError/serverTrust`` tells of a server that it does not.
+    /// - Throws: ``CurlewError``; ``CurlewError/serverTrust`` describes a server that the policy does not accept.
     public nonisolated func connectionSecurity(
         of url: String, options: RequestOptions = RequestOptions()
     ) async throws -> ConnectionSecurity {
@@ -190,8 +190,9 @@ public actor SessionActor {
 
     // MARK: Ends
 
-    /// Takes no more tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they go on. When the
-    /// last has ended, ``SessionEvent/Kind/invalidated`` is told, once. What waits for the network ends with that error, too.
+    /// Refuses new tasks. Those under way end with ``ErrorCode/sessionInvalidated`` if `cancelling`, else they
+    /// continue. When the last has ended, ``SessionEvent/Kind/invalidated`` is published, once. What waits for the
+    /// network ends with that error, too.
     ///
     /// An invalidated session stays so. To begin anew, make another from its ``configuration``.
     public nonisolated func invalidate(cancelling: Bool) async {

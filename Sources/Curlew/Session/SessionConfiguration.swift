@@ -1,8 +1,8 @@
 /// How a session works: a value that can be compared, copied, stored and sent.
 public struct SessionConfiguration: Sendable, Hashable, Codable {
-    /// How long to wait for what.
+    /// The time limits of each request.
     public var timeouts = Timeouts()
-    /// How many connections to keep.
+    /// The limits of the connections that are kept.
     public var connections = ConnectionLimits()
     /// Bounds on what a response may send.
     public var limits = CurlewResponse.Limits()
@@ -16,11 +16,12 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     public var proxy = ProxyConfiguration.none
     /// Whom to trust at the other end.
     public var security = SecurityPolicy.system
-    /// How much of a body may wait for its reader, or for the network, before its transfer pauses. 1 MiB by default.
+    /// The most bytes of a body that wait for its reader, or for the network, before its transfer pauses. 1 MiB by
+    /// default.
     public var bodyBufferSize: ByteSize = .mebibytes(1)
     /// The size of the buffer that sockets are read into: 1 KiB to 10 MiB, 256 KiB by default.
     public var readBufferSize: ByteSize = .kibibytes(256)
-    /// How many tasks may be under way at a time on each event loop of the session; what exceeds it waits its turn.
+    /// The most tasks under way at a time on each event loop of the session; what exceeds it waits its turn.
     /// 20,000 by default.
     public var tasksInFlight = 20_000
     /// How fast the bodies of all the session's tasks together may flow. No limit by default;
@@ -28,12 +29,12 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     public var rateLimit = RateLimit.none
     /// The shortest time between two elements of a task's progress. 50 ms by default: 20 a second.
     public var progressInterval: Duration = .milliseconds(50)
-    /// How long a request waits for the network to come back if it could not connect because there is none; see
+    /// The longest wait of a request for the network to come back if it could not connect because there is none; see
     /// ``ConnectivityWait``. nil, the default, and zero wait for nothing.
     public var connectivityTimeout: Duration?
-    /// How many events wait for a listener that is behind; then the oldest are dropped. 1,000 by default.
+    /// The most events that wait for a listener that is behind; beyond them the oldest are dropped. 1,000 by default.
     public var eventBufferSize = 1000
-    /// How much of a body an event keeps (``SessionEvent/Serialization/body``). 64 KiB by default.
+    /// The most bytes of a body that an event keeps (``SessionEvent/Serialization/body``). 64 KiB by default.
     public var eventBodyLimit: ByteSize = .kibibytes(64)
 
     public init() {}

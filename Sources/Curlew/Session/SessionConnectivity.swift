@@ -34,7 +34,7 @@ final class SessionConnectivity: Sendable {
         state.withLock { Set($0.monitors.filter { $0.value.monitor != nil }.keys) }
     }
 
-    /// How often a request has begun to wait for a network that is known to be away.
+    /// The number of times that a request has begun to wait for a network that is known to be away.
     var waitCount: Int { state.withLock { $0.waitCount } }
 
     /// Has monitors that are made from now on learn of the network there, for tests.

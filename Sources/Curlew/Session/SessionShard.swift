@@ -40,7 +40,7 @@ actor SessionShard: LoopActor, TaskHost {
     /// The tasks that were started and have not ended.
     var tasks: [TaskActor] { Array(live.values) }
 
-    /// How many connections are open, idle ones included.
+    /// The number of open connections, idle ones included.
     var connectionCount: Int { retired.reduce(multi.connectionCount) { $0 + $1.connectionCount } }
 
     // MARK: Tasks, on the loop

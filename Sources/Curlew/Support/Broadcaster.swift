@@ -14,7 +14,7 @@ final class Broadcaster<Element: Sendable>: Sendable {
 
     init(bufferSize: Int) { self.bufferSize = max(1, bufferSize) }
 
-    /// Whether anybody listens, asked for every element; mostly nobody does.
+    /// True if anybody listens, asked for every element; mostly nobody does.
     var hasListeners: Bool { isHeard.load(ordering: .acquiring) }
 
     var listenerCount: Int { state.withLock { $0.listeners.count } }

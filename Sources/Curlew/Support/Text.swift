@@ -35,7 +35,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether the byte may stand in a token: a method or a field name (RFC 9110 §5.6.2).
+    /// True if the byte may stand in a token: a method or a field name (RFC 9110 §5.6.2).
     var isTokenByte: Bool {
         if isLetter || isDigit { return true }
         switch self {
@@ -48,7 +48,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
+    /// True if the byte may stand in a token68, but for the padding (RFC 9110 §11.2).
     var isToken68Byte: Bool {
         if isLetter || isDigit { return true }
         switch self {
@@ -58,11 +58,11 @@ extension UInt8 {
         }
     }
 
-    /// Whether the byte may stand in a field's value: visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
+    /// True if the byte may stand in a field's value: visible text, spaces, tabs and bytes above ASCII (RFC 9110 §5.5).
     var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
 
-    /// Whether a recipient may keep the byte in a field's value. No sender may write most control characters, but only NUL, CR
-    /// and LF are dangerous (RFC 9110 §5.5).
+    /// True if a recipient may keep the byte in a field's value. No sender may write most control characters, but only
+    /// NUL, CR and LF are dangerous (RFC 9110 §5.5).
     var isReceivedValueByte: Bool { self != 0 && self != .carriageReturn && self != .lineFeed }
 
     /// Space or tab.

@@ -38,7 +38,7 @@ public struct SessionEvent: Sendable {
         public let serializer: String
         /// The bytes that it read, at most ``SessionConfiguration/eventBodyLimit`` of them; empty if it reads no whole bodies.
         public let body: [UInt8]
-        /// How many bytes it read.
+        /// The number of bytes that it read.
         public let bodySize: ByteSize
         /// The value that it made; nil if it failed, and the event has the error.
         public let value: (any Sendable)?

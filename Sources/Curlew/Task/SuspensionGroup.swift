@@ -11,7 +11,7 @@ final class SuspensionGroup: Sendable {
 
     private let state = Guarded(State())
 
-    /// Whether the bytes are to be stopped. A task looks here when it starts.
+    /// True if the bytes are to be stopped. A task looks here when it starts.
     var isHeld: Bool { state.withLock { $0.isHeld } }
 
     /// Takes in a task that has not started.
@@ -26,7 +26,7 @@ final class SuspensionGroup: Sendable {
 
     func resume() { change(to: false) { $0.resume() } }
 
-    /// The tasks are told under the lock, so that the last call is the one that they hear last.
+    /// The tasks are called under the lock, so that the last change is the last that reaches each of them.
     private func change(to isHeld: Bool, _ tell: (TaskActor) -> Void) {
         state.withLock { state in
             guard state.isHeld != isHeld else { return }

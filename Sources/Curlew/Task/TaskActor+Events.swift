@@ -31,7 +31,7 @@ extension TaskActor {
         }
     }
 
-    /// Whether anybody listens to the session's events.
+    /// True if anybody listens to the session's events.
     nonisolated var isObserved: Bool { host.broadcaster.hasListeners }
 
     /// As much of a body as an event keeps.

@@ -12,7 +12,7 @@ extension TaskActor {
         /// Ended on our side.
         case cancelled
 
-        /// Whether nothing can happen to the task any more.
+        /// True if nothing can happen to the task any more.
         public var isEnd: Bool { self == .completed || self == .failed || self == .cancelled }
     }
 }
@@ -73,7 +73,7 @@ struct TaskLifecycle: Sendable {
     private var isAborting = false
     private var head = Head.awaited
 
-    /// Whether it was ever resumed.
+    /// True if it was ever resumed.
     private(set) var hasStarted = false
 
     mutating func handle(_ event: Event) -> Action {
@@ -164,6 +164,6 @@ struct TaskLifecycle: Sendable {
         return isAwaited
     }
 
-    /// Whether the head has come.
+    /// True if the head has come.
     var hasHead: Bool { head != .awaited }
 }

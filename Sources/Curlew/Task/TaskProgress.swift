@@ -6,7 +6,7 @@ public struct TaskProgress: Sendable, Hashable {
         public internal(set) var wire: Int64 = 0
         /// As the caller gave or gets them. It differs from ``wire`` where a content coding is in use.
         public internal(set) var decoded: Int64 = 0
-        /// How many ``wire`` bytes there will be, if that is known.
+        /// The number of ``wire`` bytes that there will be, if it is known.
         public internal(set) var total: Int64?
 
         /// The part that is done, 0 to 1, if the total is known.
@@ -19,7 +19,7 @@ public struct TaskProgress: Sendable, Hashable {
     public internal(set) var sent = Counts()
     /// The body of the response.
     public internal(set) var received = Counts()
-    /// Whether the task has ended, well or not. True in the last element and in no other.
+    /// True if the task has ended, well or not. True in the last element and in no other.
     public internal(set) var isFinished = false
 }
 

@@ -1,18 +1,18 @@
 #if TestKit
 extension HeldCertificate {
-    /// What a certificate is to say.
+    /// The contents of a certificate that is made.
     public struct Options: Sendable, Hashable {
         /// The subject's common name. Clients look at the alternative names, not at this.
         public var commonName: String
-        /// Who the certificate is for, in order.
+        /// The names that the certificate is for, in order.
         public var alternativeNames: [AlternativeName]
-        /// When it is valid; from a day ago for thirty days unless told otherwise.
+        /// The time for which it is valid; from a day ago for thirty days by default.
         public var validity: Validity
-        /// The kind of key; P-256 unless told otherwise, because it is the quickest to make.
+        /// The kind of key; P-256 by default, because it is the quickest to make.
         public var key: KeyKind
         /// The hash that the issuer signs with; not used by Ed25519 issuers.
         public var signatureHash: SignatureHash
-        /// Whether it may issue others, and how deep.
+        /// The right to issue other certificates, and the length of their path.
         public var authority: Authority
         /// Key usage by its names in x509v3_config(5); `nil` writes what fits ``authority``, an empty array nothing.
         public var keyUsage: [String]?
@@ -20,13 +20,13 @@ extension HeldCertificate {
         public var extendedKeyUsage: [String]?
         /// Name constraints in the notation of x509v3_config(5), such as `"permitted;DNS:example.test"`.
         public var nameConstraints: [String]
-        /// Whether the name constraints are critical, as RFC 5280 has it.
+        /// True if the name constraints are critical, as RFC 5280 has it.
         public var nameConstraintsAreCritical: Bool
-        /// Whether a server with it has to staple a response about its revocation (RFC 7633).
+        /// True if a server with it has to staple a response about its revocation (RFC 7633).
         public var requiresStapling: Bool
         /// The serial number; a random one when `nil`.
         public var serialNumber: UInt64?
-        /// Whether it has an authority key identifier, which names the key of its issuer; a root has none.
+        /// True if it has an authority key identifier, which names the key of its issuer; a root has none.
         public var namesAuthorityKey: Bool
         /// Extensions besides those of the other properties, in order; what they say may be wrong on purpose.
         public var otherExtensions: [Extension]
@@ -128,7 +128,7 @@ extension HeldCertificate {
         public static let sha384 = SignatureHash(name: "SHA384")
     }
 
-    /// What the basic constraints say (RFC 5280, section 4.2.1.9).
+    /// The basic constraints (RFC 5280, section 4.2.1.9).
     public struct Authority: Sendable, Hashable {
         let isAuthority: Bool
         let pathLength: Int?

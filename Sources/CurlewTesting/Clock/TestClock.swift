@@ -10,14 +10,14 @@
 public final class TestClock: Clock, Sendable {
     /// A moment of a ``TestClock``, counted from its start.
     public struct Instant: InstantProtocol {
-        /// How long after the clock's start.
+        /// The time since the clock's start.
         public let offset: Duration
 
         /// This moment and a while.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: self.offset + duration) }
         /// The while from this moment to another.
         public func duration(to other: Instant) -> Duration { other.offset - self.offset }
-        /// Whether one is before the other.
+        /// True if `left` is before `right`.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
@@ -36,7 +36,7 @@ public final class TestClock: Clock, Sendable {
     public var now: Instant { self.state.update { $0.now } }
     /// Nothing is too small for this clock.
     public var minimumResolution: Duration { .nanoseconds(1) }
-    /// How many tasks sleep on the clock.
+    /// The number of tasks that sleep on the clock.
     public var sleeperCount: Int { self.state.update { $0.sleepers.count } }
 
     /// Sleeps until the clock has been turned to `deadline`; throws when the task is cancelled.

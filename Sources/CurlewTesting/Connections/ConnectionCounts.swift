@@ -1,5 +1,5 @@
 #if TestKit
-/// How many connections a server has seen.
+/// The numbers of connections that a server has seen.
 public struct ConnectionCounts: Sendable, Hashable {
     /// Connections accepted since the start.
     public var accepted = 0

@@ -42,11 +42,11 @@ public struct ServerTLS: Sendable {
     /// What ALPN offers, best first. ``MockServer`` fills it from its protocols when it is `nil`; an empty array
     /// offers nothing.
     public var applicationProtocols: [String]?
-    /// The lowest version accepted; TLS 1.2 unless told otherwise.
+    /// The lowest version accepted; TLS 1.2 by default.
     public var minimumVersion = Version.tls12
-    /// The highest version accepted; TLS 1.3 unless told otherwise.
+    /// The highest version accepted; TLS 1.3 by default.
     public var maximumVersion = Version.tls13
-    /// What is demanded of clients; nothing unless told otherwise.
+    /// What is demanded of clients; nothing by default.
     public var clientCertificates = ClientCertificates.none
 
     /// Serves `chain`, leaf first; the leaf's key signs. The root need not be in it.

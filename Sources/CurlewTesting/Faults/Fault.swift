@@ -69,7 +69,7 @@ extension Fault {
         public static let stall = Effect(kind: .stall)
         /// Closes the socket without TLS's close_notify, so that the client finds its stream truncated.
         public static let truncatedTLS = Effect(kind: .truncate)
-        /// Sends GOAWAY and goes on with this exchange and those that run already; HTTP/2 only. Code NO_ERROR is a
+        /// Sends GOAWAY and continues this exchange and those that run already; HTTP/2 only. Code NO_ERROR is a
         /// server that leaves in good order (RFC 9113, section 6.8).
         public static func goAway(_ code: HTTP2WireFrame.ErrorCode) -> Effect { Effect(kind: .goAway(code.rawValue)) }
         /// Sends RST_STREAM, which ends the exchange and leaves the connection open; HTTP/2 only. After the response's

@@ -39,7 +39,7 @@ final class FaultGate: Sendable {
         script.miss(unfit, .noSuchMoment)
     }
 
-    /// Whether a fault has ended the exchange, or is about to.
+    /// True if a fault has ended the exchange, or is about to.
     var isStruck: Bool { self.state.update { $0.isStruck } }
 
     /// Commits the faults of this moment; throws ``FaultStruck`` when one ends the exchange.

@@ -2,7 +2,7 @@
 /// A fault that an exchange or a connection has taken, to commit it when its moment comes.
 struct ClaimedFault: Sendable, Hashable {
     let fault: Fault
-    /// Whether nobody else will meet it.
+    /// True if nobody else will meet it.
     let isOnce: Bool
 }
 

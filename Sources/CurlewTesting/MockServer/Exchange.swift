@@ -122,7 +122,8 @@ struct Exchange: Sendable {
         )
     }
 
-    /// Whether no body follows the head. In HTTP/2 the head does not say so, and methods that seldom have one are believed.
+    /// True if no body follows the head. In HTTP/2 the head does not say so, and methods that seldom have one are
+    /// believed.
     private var isWithoutBody: Bool {
         if let length = self.head.headers.first(name: "content-length") { return length == "0" }
         if self.version == .http2 { return [.GET, .HEAD, .DELETE, .OPTIONS].contains(self.head.method) }

@@ -46,7 +46,7 @@ public struct InboundRequestBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Starts reading, or goes on where another iterator left off.
+    /// Starts reading, or continues where another iterator stopped.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reader: self.reader)
     }

@@ -24,7 +24,7 @@ public struct MockResponse: Sendable {
         }
     }
 
-    /// What becomes of `Expect: 100-continue` (RFC 9110, section 10.1.1).
+    /// The reaction to `Expect: 100-continue` (RFC 9110, section 10.1.1).
     public struct Expectation: Sendable, Hashable {
         let isContinued: Bool
         /// 100 is sent when the body is first read, or at once for a response from the queue.
@@ -33,8 +33,8 @@ public struct MockResponse: Sendable {
         public static let answersAtOnce = Expectation(isContinued: false)
     }
 
-    /// How the end of the body is told. HTTP/2 has its own way and needs none of this: there it decides only whether
-    /// Content-Length is told, and whether the connection goes on.
+    /// The framing that marks the end of the body. HTTP/2 has its own and needs none of this: there it decides only
+    /// whether Content-Length is sent, and whether the connection is kept.
     public struct Framing: Sendable, Hashable {
         enum Kind { case automatic, chunked, untilClose }
         let kind: Kind
@@ -67,17 +67,17 @@ public struct MockResponse: Sendable {
     public var body: Body
     /// Fields after the body. In HTTP/1.1 they make the body chunked.
     public var trailers: HTTPFields = [:]
-    /// What is sent before.
+    /// The interim responses that are sent before.
     public var interim: [Interim] = []
-    /// What becomes of an expectation; for responses from the queue.
+    /// The reaction to an expectation; for responses from the queue.
     public var expectation = Expectation.continues
-    /// How the end of the body is told.
+    /// The framing that marks the end of the body.
     public var framing = Framing.automatic
     /// A wait before the head.
     public var headDelay: Duration?
     /// The pace of the body; as fast as the client takes it when `nil`.
     public var throttle: Throttle?
-    /// Whether the connection closes afterwards: `Connection: close` in HTTP/1.1; in HTTP/2 GOAWAY comes before the
+    /// True if the connection closes afterwards: `Connection: close` in HTTP/1.1; in HTTP/2 GOAWAY comes before the
     /// response, and the client closes.
     public var closesConnection = false
 

@@ -25,9 +25,10 @@ extension MockResponse {
         /// The first `count` bytes of ``BytePattern``, made as they are sent.
         public static func pattern(count: Int) -> Body { Body(source: .pattern(count: count)) }
 
-        /// What `write` writes while it runs; each write is sent on at once and suspends while the client is slower.
+        /// The bytes that `write` writes while it runs; each write is sent at once and suspends while the client is
+        /// slower.
         ///
-        /// The length is told to the client when it is known. A body that is cut short, by a thrown error or by
+        /// The length is sent to the client when it is known. A body that is cut short, by a thrown error or by
         /// too few bytes, closes the connection, or resets the stream in HTTP/2.
         public static func stream(
             length: Int? = nil,

@@ -14,7 +14,7 @@ extension MockServer {
         await self.core.log.take()
     }
 
-    /// How many requests were recorded so far.
+    /// The number of requests that were recorded so far.
     public var requestCount: Int { self.core.log.total }
 
     /// Returns when `count` requests have been recorded.
@@ -38,7 +38,7 @@ extension MockServer {
         try await self.waitForConnections { $0.open == open }
     }
 
-    /// Has a fault committed: at the next exchange or connection unless told otherwise.
+    /// Has a fault committed: at the next exchange or connection by default.
     ///
     /// - Throws: ``TestKitError`` with the reason when the fault can never happen at this server; see ``Fault``.
     ///

@@ -34,7 +34,7 @@ final class MockServerCore: Sendable {
         self.queue.update { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
-    /// How many responses wait in the queue.
+    /// The number of responses in the queue.
     var queueLength: Int { self.queue.update { $0.count } }
 
     /// Builds the HTTP layer. Runs on the event loop.

@@ -20,7 +20,7 @@ public struct RangedContent: Sendable {
     public var date: String?
     /// Fields beside these.
     public var fields: HTTPFields = [:]
-    /// Whether ranges are answered, and announced by Accept-Ranges. Without them the whole is always sent.
+    /// True if ranges are answered, and announced by Accept-Ranges. Without them the whole is always sent.
     public var takesRanges = true
     /// The pace of the body; as fast as the client takes it when `nil`.
     public var throttle: MockResponse.Throttle?

@@ -17,11 +17,11 @@ public struct RecordedRequest: Sendable {
     /// chunked coding (RFC 9112, section 7.1), the DATA frames of HTTP/2 without their padding. Empty ones do not
     /// count, and a body with Content-Length has none in HTTP/1.1. How the network cut them does not matter.
     public var chunkSizes: [Int] = []
-    /// How many pieces there were.
+    /// The number of pieces.
     public var chunkCount = 0
     /// The fields after the body.
     public var trailers: HTTPFields = [:]
-    /// Whether the request came to its end; `false` when the client broke off.
+    /// True if the request came to its end; `false` when the client broke off.
     public var isComplete = false
     /// The version it came with.
     public var version: ProtocolVersion

@@ -17,7 +17,7 @@ final class RequestLog: Sendable {
         self.bytesLimit = bytesLimit
     }
 
-    /// How many were recorded in all.
+    /// The number of requests that were recorded in all.
     var total: Int { self.state.update { $0.total } }
 
     func append(_ request: RecordedRequest) {

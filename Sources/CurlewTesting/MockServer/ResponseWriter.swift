@@ -12,7 +12,7 @@ struct ResponseWriter: Sendable {
     private var port: ServerPort { self.exchange.port }
     private var isHTTP2: Bool { self.exchange.version == .http2 }
 
-    /// Whether the connection ends with this response.
+    /// True if the connection ends with this response.
     var closes: Bool {
         if self.response.closesConnection || self.response.framing == .untilClose { return true }
         return !self.isHTTP2 && (!self.exchange.head.isKeepAlive || self.framing == .close)

@@ -37,7 +37,7 @@ public final class MockProxy: Sendable {
 
     /// How a proxy behaves.
     public struct Configuration: Sendable {
-        /// What it speaks; HTTP unless told otherwise.
+        /// What it speaks; HTTP by default.
         public var kind: Kind
         /// What it demands; nothing when `nil`. HTTP asks with 407 and Basic (RFC 7617).
         public var credentials: Credentials?
@@ -66,7 +66,7 @@ public final class MockProxy: Sendable {
         public var head: String
         /// The credentials that came with it.
         public var credentials: Credentials?
-        /// Whether it was let through.
+        /// True if it was let through.
         public var isAccepted: Bool
         /// The number of its connection, from 0.
         public var connectionIndex: Int
@@ -139,7 +139,7 @@ public final class MockProxy: Sendable {
         try await self.listener.waitForConnections(until: condition)
     }
 
-    /// Has a fault committed: at the next exchange or connection unless told otherwise.
+    /// Has a fault committed: at the next exchange or connection by default.
     ///
     /// What a proxy is asked is an exchange. The request's start is when it has been read, the response's start when it
     /// is about to be answered, the response's end when all has been carried, or the refusal sent. The bodies are

@@ -39,7 +39,7 @@ extension ProxySession {
         if head.method == "CONNECT" {
             try await self.client.write("HTTP/1.1 200 Connection established\r\n\r\n")
         } else {
-            // One forwarded request a connection: the server is told to close, and the bytes pass unread.
+            // One forwarded request a connection: the server is asked to close, and the bytes pass unread.
             try await upstream.write(Array(head.forwarded.utf8))
         }
         try await self.tunnel(to: upstream, gate)

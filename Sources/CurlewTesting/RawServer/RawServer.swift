@@ -30,7 +30,7 @@ public final class RawServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - address: Where it listens; IPv4 loopback unless told otherwise.
+    ///   - address: Where it listens; IPv4 loopback by default.
     ///   - tls: Its TLS, with the ALPN names it is to offer; cleartext when `nil`.
     ///   - handler: What serves each connection.
     public static func start(
@@ -68,7 +68,7 @@ public final class RawServer: Sendable {
     /// What has been counted so far.
     public var connectionCounts: ConnectionCounts { self.listener.counts }
 
-    /// How many connections were accepted so far.
+    /// The number of connections that were accepted so far.
     public var accepted: Int { self.connectionCounts.accepted }
 
     /// Returns the counts as soon as they satisfy `condition`.

@@ -43,7 +43,7 @@ public struct StubAnswer: Sendable {
     /// - Parameters:
     ///   - code: What went wrong.
     ///   - message: The same in words.
-    ///   - stage: How far the exchange got; a connection could not be made unless told otherwise.
+    ///   - stage: How far the exchange got; by default no connection could be made.
     public static func failure(
         _ code: ErrorCode,
         _ message: String = "a stub's failure",

@@ -18,7 +18,7 @@ extension StubAnswer {
         /// This text as UTF-8, in one chunk.
         public static func string(_ text: String) -> Body { .bytes(Array(text.utf8)) }
 
-        /// These chunks, of a length that the client is not told.
+        /// These chunks, without a Content-Length.
         ///
         /// - Parameters:
         ///   - chunks: The chunks; empty ones are left out.
@@ -36,7 +36,7 @@ extension StubAnswer {
         ///
         /// - Parameters:
         ///   - count: The chunks that come before.
-        ///   - code: What the reader is told. It comes at the stage `receiving`, with the response's head.
+        ///   - code: The code of the error that the reader gets. It comes at the stage `receiving`, with the response's head.
         public func breaking(after count: Int, with code: ErrorCode = .connectionLost) -> Body {
             var body = self
             body.breakage = (max(0, count), code)

@@ -13,7 +13,7 @@ public import HTTPTypes
 ///
 /// A request is answered by the first route that it matches and that is not used up, else by the first answer in the
 /// queue, else by the handler. When there is none of these it fails at once with
-/// ``Curlew/ErrorCode/unexpectedRequest``, and ``verify()`` tells of it again, lest it be swallowed.
+/// ``Curlew/ErrorCode/unexpectedRequest``, and ``verify()`` reports it again, in case the error was swallowed.
 ///
 /// A request is treated as the network's transport treats it: it is checked, its body is read to its end, cancellation
 /// ends it with ``Curlew/ErrorCode/cancelled``. What needs a network does not exist here: no
@@ -24,7 +24,7 @@ public final class StubTransport: Transport, Sendable {
 
     /// The most bytes of a request's body that are read; more fail the request. 64 MiB.
     public static let bodyLimit = 64 << 20
-    /// How many requests ``received`` keeps; the oldest leave when there are more. 4,096.
+    /// The most requests that ``received`` keeps; the oldest leave when there are more. 4,096.
     public static let recordedRequestLimit = 4096
 
     private let core = StubCore(recordLimit: StubTransport.recordedRequestLimit)

@@ -20,7 +20,7 @@ public enum BytePattern {
         self.bytes(0..<count)
     }
 
-    /// Whether `bytes` are what the pattern holds from `offset` on.
+    /// True if `bytes` are what the pattern holds from `offset` on.
     public static func matches(_ bytes: some Sequence<UInt8>, at offset: Int) -> Bool {
         var expected = offset % self.period
         for byte in bytes {

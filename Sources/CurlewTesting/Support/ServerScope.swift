@@ -52,7 +52,7 @@ public func withMockServer<Result>(
 /// Starts a ``RawServer``, runs a function with it, and ends it whether the function returns or throws.
 ///
 /// - Parameters:
-///   - address: Where it listens; IPv4 loopback unless told otherwise.
+///   - address: Where it listens; IPv4 loopback by default.
 ///   - tls: Its TLS, with the ALPN names it is to offer; cleartext when `nil`.
 ///   - handler: What serves each connection.
 ///   - body: What to do with the server.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Decoders of content codings", .timeLimit(.minutes(2)))
 struct ContentDecoderTests {
-    @Test("whatever pieces a body comes in, it is decoded to the same", arguments: CodedBodies.codings)
+    @Test("a body is decoded to the same bytes whatever pieces it arrives in", arguments: CodedBodies.codings)
     func pieces(_ coding: ContentCoding) throws {
         for body in [CodedBodies.short, CodedBodies.text, CodedBodies.noise(200_000), [7]] {
             let coded = try coding.encode(body)
@@ -18,7 +18,7 @@ struct ContentDecoderTests {
         #expect(try CodedBodies.decode([], [coding.kind]) == [])
     }
 
-    @Test("cut short anywhere, it is an error", arguments: CodedBodies.codings)
+    @Test("a coded body that is cut short anywhere is an error", arguments: CodedBodies.codings)
     func cutShort(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.short)
         for count in 1..<coded.count {
@@ -31,7 +31,7 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("anything behind the end is an error", arguments: CodedBodies.codings)
+    @Test("bytes behind the end of a coded body are an error", arguments: CodedBodies.codings)
     func trailing(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.short)
         for tail in [[0], Array("x".utf8), Array(repeating: 0, count: 1000), CodedBodies.noise(300_000)] as [[UInt8]] {
@@ -66,7 +66,7 @@ struct ContentDecoderTests {
         #expect(harmless <= 2)
     }
 
-    @Test("noise is no coding", arguments: CodedBodies.codings)
+    @Test("random bytes are refused as a coded body", arguments: CodedBodies.codings)
     func noise(_ coding: ContentCoding) throws {
         for start in 0..<50 {
             let bytes = Array(CodedBodies.noise(2000).dropFirst(start))
@@ -160,7 +160,9 @@ struct ContentDecoderTests {
         }
     }
 
-    @Test("a body grows a hundredfold beyond the size that is free, and no further", arguments: CodedBodies.codings)
+    @Test(
+        "a decoded body may be a hundred times its coded size, beyond the size that has no ratio, and no more",
+        arguments: CodedBodies.codings)
     func bombs(_ coding: ContentCoding) throws {
         let strict = ContentDecoding.Limits(ratioFreeSize: .mebibytes(1))
         let bomb = try coding.encode(Array(repeating: 0, count: 32 << 20))
@@ -188,7 +190,7 @@ struct ContentDecoderTests {
         )
     }
 
-    @Test("a log that shrinks by more than a hundred is decoded, and 64 MiB are where the ratio begins to count")
+    @Test("a log that shrinks by more than a hundred is decoded, as the ratio counts only from 64 MiB on")
     func repetitiveLog() throws {
         let line = Array("2026-11-22T10:00:00Z INFO GET /healthz 200 0.001 curlew/1.0\n".utf8)
         let log = Array(repeatElement(line, count: (16 << 20) / line.count).joined())
@@ -200,7 +202,7 @@ struct ContentDecoderTests {
         #expect(limits.growth(of: 1 << 20) == 100 << 20)
     }
 
-    @Test("what a server has flushed is handed out before more of it comes", arguments: CodedBodies.codings)
+    @Test("bytes that a server has flushed are decoded before more of them arrive", arguments: CodedBodies.codings)
     func flushed(_ coding: ContentCoding) throws {
         var stack = DecoderStack(codings: [coding.kind], limits: .unbounded)
         guard case .hungry = try stack.next() else { throw CurlewError(.decodingFailed, "not hungry") }
@@ -212,14 +214,14 @@ struct ContentDecoderTests {
         #expect(throws: CurlewError.self) { try stack.next() }
     }
 
-    @Test("bounds beyond all numbers are none", arguments: [Int.max, 1 << 60, -1, 0])
+    @Test("a ratio or size beyond all numbers, or of zero, sets no limit", arguments: [Int.max, 1 << 60, -1, 0])
     func sillyBounds(_ ratio: Int) throws {
         let coded = try ContentCoding.gzip.encode(CodedBodies.short)
         let limits = ContentDecoding.Limits(ratio: ratio, ratioFreeSize: ByteSize(.max))
         #expect(try CodedBodies.decode(coded, [.gzip], limits: limits) == CodedBodies.short)
     }
 
-    @Test("what the libraries keep is freed, wherever a body is dropped", arguments: CodedBodies.codings)
+    @Test("the memory of the decoding libraries is freed, wherever a body is dropped", arguments: CodedBodies.codings)
     func freed(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.noise(100_000))
         func drop() throws {

@@ -26,7 +26,9 @@ struct ContentDecodingTests {
         MockResponse(fields: [.contentEncoding: name], body: .bytes(body))
     }
 
-    @Test("all codings, with and without a length, over HTTP/1.1 and HTTP/2", arguments: ["1.1", "2"])
+    @Test(
+        "bodies in every coding are decoded, with and without a length, over HTTP/1.1 and HTTP/2",
+        arguments: ["1.1", "2"])
     func codings(_ version: String) async throws {
         let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         for coding in CodedBodies.codings {
@@ -48,7 +50,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("names are known in any case, in lists and in several fields; x-gzip is gzip, identity nothing")
+    @Test("coding names are read in any case, in lists and in several fields; x-gzip means gzip, identity nothing")
     func names() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
         let both = try ContentCoding.brotli.encode(gzip)
@@ -87,7 +89,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("raw by option, and with a coding that is not known, a body passes with its fields")
+    @Test("a body is passed on with its fields if decoding is off or one of its codings is not known")
     func raw() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
         let server = try await MockServer.start()
@@ -107,7 +109,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("where there is no whole body there is nothing to decode")
+    @Test("a response without a whole body (HEAD, 204, 206, 304, empty) is passed on without decoding")
     func bodiless() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
         let api = try session()
@@ -141,7 +143,8 @@ struct ContentDecodingTests {
     }
 
     @Test(
-        "cut short at every position, a body is an error, and what came of it is handed out", arguments: ["1.1", "2"])
+        "a body that is cut short at any position is an error after the bytes that could be decoded",
+        arguments: ["1.1", "2"])
     func cutShort(_ version: String) async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.short)
         let server = try await MockServer.start { request in
@@ -163,7 +166,7 @@ struct ContentDecodingTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("a transfer that breaks off has its own error, and so has a broken body after one that is good")
+    @Test("a transfer that breaks off keeps its own error, and so does a broken body after a good one")
     func brokenTransfer() async throws {
         let gzip = try ContentCoding.gzip.encode(CodedBodies.text)
         let server = try await rawAnswer(
@@ -186,7 +189,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("five codings lie one upon the other at most, and ten are not read")
+    @Test("at most five codings of one body are undone; a response with more is an error")
     func nested() async throws {
         var body = CodedBodies.short
         var responses: [String: MockResponse] = [:]
@@ -209,7 +212,7 @@ struct ContentDecodingTests {
     }
 
     @Test(
-        "a bomb goes off nowhere: by ratio and by size the body ends, and its connection with it",
+        "a decompression bomb ends with an error, by ratio and by size, and its connection is closed",
         arguments: ["1.1", "2"])
     func bombs(_ version: String) async throws {
         let zeros = Array(repeating: UInt8(0), count: 32 << 20)
@@ -240,7 +243,7 @@ struct ContentDecodingTests {
         #expect(try await api.fetch(server.url("/small")) == CodedBodies.text)
     }
 
-    @Test("a reader that stops half-way ends the transfer, and what decoded is gone", arguments: ["1.1", "2"])
+    @Test("a reader that stops half-way ends the transfer, and the decoder is freed", arguments: ["1.1", "2"])
     func stopping(_ version: String) async throws {
         let server = try await MockServer.start { request in
             if request.path == "/small" { return MockResponse(body: "ok") }
@@ -326,7 +329,9 @@ struct ContentDecodingTests {
         nonisolated func makeAsyncIterator() -> Source { self }
     }
 
-    @Test("no more of a body is asked for than its reader wants, and a piece is small", arguments: CodedBodies.codings)
+    @Test(
+        "a decoder reads no more of a body than its reader wants, and hands out small pieces",
+        arguments: CodedBodies.codings)
     func backPressure(_ coding: ContentCoding) async throws {
         // One chunk makes many pieces, and nothing beyond is asked for before they are taken.
         let source = Source(chunk: try coding.encode(Array(repeating: 0, count: 1 << 20)))

@@ -72,7 +72,7 @@ struct RequestCompressionTests {
         #expect(try inflated(bodies[0]) == text)
     }
 
-    @Test("what would not gain goes as it is")
+    @Test("a body that compression would not make smaller, or that must not change, is sent as it is")
     func untouched() async throws {
         let server = try await server()
         var generator = SystemRandomNumberGenerator()
@@ -106,7 +106,7 @@ struct RequestCompressionTests {
         #expect(request.fields[.contentLength] == "\(request.bodyLength)")
     }
 
-    @Test("a compressed body can be sent again if the one beneath can")
+    @Test("a compressed body can be sent again if the original body can")
     func replaying() async throws {
         struct Ask: CurlewMiddleware {
             let report: @Sendable (Bool) -> Void
@@ -133,7 +133,7 @@ struct RequestCompressionTests {
         #expect(await answers.reduce(into: []) { $0.append($1) } == [true, false])
     }
 
-    @Test("a body that breaks its promise, or breaks, fails the request")
+    @Test("a body that fails, or that differs from its announced length, fails the request")
     func faults() async throws {
         struct Reason: Error {}
         let server = try await server()
@@ -170,7 +170,9 @@ struct RequestCompressionTests {
         nonisolated func makeAsyncIterator() -> Noise { self }
     }
 
-    @Test("a body is read no faster than what it becomes, and its chunks come in pieces", arguments: [1000, 1 << 20])
+    @Test(
+        "the original body is read no faster than the compressed one, whose chunks are small",
+        arguments: [1000, 1 << 20])
     func bounded(_ size: Int) async throws {
         let noise = Noise(size: size)
         let compressed = CompressedChunks(body: .stream { noise }, format: .gzip, level: 1)
@@ -185,7 +187,7 @@ struct RequestCompressionTests {
         }
     }
 
-    @Test("bytes can be packed by themselves")
+    @Test("bytes can be compressed without a request")
     func packing() throws {
         for format in [RequestCompression.Format.gzip, .deflate] {
             for bytes in [[], [1], text] { #expect(try inflated(format.compress(bytes, level: 99)) == bytes) }

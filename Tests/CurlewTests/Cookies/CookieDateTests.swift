@@ -22,14 +22,14 @@ private let dates: [(String, Int64)] = [
 @Suite("The dates of Expires")
 struct CookieDateTests {
     @Test(
-        "every order and punctuation that the algorithm takes",
+        "a date is read in every order and punctuation that the algorithm of RFC 6265 allows",
         arguments: dates)
     func valid(_ text: String, _ seconds: Int64) {
         #expect(CookieDate.seconds(Array(text.utf8)[...]) == seconds)
     }
 
     @Test(
-        "what is no date",
+        "a text that is no date is not read",
         arguments: [
             "", "0", "-1", "never", "Wed, 09 Jun 2021", "Jun 2021 10:18:14", "09 2021 10:18:14", "09 Jun 10:18:14",
             "09 Jun 2021 10:18", "09 Jun 2021 10:18:", "09 Jun 2021 24:00:00", "09 Jun 2021 23:60:00",

@@ -49,7 +49,7 @@ struct CookieFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["cookies.txt"])
     }
 
-    @Test("lines that are no cookies are skipped and told of; comments and what has expired are not")
+    @Test("lines that are no cookies are skipped and reported; comments and expired cookies are not reported")
     func brokenLines() async throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/cookies.txt"
@@ -93,7 +93,7 @@ struct CookieFileTests {
         #expect(jar.cookies.map(\.name) == (17_000..<20_000).map { "c\($0)" })
     }
 
-    @Test("a file of nothing but nonsense is told of by its first hundred lines")
+    @Test("the report on a file without any cookie lists its first hundred lines")
     func nonsense() async throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/cookies.txt"

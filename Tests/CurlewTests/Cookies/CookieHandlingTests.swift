@@ -33,7 +33,9 @@ struct CookiesLinkTests {
         return String(decoding: try await response.body.collect(upTo: .mebibytes(1)), as: UTF8.self)
     }
 
-    @Test("what a server sets comes back in one field, over every version", arguments: ["1.1", "2"])
+    @Test(
+        "the cookies that a server sets are sent back in one field, over every version of HTTP",
+        arguments: ["1.1", "2"])
     func versions(_ version: String) async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
@@ -59,7 +61,7 @@ struct CookiesLinkTests {
         #expect(jar.cookies.map(\.name) == ["c200", "c204", "c302", "c304", "c404", "c500"])
     }
 
-    @Test("the caller's cookies stand first, and theirs are the names that the jar has too")
+    @Test("the caller's cookies stand first, and replace cookies of the same names in the jar")
     func joining() async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
@@ -74,7 +76,7 @@ struct CookiesLinkTests {
         #expect(try await text(api, server.url(), fields: [.cookie: "x=1; b=2"]) == "x=1; b=2")
     }
 
-    @Test("off for one request, cookies are neither sent nor stored, and the caller's go as they are")
+    @Test("a request with cookies off neither sends nor stores any, and the caller's own field is sent as it is")
     func off() async throws {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
@@ -99,7 +101,7 @@ struct CookiesLinkTests {
         #expect(try await text(other, server.url()) == "")
     }
 
-    @Test("secure cookies go over TLS and not beside it")
+    @Test("secure cookies are set and sent over TLS alone")
     func secure() async throws {
         let certificate = try HeldCertificate.localhost()
         var configuration = MockServer.Configuration()
@@ -116,7 +118,7 @@ struct CookiesLinkTests {
         #expect(try await text(api, plain.url()) == "c=4")
     }
 
-    @Test("4,900 cookies in one response: too many fields by default; else the jar keeps to its bound")
+    @Test("4,900 cookies in one response are too many fields by default; with a higher limit the jar keeps its bound")
     func thousands() async throws {
         // libcurl from 8.14 on takes less than 5,000 fields, whatever the limit.
         let fields = HTTPFields((0..<4900).map { HTTPField(name: .setCookie, value: "c\($0)=1") })
@@ -132,7 +134,7 @@ struct CookiesLinkTests {
         try await api.expectUsable()
     }
 
-    @Test("a value of 1 MiB fails the response; one of 60 KiB is not kept; neither hangs")
+    @Test("a cookie of 1 MiB fails the response, one of 60 KiB is not stored, and neither hangs")
     func hugeValues() async throws {
         let server = try await MockServer.start { request in
             let size = request.path == "/huge" ? 1 << 20 : 60 << 10

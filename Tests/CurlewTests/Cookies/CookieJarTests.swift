@@ -39,7 +39,7 @@ struct CookieJarTests {
         #expect(jar.cookies.isEmpty)
     }
 
-    @Test("a cookie for all hosts of a public suffix is not taken from the caller either")
+    @Test("a cookie for all hosts of a public suffix is refused from the caller too")
     func publicSuffix() throws {
         let jar = CookieJar()
         #expect(!jar.set(try CookieJar.Cookie(name: "a", value: "b", domain: "co.uk", isHostOnly: false)))
@@ -48,7 +48,7 @@ struct CookieJarTests {
         #expect(try jar.field(for: "http://www.shop.co.uk/") == "a=b")
     }
 
-    @Test("a cookie that could not have come from a server cannot be made")
+    @Test("a cookie that no server could have set cannot be made")
     func validity() throws {
         let makers: [() throws -> CookieJar.Cookie] = [
             { try CookieJar.Cookie(name: "", value: "", domain: "h.example") },
@@ -96,7 +96,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("a cookie can be encoded and decoded, its bytes kept, and what is none cannot")
+    @Test("a cookie is encoded and decoded with its bytes, and invalid text is not decoded as one")
     func coding() throws {
         let jar = CookieJar { 1000 }
         for field in ["a=ü; domain=example.org; path=/x; secure; httponly; samesite=none; max-age=10", "b"] {
@@ -116,7 +116,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("changes are told in the order in which they happen, and end with the jar")
+    @Test("changes are published in the order in which they happen, and end with the jar")
     func changes() async throws {
         var jar: CookieJar? = CookieJar(limits: CookieJar.Limits(perDomain: 2)) { 1000 }
         let changes = try #require(jar).changes
@@ -139,7 +139,7 @@ struct CookieJarTests {
         #expect(await late.next() == nil)
     }
 
-    @Test("expiry is told when somebody looks")
+    @Test("the expiry of a cookie is published when the jar is next asked")
     func expired() async throws {
         let time = SetTime()
         let jar = CookieJar { time.seconds }

@@ -6,7 +6,7 @@ import Testing
 struct CookieLimitsTests {
     private func names(_ jar: CookieJar) -> [String] { jar.cookies.map(\.name) }
 
-    @Test("a domain that has too many loses what was used longest ago")
+    @Test("a domain with too many cookies loses the one that was used longest ago")
     func perDomain() throws {
         let jar = CookieJar(limits: CookieJar.Limits(perDomain: 3))
         let uri = try CurlewURI("https://h.example/")
@@ -22,7 +22,7 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["c", "x", "d", "e"])
     }
 
-    @Test("first what has expired goes, then what is not secure")
+    @Test("a full domain loses expired cookies first, then those that are not secure")
     func order() throws {
         let time = SetTime()
         let jar = CookieJar(limits: CookieJar.Limits(perDomain: 3)) { time.seconds }
@@ -57,7 +57,7 @@ struct CookieLimitsTests {
         #expect(names(jar) == ["a", "d", "e"])
     }
 
-    @Test("of cookies that were used together, only as many go as must")
+    @Test("of cookies that were used at the same time, only as many are evicted as necessary")
     func sameAge() throws {
         let jar = CookieJar(limits: CookieJar.Limits(total: 4))
         let uri = try CurlewURI("https://a.example/")
@@ -70,7 +70,7 @@ struct CookieLimitsTests {
         #expect(jar.cookies.map(\.domain).sorted() == ["a.example", "b.example", "c.example", "d.example"])
     }
 
-    @Test("silly bounds leave one cookie")
+    @Test("limits of zero or less leave one cookie")
     func silly() throws {
         let jar = CookieJar(limits: CookieJar.Limits(perDomain: -1, total: 0, changeBufferSize: -1))
         for index in 0..<10 { jar.store("a\(index)=1", from: try CurlewURI("https://h\(index % 2).example/")) }

@@ -101,7 +101,7 @@ struct CookieRuleTests {
     }
 
     @Test(
-        "Max-Age counts before Expires, 400 days at most, and what cannot be read does not count",
+        "Max-Age overrides Expires, both are cut to 400 days, and a value that cannot be read is ignored",
         arguments: lifetimes)
     func lifetime(_ field: String, _ expected: Int64?) throws {
         let jar = CookieJar { 1_700_000_000 }
@@ -141,7 +141,7 @@ struct CookieRuleTests {
         #expect(jar.cookies.isEmpty)
     }
 
-    @Test("what has expired neither stands in the way nor lends its age")
+    @Test("an expired cookie does not keep another from being stored, and does not pass on its creation time")
     func afterExpiry() throws {
         let time = SetTime()
         let jar = CookieJar { time.seconds }

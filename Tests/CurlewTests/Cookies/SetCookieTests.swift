@@ -8,7 +8,7 @@ struct SetCookieTests {
     typealias Script = CookieScript
 
     @Test(
-        "names and values are what stands around the first equals sign",
+        "the name and the value are what stands before and behind the first equals sign",
         arguments: [
             Script("foo=bar", "foo=bar"), Script("foo=", "foo="), Script("foo", "foo"), Script("=bar", "bar"),
             Script("=", nil), Script("", nil), Script(";", nil), Script("; bar", nil), Script("   ", nil),
@@ -36,7 +36,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "attributes are known in any case, with or without values, among ones that are not known",
+        "attributes are read in any case, with or without values, among unknown attributes",
         arguments: [
             Script("foo=bar; Secure", nil), Script("foo=bar; SECURE", nil), Script("foo=bar; secure=x", nil),
             Script("foo=bar; secure =", nil), Script("foo=bar;secure", nil), Script("foo=bar; \t secure \t ", nil),
@@ -67,7 +67,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "paths: the last one counts, and what is none falls back to the URI's",
+        "the last path counts, and an invalid path falls back to the URI's",
         arguments: [
             Script("a=b; path=/x", "a=b", from: "http://h.example/x"),
             Script("a=b; path=/x", "a=b", from: "http://h.example/q", to: "http://h.example/x/y"),
@@ -93,7 +93,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "domains: the last one counts; it must be the host or lie above it",
+        "the last domain counts, and it must be the host or a domain above it",
         arguments: [
             Script("a=b; domain=.example.org", "a=b"), Script("a=b; domain=example.org", "a=b"),
             Script("a=b; domain=home.example.org", "a=b"), Script("a=b; domain=.HOME.Example.ORG", "a=b"),
@@ -118,7 +118,7 @@ struct SetCookieTests {
         #expect(try script.sent() == script.expected)
     }
 
-    @Test("longer paths go first, then those that were there first, and an update keeps its place")
+    @Test("cookies with longer paths are sent first, then older ones, and an update keeps the cookie's place")
     func ordering() throws {
         let jar = CookieJar()
         let uri = try CurlewURI("http://h.example/d/e/f")
@@ -138,7 +138,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "several fields, one after the other",
+        "several Set-Cookie fields are applied one after the other",
         arguments: [
             Script(["foo=bar", "foo=qux"], "foo=qux"), Script(["a=b", "=", "c=d"], "a=b; c=d"),
             Script(["a=b", "=x", "c=d"], "a=b; x; c=d"),

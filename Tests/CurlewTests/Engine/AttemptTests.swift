@@ -52,14 +52,15 @@ struct AttemptTests {
         return try AttemptStage(configure: { [proxy] in $0.proxy = .proxy(proxy) })
     }
 
-    @Test("what was rejected before it could be acted on goes out once more", arguments: Rejected.allCases)
+    @Test(
+        "an attempt that was rejected before the server could act on it is repeated once", arguments: Rejected.allCases)
     func rejected(_ rejected: Rejected) throws {
         let plan = Attempt.Plan(
             number: 2, isFresh: rejected != .noDescriptor, isUnexpecting: rejected == .expectation)
         #expect(try rejected.end() == .again(plan))
     }
 
-    @Test("a successor has nothing of the attempt before but its plan, its challenges and the user's pause")
+    @Test("the next attempt keeps of the one before only its plan, its challenges and the user's pause")
     func successor() throws {
         var stage = try AttemptStage(.put, body: .bytes([1, 2, 3]))
         stage.connect(isReused: true)
@@ -82,7 +83,7 @@ struct AttemptTests {
         #expect(Attempt.limit == 6)
     }
 
-    @Test("a body that can be read once goes out again only if nothing of it was asked for")
+    @Test("a one-shot body is sent again only if nothing of it was read")
     func oneShot() throws {
         let body = CurlewRequest.Body.once(length: 3, AsyncStream<[UInt8]> { $0.finish() })
         try #require(!body.isReplayable)
@@ -96,7 +97,7 @@ struct AttemptTests {
         #expect(begun.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
     }
 
-    @Test("a challenge that libcurl answers is no response; the one that it does not answer is")
+    @Test("a challenge that libcurl answers is not the response; one that it does not answer is")
     func challenges() throws {
         var stage = try proxied("http://127.0.0.1:1", .digest)
         for _ in 0..<2 {
@@ -120,7 +121,7 @@ struct AttemptTests {
         #expect(stage.attempt.failure?.code == .proxyFailed)
     }
 
-    @Test("a connection that another policy has accepted is an error, and no attempt more")
+    @Test("a connection that another policy accepted is an error, and no further attempt is made")
     func otherPolicy() throws {
         var stage = try AttemptStage()
         #expect(stage.connect { $0.isAccepted = false } == false)
@@ -153,7 +154,7 @@ struct AttemptTests {
     }
 
     @Test(
-        "a failure has the code that says most of it",
+        "a failure has the most specific error code",
         arguments: [
             (CURLE_COULDNT_CONNECT, ECONNREFUSED, ErrorCode.connectionRefused),
             (CURLE_COULDNT_CONNECT, ENFILE, .resourcesExhausted), (CURLE_COULDNT_CONNECT, 0, .connectionFailed),
@@ -167,7 +168,7 @@ struct AttemptTests {
     }
 
     @Test(
-        "what a proxy has failed is told apart from what the origin has",
+        "a failure of the proxy has another error code than a failure of the origin",
         arguments: [
             (CURLE_COULDNT_RESOLVE_PROXY, 0, ErrorCode.proxyNotFound), (CURLE_COULDNT_CONNECT, 0, .proxyFailed),
             (CURLE_RECV_ERROR, 407, .proxyAuthenticationRequired), (CURLE_RECV_ERROR, 502, .proxyFailed),

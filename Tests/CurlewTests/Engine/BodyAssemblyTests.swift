@@ -39,7 +39,7 @@ struct BodyAssemblyTests {
         #expect(sizes.count < 40)
     }
 
-    @Test("the beginning of a body is kept for an error, if it is wanted, and no more of it than an error holds")
+    @Test("the beginning of a body is kept for an error if that is wanted, up to the size that an error holds")
     func prefix() {
         let channel = BodyChannel(capacity: 1 << 20)
         var assembly = BodyAssembly(into: channel, bufferSize: 1 << 20)
@@ -51,7 +51,7 @@ struct BodyAssemblyTests {
         #expect(assembly.prefix.count == CurlewError.bodyPrefixLimit)
     }
 
-    @Test("what waits in the making counts against the buffer")
+    @Test("bytes that wait in the assembly count against the buffer")
     func bound() {
         let channel = BodyChannel(capacity: 100)
         var assembly = BodyAssembly(into: channel, bufferSize: 100)

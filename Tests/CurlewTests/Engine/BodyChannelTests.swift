@@ -69,7 +69,7 @@ struct BodyChannelTests {
         #expect(taken + takeAll(channel) == made)
     }
 
-    @Test("a reader that waits gets what comes next, at once, and a second reader an error")
+    @Test("a waiting reader gets the next chunk at once, and a second reader gets an error")
     func waiting() async throws {
         let channel = BodyChannel(capacity: 8)
         async let waited: [UInt8]? = withUnsafeThrowingContinuation { waiter in
@@ -98,7 +98,7 @@ struct BodyChannelTests {
         #expect(both.contains(.responseAlreadyTaken) && both.contains(nil))
     }
 
-    @Test("the first end counts; what came before it is read before it")
+    @Test("the first end of a body counts, and the chunks before it are read first")
     func end() {
         let channel = BodyChannel(capacity: 8)
         _ = channel.append([1])
@@ -114,7 +114,7 @@ struct BodyChannelTests {
         #expect(channel.admits(1000, pending: 0))
     }
 
-    @Test("while the user wants the bytes to stop, none is admitted")
+    @Test("a channel admits no bytes while the user wants them to stop")
     func stop() {
         let channel = BodyChannel(capacity: 8)
         channel.stop()

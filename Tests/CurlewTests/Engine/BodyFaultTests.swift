@@ -28,7 +28,7 @@ struct BodyFaultTests {
     }
 
     @Test(
-        "what follows the size of a chunk and is no extension is refused, where libcurl shows it",
+        "bytes behind a chunk's size that are no extension are refused where libcurl shows them",
         arguments: [
             "5zz\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0zz\r\n\r\n",
         ])

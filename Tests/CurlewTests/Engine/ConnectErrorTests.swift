@@ -8,7 +8,7 @@ import Testing
 @Suite("Why a connection could not be made", .endsServers, .timeLimit(.minutes(1)))
 struct ConnectErrorTests {
     @Test(
-        "out of descriptors is told as such, also after a refusal, and passes with its cause",
+        "a lack of descriptors has its own error, also after a refusal, and the session recovers from it",
         .enabled(if: curlew_faults_are_available() != 0, "ThreadSanitizer has these calls"))
     func outOfDescriptors() async throws {
         let refused = try RefusedPort.unused()
@@ -27,7 +27,7 @@ struct ConnectErrorTests {
         _ = try await session.get(server.url()).body.collect(upTo: .kibibytes(1))
     }
 
-    @Test("after a name that was not found, a request with another read buffer works")
+    @Test("a request with another read buffer size works after a name was not found")
     func otherBuffer() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()

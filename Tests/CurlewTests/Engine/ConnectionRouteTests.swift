@@ -102,7 +102,7 @@ struct RouteTests {
         #expect(error?.message.hasPrefix("could not connect to the socket /nowhere/curlew.sock") == true)
     }
 
-    @Test("a local interface can be chosen; one that is not there is an error")
+    @Test("a local interface can be chosen, and one that does not exist is an error")
     func localInterface() async throws {
         let server = try await server(at: .ipv4)
         let session = try makeSession { $0.route.localInterface = "lo" }
@@ -147,7 +147,7 @@ struct RouteTests {
         }
     }
 
-    @Test("plain text on a TLS port is told as such")
+    @Test("a server that speaks plain text on a TLS port has its own error")
     func plainText() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let session = try makeSession()

@@ -33,7 +33,9 @@ struct DroppedStreamTests {
         for _ in 0..<count { #expect(try await iterator.next()?.isEmpty == false) }
     }
 
-    @Test("of small pieces leaves the session to the next request", arguments: [0, 1, 20], [false, true])
+    @Test(
+        "a dropped stream of small chunks leaves the session usable for the next request", arguments: [0, 1, 20],
+        [false, true])
     func smallPieces(_ chunks: Int, _ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         for _ in 0..<3 {
@@ -42,7 +44,7 @@ struct DroppedStreamTests {
         }
     }
 
-    @Test("is known to the server, though no other request follows", arguments: [false, true])
+    @Test("a server learns that a stream was dropped, though no other request follows", arguments: [false, true])
     func told(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         try await read(1, of: server.url("/endless"), session)
@@ -54,7 +56,7 @@ struct DroppedStreamTests {
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
     }
 
-    @Test("among others that are dropped at once holds up no request", arguments: [false, true])
+    @Test("several streams that are dropped at once hold up no later request", arguments: [false, true])
     func together(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -64,7 +66,7 @@ struct DroppedStreamTests {
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
     }
 
-    @Test("takes no other stream of its connection with it, held back or not")
+    @Test("dropping a stream ends no other stream of its connection, paused or not")
     func siblings() async throws {
         let (server, session) = try await stage(true)
         _ = try await session.fetch(server.url("/small"))

@@ -26,7 +26,7 @@ struct EventLoopTests {
         _ = await reader.result
     }
 
-    @Test("its thread ends when nobody holds it any more")
+    @Test("the thread of an event loop ends when nobody holds the loop any more")
     func ends() async throws {
         weak var core: LoopCore?
         do {
@@ -38,7 +38,7 @@ struct EventLoopTests {
         try await eventually("the loop's core is gone") { core == nil }
     }
 
-    @Test("tasks that prefer it keep it, and let it go")
+    @Test("tasks that prefer an event loop keep it alive, and release it when they end")
     func preferred() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         weak var core: LoopCore?

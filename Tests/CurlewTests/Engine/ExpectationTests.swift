@@ -13,7 +13,7 @@ struct ExpectationTests {
         return options
     }
 
-    @Test("the body waits for leave")
+    @Test("a body with an expectation is not sent before 100 Continue")
     func waits() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -27,7 +27,7 @@ struct ExpectationTests {
         #expect(response.status == .ok)
     }
 
-    @Test("after the bounded wait the body is sent without leave")
+    @Test("a body with an expectation is sent without 100 Continue after the limit of the wait")
     func bounded() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -40,7 +40,7 @@ struct ExpectationTests {
         #expect(response.status == .ok)
     }
 
-    @Test("a 417 is answered once, with the body and without the expectation")
+    @Test("a request refused with 417 is sent once more, with its body and without the expectation")
     func refused() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -64,7 +64,7 @@ struct ExpectationTests {
         #expect(server.accepted == 2)
     }
 
-    @Test("a final answer in place of leave is the answer, and its connection serves no other request")
+    @Test("a final response in place of 100 Continue is the answer, and its connection serves no other request")
     func finalAnswer() async throws {
         let server = try await RawServer.start { connection in
             while true {

@@ -26,7 +26,7 @@ struct FalseSuccessTests {
         #expect(FalseSuccess.rows.count == article.count)
     }
 
-    @Test("what libcurl takes for success is judged as the article says", arguments: FalseSuccess.rows)
+    @Test("a response that libcurl takes for a success is judged as the article says", arguments: FalseSuccess.rows)
     func judged(_ row: FalseSuccess.Row) throws {
         switch row.proof {
         case .attempt(let check): try check()

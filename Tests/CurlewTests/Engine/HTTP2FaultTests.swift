@@ -51,7 +51,7 @@ struct HTTP2FaultTests {
         }
     }
 
-    @Test("GOAWAY before, inside and after the head")
+    @Test("a GOAWAY with an error fails the request, and one with NO_ERROR lets its response finish")
     func goAway() async throws {
         expectFailure(
             try await run { connection, _ in
@@ -120,7 +120,9 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("RST_STREAM before and after the head, with and without an error code", arguments: [8, 2, 0] as [UInt32])
+    @Test(
+        "a RST_STREAM before or after the head fails the request, with and without an error code",
+        arguments: [8, 2, 0] as [UInt32])
     func resetStream(_ code: UInt32) async throws {
         let code = HTTP2WireFrame.ErrorCode(rawValue: code)
         expectFailure(
@@ -224,7 +226,7 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("200000".utf8))
     }
 
-    @Test("a stall is an idle timeout before the head, after it and in the body", arguments: [0, 1, 2])
+    @Test("a server that stalls before the head, after it or in the body causes an idle timeout", arguments: [0, 1, 2])
     func stall(_ place: Int) async throws {
         expectFailure(
             try await run(idle: .milliseconds(150)) { connection, stream in
@@ -281,7 +283,7 @@ struct HTTP2FaultTests {
         )
     }
 
-    @Test("a peer that speaks something else is an error")
+    @Test("a peer that does not speak HTTP/2 is an error")
     func garbage() async throws {
         let server = try await RawServer.start { connection in
             try await connection.readPreface()

@@ -14,7 +14,7 @@ struct HTTP2Tests {
         return (server, try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) })
     }
 
-    @Test("is agreed on by ALPN; a hundred requests wait for and share one connection")
+    @Test("HTTP/2 is negotiated by ALPN, and a hundred requests wait for and share one connection")
     func multiplexed() async throws {
         let (server, session) = try await tlsServer { request in MockResponse(body: .string(request.target)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -41,7 +41,7 @@ struct HTTP2Tests {
         #expect(try await session.get(server.url(), options: options).version == .http11)
     }
 
-    @Test("prior knowledge works without TLS, at once and in a row")
+    @Test("HTTP/2 with prior knowledge works without TLS, for requests at once and in a row")
     func priorKnowledge() async throws {
         let server = try await MockServer.start { request in MockResponse(body: .string(request.target)) }
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }

@@ -7,7 +7,7 @@ import Testing
 @Suite("The head of a response is checked as it arrives", .noLongTurns, .timeLimit(.minutes(2)))
 struct HeadFaultTests {
     @Test(
-        "a status line that is none is refused",
+        "a first line that is no status line is refused",
         arguments: [
             "http/1.1 200 OK", "Http/1.1 200 OK", "HTTP/1.1 200OK", "HTTP/-1.1 200 OK", "HTTP/ 1.1 200 OK",
             "HTTP/1.1  200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc OK", "HTTP/1.1 099 OK",
@@ -101,7 +101,7 @@ struct HeadFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("100 KiB of header pass, and more than the bound does not")
+    @Test("a head of 100 KiB is accepted, and one beyond the limit is refused")
     func bigHead() async throws {
         let lines = (0..<100).map { "Field-\($0): \(String(repeating: "v", count: 1010))\r\n" }.joined()
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 2\r\n\r\nok")
@@ -133,7 +133,7 @@ struct HeadFaultTests {
         try await session.expectUsable()
     }
 
-    @Test("a folded value is joined, an equal second Content-Length taken, odd case and spaces around values too")
+    @Test("a folded value, an equal second Content-Length, and odd case and spaces are accepted")
     func lenient() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 200 \r\nx-fold: one\r\n  two\r\n\tthree\r\ncOnTeNt-LeNgTh: \t 2 \r\nContent-Length: 2\r\nE:\r\n\r\nok"
@@ -150,7 +150,7 @@ struct HeadFaultTests {
         try await expect(.invalidResponse, for: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")
     }
 
-    @Test("interim responses reach the response and the task's stream, and a hundred are enough")
+    @Test("interim responses reach the response and the task's stream, and more than a hundred are an error")
     func interim() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"

@@ -10,7 +10,7 @@ struct OutgoingBodyTests {
         return Array(space.prefix(found))
     }
 
-    @Test("bytes go out in pieces, and it is known when all have gone")
+    @Test("bytes are sent in pieces, and the body reports when all of them are sent")
     func pieces() {
         var body = OutgoingBody(length: 5)
         #expect(!body.hasSource && !body.hasMore)
@@ -25,7 +25,7 @@ struct OutgoingBodyTests {
         }
     }
 
-    @Test("bytes can be sent from the start again, and a stream is asked for anew")
+    @Test("a body of bytes can be sent from the start again, and a stream needs a new source")
     func rewinding() {
         var body = OutgoingBody(length: 2)
         body.begin(from: .bytes([1, 2]))
@@ -39,7 +39,7 @@ struct OutgoingBodyTests {
         #expect(!stream.hasSource)
     }
 
-    @Test("an end before the length that was promised is an error; without a length it is the end")
+    @Test("a body that ends before its announced length is an error; without a length that is its end")
     func ends() async {
         for (length, isEnd) in [(Int64(3), false), (nil, true)] {
             let channel = UploadChannel(capacity: 9) {}

@@ -17,7 +17,7 @@ struct PreparedRequestTests {
         return lines
     }
 
-    @Test("a body's length and coding are the transport's to say")
+    @Test("the transport sets the length and the coding of a body")
     func framing() throws {
         let known = try AttemptStage.prepared(.post, body: .string("abc"))
         #expect(known.contentLength == 3)
@@ -29,7 +29,7 @@ struct PreparedRequestTests {
         #expect(try AttemptStage.prepared(.get).fields == nil)
     }
 
-    @Test("an expectation is the request's own, and the list without it differs in nothing else")
+    @Test("a request with an expectation has a second list of fields that lacks only the expectation")
     func expectation() throws {
         let prepared = try AttemptStage.prepared(
             .put, body: .string("x"),

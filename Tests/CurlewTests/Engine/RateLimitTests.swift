@@ -103,7 +103,7 @@ struct RateLimitTests {
         for server in servers { await server.shutdown() }
     }
 
-    @Test("the smaller of two limits holds, and a task's own is its own")
+    @Test("the smaller of two limits holds, and a task's own limit holds for that task alone")
     func composed() async throws {
         let (server, session) = try await download(http2: false)
         let actor = try #require(session.session)
@@ -163,7 +163,7 @@ struct RateLimitTests {
         #expect(await curlewError { _ = try await other.body.collect(upTo: .mebibytes(4)) }?.code == .cancelled)
     }
 
-    @Test("limits that change all the time spoil nothing", arguments: [false, true])
+    @Test("limits that change all the time lose or corrupt no byte", arguments: [false, true])
     func changing(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { request in
             MockResponse(body: .stream(request.body))
@@ -204,7 +204,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("a limit set before the start holds from the first byte, and each task of a call has it anew")
+    @Test("a limit set before the start holds from the first byte, and for each task of a call again")
     func perTask() async throws {
         let server = try await MockServer.start { request in
             request.path == "/" ? redirect(307, to: "/end") : MockResponse(body: .pattern(count: 4 << 20))

@@ -9,7 +9,7 @@ struct TokenBucketTests {
     private func seconds(_ count: Double) -> Instant { start.advanced(by: Int64(count * 1e9)) }
 
     @Test(
-        "lets no more pass than the rate and a tenth of a second, and no less",
+        "a token bucket lets pass the rate and a tenth of a second ahead, no more and no less",
         arguments: [1, 7, 1000, 65_536, 1_000_000, 123_456_789])
     func pace(_ rate: Int) {
         var random = SystemRandomNumberGenerator()
@@ -28,7 +28,7 @@ struct TokenBucketTests {
         }
     }
 
-    @Test("time in which nothing was asked for is not saved up")
+    @Test("a token bucket does not save up time in which nothing was asked for")
     func idle() {
         var bucket = TokenBucket(1000, at: start)
         #expect(bucket.reserve(1000, at: seconds(100)) == seconds(100))
@@ -50,7 +50,7 @@ struct TokenBucketTests {
         #expect(overflowing.reserve(1, at: start) > seconds(1e9))
     }
 
-    @Test("a change of rate keeps what is owed, in bytes")
+    @Test("a change of rate keeps the debt of a token bucket in bytes")
     func change() {
         var bucket = TokenBucket(1, at: start)
         _ = bucket.reserve(16_384, at: start)
@@ -64,7 +64,7 @@ struct TokenBucketTests {
         #expect(bucket.reserve(1, at: start) == start)
     }
 
-    @Test("what was let in and did not pass is given back")
+    @Test("bytes that were reserved and not sent are given back to the token bucket")
     func giveBack() {
         var bucket = TokenBucket(10, at: start)
         _ = bucket.reserve(100, at: start)
@@ -72,7 +72,7 @@ struct TokenBucketTests {
         #expect(bucket.reserve(1, at: start) == start)
     }
 
-    @Test("those who share a limit take turns, whatever the order in which they come")
+    @Test("transfers that share a limit take turns, whatever the order in which they ask")
     func fair() {
         let rate = SharedRate(RateLimit(receiving: 1_000_000))
         // What may pass at once is gone.
@@ -106,7 +106,7 @@ struct RateLimiterTests {
         }
     }
 
-    @Test("lets pass what its own limit and the shared one allow, each direction by itself")
+    @Test("a limiter lets pass what its own and the shared limit allow, for each direction by itself")
     func both() async throws {
         let (sent, received) = try await onLoop { core in
             let shared = SharedRate(RateLimit(sending: 1000, receiving: 1_000_000))
@@ -121,7 +121,7 @@ struct RateLimiterTests {
         #expect(received == [true, true, false])
     }
 
-    @Test("what was allowed and not used passes the next time, and nothing is held where there is no limit")
+    @Test("an allowance that was not used passes the next time, and a direction without a limit is never held")
     func unused() async throws {
         let (sent, isFree) = try await onLoop { core in
             let limiter = RateLimiter(core: core, limit: RateLimit(sending: 1000), shared: nil) { _ in }
@@ -136,7 +136,7 @@ struct RateLimiterTests {
         #expect(isFree)
     }
 
-    @Test("calls when bytes may pass again")
+    @Test("a limiter calls back when bytes may pass again")
     func reopening() async throws {
         let loop = try CurlewEventLoop(name: "curlew-test")
         let direction = await withCheckedContinuation { done in

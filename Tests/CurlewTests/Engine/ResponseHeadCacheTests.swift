@@ -38,7 +38,7 @@ struct ResponseHeadCacheTests {
         "HTTP/1.1 200 OK|Empty:|Empty:|Empty:",
     ]
 
-    @Test("whatever came before, a head gives the same fields, framing and errors")
+    @Test("a head gives the same fields, framing and errors whatever heads came before")
     func sameAsFresh() {
         let memory = ResponseHeadCache()
         // Twice, so that every head also meets what the last ones have left.

@@ -68,7 +68,7 @@ struct ReuseTests {
     }
 
     @Test(
-        "what waits on an idle connection never becomes the next answer",
+        "bytes that arrive on an idle connection never become the next response",
         arguments: [
             "HTTP/1.1 666 Evil\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n", "x",
         ])
@@ -136,7 +136,7 @@ struct ReuseTests {
         #expect(await response.task?.metrics.attempts.count == 2)
     }
 
-    @Test("a POST or PATCH is not", arguments: ["POST", "PATCH"])
+    @Test("a POST or PATCH that died on a kept connection is not sent again", arguments: ["POST", "PATCH"])
     func notIdempotent(_ method: String) async throws {
         let server = try await dyingServer()
         let session = try makeSession()
@@ -148,7 +148,7 @@ struct ReuseTests {
         try await session.expectUsable()
     }
 
-    @Test("what a request says of itself goes before its method", arguments: ["POST", "GET"])
+    @Test("a request's own mark of idempotence overrides its method", arguments: ["POST", "GET"])
     func marked(_ method: String) async throws {
         let server = try await dyingServer()
         let session = try makeSession()
@@ -166,7 +166,7 @@ struct ReuseTests {
         try await session.expectUsable()
     }
 
-    @Test("a PUT whose body cannot be read again is not")
+    @Test("a PUT with a one-shot body that died on a kept connection is not sent again")
     func bodyReadOnce() async throws {
         let server = try await dyingServer()
         let session = try makeSession()
@@ -217,7 +217,7 @@ struct ReuseTests {
         try await session.expectUsable()
     }
 
-    @Test("no more connections are made to a host than allowed, and what waits is served in turn")
+    @Test("a host gets no more connections than allowed, and waiting requests are served in turn")
     func perHost() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession { $0.connections.perHost = 2 }

@@ -35,7 +35,8 @@ struct SilentConnectionTests {
         return options
     }
 
-    @Test("is not given to the next request while others still wait on it", arguments: [false, true])
+    @Test(
+        "a silent connection is not given to the next request while others still wait on it", arguments: [false, true])
     func others(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))
@@ -53,7 +54,7 @@ struct SilentConnectionTests {
         await session.shutdown()
     }
 
-    @Test("is ended at once if nobody else waits on it", arguments: [false, true])
+    @Test("a silent connection is closed at once if no other request waits on it", arguments: [false, true])
     func alone(_ usesTLS: Bool) async throws {
         let (server, session) = try await stage(usesTLS)
         #expect(try await session.fetch(server.url()) == Array("ok".utf8))

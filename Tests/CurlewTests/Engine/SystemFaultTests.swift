@@ -25,7 +25,7 @@ struct SystemFaultTests {
         try await MockServer.start { MockResponse(body: .bytes(Array($0.path.utf8))) }
     }
 
-    @Test("a socket that cannot be watched is an error at once, and the session goes on")
+    @Test("a socket that cannot be watched is an error at once, and the session stays usable")
     func unwatched() async throws {
         let server = try await echo()
         let session = try makeSession()
@@ -134,7 +134,9 @@ struct SystemFaultTests {
         }
     }
 
-    @Test("an answer that overtakes its request is not taken for its answer", arguments: ["GET", "POST"])
+    @Test(
+        "a response that arrives before its request was sent is not taken for the answer to it",
+        arguments: ["GET", "POST"])
     func overtaken(_ method: String) async throws {
         let (ready, signal) = AsyncStream<Void>.makeStream()
         let server = try await RawServer.start { connection in

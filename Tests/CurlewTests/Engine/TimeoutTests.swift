@@ -55,7 +55,8 @@ struct TimeoutTests {
         #expect(await curlewError { _ = try await session.fetch(stalled.url()) }?.code == .totalTimeout)
     }
 
-    @Test("the total runs from the start to the last byte, bytes or none", arguments: [true, false])
+    @Test(
+        "the total timeout runs from the start to the last byte, whether bytes arrive or not", arguments: [true, false])
     func total(drips: Bool) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -105,7 +106,7 @@ struct TimeoutTests {
         #expect(other?.code == .totalTimeout)
     }
 
-    @Test("the total runs while a request waits for a connection, the connect limit does not")
+    @Test("the total timeout runs while a request waits for a connection, the connect timeout does not")
     func waitingForConnection() async throws {
         let server = try await stalling(after: "")
         let session = try makeSession {

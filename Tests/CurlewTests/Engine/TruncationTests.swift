@@ -40,13 +40,15 @@ struct TruncationTests {
         "HTTP/1.0 200 OK\r\n\r\nbody",
     ]
 
-    @Test("is whole after a close_notify", arguments: withoutLength)
+    @Test("a body without a length is whole after a close_notify", arguments: withoutLength)
     func announced(_ answer: String) async throws {
         let body = try await fetch(answer, .announced).get()
         #expect(answer.hasSuffix(String(decoding: body, as: UTF8.self)))
     }
 
-    @Test("is truncated without one", arguments: withoutLength, [End.cut, .reset])
+    @Test(
+        "a body without a length is truncated if its connection ends without a close_notify", arguments: withoutLength,
+        [End.cut, .reset])
     func cut(_ answer: String, _ end: End) async throws {
         guard case .failure(let error) = try await fetch(answer, end) else {
             Issue.record("a truncated body passed for whole")
@@ -56,7 +58,7 @@ struct TruncationTests {
     }
 
     @Test(
-        "needs none where something else tells its end",
+        "a body whose length is known needs no close_notify",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody", "HTTP/1.1 204 No Content\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",

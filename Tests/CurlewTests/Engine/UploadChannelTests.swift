@@ -52,7 +52,7 @@ struct UploadChannelTests {
         #expect(bytes + read(9, from: channel).bytes == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test("a reader that found nothing is woken once by what comes, bytes or the end")
+    @Test("a reader that found nothing is woken once by the next bytes or by the end")
     func waking() async {
         let wakes = Guarded(0)
         let channel = UploadChannel(capacity: 100) { wakes.withLock { $0 += 1 } }
@@ -77,7 +77,7 @@ struct UploadChannelTests {
         }
     }
 
-    @Test("what was written before a failure is read before it")
+    @Test("bytes written before a failure are read before it")
     func failure() async {
         let channel = UploadChannel(capacity: 100) {}
         #expect(await channel.write([1, 2]))
@@ -90,7 +90,7 @@ struct UploadChannelTests {
         #expect(error.code == .bodyFailed)
     }
 
-    @Test("once it is closed, those who write or wait to write learn that nobody reads")
+    @Test("a writer learns that nobody reads once the channel is closed, whether it writes or waits")
     func closing() async {
         let channel = UploadChannel(capacity: 2) {}
         async let waiting = channel.write([1, 2, 3])

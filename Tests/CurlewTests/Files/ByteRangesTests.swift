@@ -34,7 +34,7 @@ struct SegmentPlanTests {
         }
     }
 
-    @Test("what is missing of a whole of unknown length goes on for ever")
+    @Test("the missing range of a whole of unknown length has no end")
     func gaps() {
         #expect(ByteRanges([0..<5, 10..<20]).missing(of: 30) == [5..<10, 20..<30])
         #expect(ByteRanges([0..<30]).missing(of: 30).isEmpty)
@@ -56,7 +56,7 @@ struct SegmentPlanTests {
         #expect(SegmentPlan(dividing: gaps, into: count, smallest: ByteSize(smallest)).segments == expected)
     }
 
-    @Test("what is not known to end is not divided, and there are never more than sixteen")
+    @Test("a range without a known end is not divided, and there are at most sixteen segments")
     func bounds() {
         #expect(SegmentPlan(dividing: [5..<Int64.max], into: 4, smallest: 1).segments == [5..<Int64.max])
         #expect(SegmentPlan(dividing: [0..<1_000_000], into: 100, smallest: 1).segments.count == 16)
@@ -68,7 +68,7 @@ struct SegmentPlanTests {
         #expect(plan.segments.count == 4 && ByteRanges(plan.segments).ranges == [1..<Int64.max - 1])
     }
 
-    @Test("several gaps are divided each for itself, and stay in their order")
+    @Test("several gaps are divided one by one, and stay in their order")
     func severalGaps() {
         let plan = SegmentPlan(dividing: [10..<50, 60..<70, 80..<200], into: 3, smallest: 10)
         #expect(ByteRanges(plan.segments).ranges == [10..<50, 60..<70, 80..<200])

@@ -42,7 +42,7 @@ struct CommitTests {
         #expect(other == folder.file(String(repeating: "é", count: 123) + " (1).tar"))
     }
 
-    @Test("every way of moving without replacing does so", arguments: OpenFolder.Move.allCases)
+    @Test("every way of moving a file leaves a file that already has the name", arguments: OpenFolder.Move.allCases)
     func ways(_ way: OpenFolder.Move) throws {
         let scratch = try ScratchFolder()
         try scratch.write("a", [1])
@@ -103,7 +103,7 @@ struct CommitTests {
     }
 
     @Test(
-        "a path that can be none of a file is an error before anything is made",
+        "a path that cannot name a file is an error before anything is created",
         arguments: ["", "/", ".", "..", "a/", "a/.", "a/..", "a\u{0}b", String(repeating: "é", count: 128)])
     func paths(_ path: String) async throws {
         let folder = try ScratchFolder()
@@ -170,7 +170,7 @@ struct CommitTests {
         #expect(error?.code == .fileFailed && error?.file == nil)
     }
 
-    @Test("a file goes to another folder too, on the same disk")
+    @Test("a file can be committed to another folder of the same disk")
     func otherFolder() async throws {
         let folder = try ScratchFolder()
         let other = try ScratchFolder()

@@ -55,7 +55,7 @@ struct ContentDigestTests {
         ] { #expect(ContentDigest(field: bad) == nil, "\(bad)") }
     }
 
-    @Test("of a part only Content-Digest speaks, of the whole both, the strongest first")
+    @Test("the digest of a part comes from Content-Digest, that of the whole from both fields, the strongest first")
     func choice() throws {
         let strong = Data(repeating: 7, count: 64).base64EncodedString()
         var fields = HTTPFields()

@@ -80,7 +80,7 @@ struct IntegrityTests {
         }
     }
 
-    @Test("what cannot be read in the fields is as if it were not there, unless a digest is required")
+    @Test("a digest field that cannot be read is ignored, unless a digest is required")
     func unreadable() async throws {
         for value in ["nonsense", "md5=:AAAA:", "sha-256=:AAAA:"] {
             let response = MockResponse(fields: [ContentDigest.representationField: value], body: .bytes(Self.bytes))
@@ -90,7 +90,7 @@ struct IntegrityTests {
         }
     }
 
-    @Test("a coding that was undone leaves only the caller's expectations; one that was not is part of what is checked")
+    @Test("the response's digest is checked on coded bytes only: after decoding the caller's expectations remain")
     func coded() async throws {
         let coded = try ContentCoding.gzip.encode(Self.bytes)
         let fields: HTTPFields = [

@@ -32,7 +32,7 @@ struct PartFileTests {
         #expect(folder.names == ["file"])
     }
 
-    @Test("more than fits on its way waits for its turn, and all of it is written")
+    @Test("writes beyond the limit of pending bytes wait for their turn, and all of them are written")
     func bounded() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)
@@ -52,7 +52,7 @@ struct PartFileTests {
         for index in 0..<8 { #expect(bytes[index * size..<(index + 1) * size].allSatisfy { $0 == UInt8(index) }) }
     }
 
-    @Test("the window lets in what fits, in the order of asking, and after a failure nobody waits")
+    @Test("the write window admits what fits in the order of asking, and lets nobody wait after a failure")
     func window() async throws {
         var window = WriteWindow(limit: 10)
         #expect(try window.admit(6))
@@ -67,7 +67,7 @@ struct PartFileTests {
         #expect(window.failure?.code == .diskFull)
     }
 
-    @Test("a failure is told to the next write, to the draining and to the commit, and nothing is moved")
+    @Test("a failed write fails the next write, the drain and the commit, and nothing is moved")
     func failing() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)
@@ -129,7 +129,7 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen(path) }?.code == .fileFailed)
     }
 
-    @Test("what is no regular file is not opened again")
+    @Test("a path that is no regular file is not reopened as a part")
     func reopeningOthers() async throws {
         let folder = try ScratchFolder()
         try folder.write("file", [1])
@@ -154,7 +154,7 @@ struct PartFileTests {
         #expect(await curlewError { _ = try await PartFile.reopen(folder.file("part")) }?.code == .fileFailed)
     }
 
-    @Test("what is read for a check stops when the task is cancelled, and what is read for a token does not")
+    @Test("reading a part for a digest stops on cancellation only if the reader asked for that")
     func cancelledReading() async throws {
         let folder = try ScratchFolder()
         let part = try await part(folder)

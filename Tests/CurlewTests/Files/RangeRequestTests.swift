@@ -31,7 +31,7 @@ struct RangeRequestTests {
         }
     }
 
-    @Test("a part that begins where it should is taken, a shorter one too")
+    @Test("a part that begins at the requested byte is accepted, a shorter one too")
     func parts() throws {
         let request = try request(100..<200)
         #expect(evaluate(request, "bytes 100-199/1000") == .part(100..<200, total: 1000))
@@ -45,7 +45,7 @@ struct RangeRequestTests {
     }
 
     @Test(
-        "what does not fit is told apart",
+        "each way in which an answer does not match its request has its own reason",
         arguments: [
             (nil, [:], .unreadable), ("bytes 100-199/100", [:], .unreadable), ("bytes */1000", [:], .unreadable),
             ("bytes 99-199/1000", [:], .otherRange), ("bytes 101-199/1000", [:], .otherRange),
@@ -63,12 +63,12 @@ struct RangeRequestTests {
         #expect(evaluate(try request(100..<200), range, fields) == .mismatch(mismatch))
     }
 
-    @Test("without a total from anybody there is no end to a part")
+    @Test("a part whose total nobody knows is a mismatch")
     func endless() throws {
         #expect(evaluate(try request(100..<Int64.max, total: nil), "bytes 100-199/*") == .mismatch(.endless))
     }
 
-    @Test("the whole, a refusal, and a range that there is not")
+    @Test("a 200 is the whole, an error status a refusal, and a 416 is complete only if its total and validator match")
     func others() throws {
         let request = try request(1000..<Int64.max, total: nil)
         #expect(evaluate(request, status: 200, nil) == .whole)

@@ -8,13 +8,13 @@ struct RepresentationValidatorTests {
     private static let earlier = "Sun, 06 Nov 1994 08:49:36 GMT"
     private static let moment = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    @Test("a strong entity tag is one", arguments: ["\"\"", "\"a\"", "\"5f-1!#~\""])
+    @Test("a strong entity tag is used as the validator", arguments: ["\"\"", "\"a\"", "\"5f-1!#~\""])
     func strongTag(_ tag: String) {
         #expect(ResumeToken.Validator([.eTag: tag])?.value == tag)
     }
 
     @Test(
-        "a weak entity tag, and what is none, is never used, though there be a date",
+        "a weak or invalid entity tag rules out any validator, even if there is a date",
         arguments: ["W/\"a\"", "w/\"a\"", "a", "\"a", "\"", "", "\"a\"b\"", "\"a b\"", "\"ä\"", "\"a\", \"b\""])
     func weakTag(_ tag: String) {
         #expect(ResumeToken.Validator([.eTag: tag, .lastModified: Self.earlier, .date: Self.moment]) == nil)
@@ -26,7 +26,7 @@ struct RepresentationValidatorTests {
         #expect(ResumeToken.Validator(entityTag: "\"\(String(repeating: "a", count: 1023))\"") == nil)
     }
 
-    @Test("a date is strong a second before the response's own, and not at the same second, later, or without one")
+    @Test("a date is strong only if it lies at least a second before the response's Date")
     func dates() {
         #expect(ResumeToken.Validator([.lastModified: Self.earlier, .date: Self.moment])?.value == Self.earlier)
         #expect(ResumeToken.Validator([.lastModified: Self.moment, .date: Self.moment]) == nil)
@@ -44,7 +44,7 @@ struct RepresentationValidatorTests {
         #expect(time < .milliseconds(500))
     }
 
-    @Test("several entity tags that differ are none")
+    @Test("a response with several different entity tags has no validator")
     func severalTags() {
         var fields: HTTPFields = [.eTag: "\"a\""]
         fields.append(HTTPField(name: .eTag, value: "\"a\""))
@@ -53,7 +53,7 @@ struct RepresentationValidatorTests {
         #expect(ResumeToken.Validator(fields) == nil)
     }
 
-    @Test("a part fits with the same entity tag, and not without one")
+    @Test("a response matches a validator only with the same entity tag")
     func tagFits() throws {
         let validator = try #require(ResumeToken.Validator(entityTag: "\"a\""))
         #expect(validator.fits([.eTag: "\"a\""]))

@@ -31,7 +31,7 @@ struct ResumeTokenTests {
         try JSONDecoder().decode(ResumeToken.self, from: Data(text.utf8))
     }
 
-    @Test("the documented form is read, and comes out again")
+    @Test("the documented form of a token is read, and encodes to the same token")
     func form() throws {
         let received = "[{\"start\":0,\"end\":10,\"sha256\":\"\(Self.hash)\"},{\"start\":20,\"end\":1000}]"
         let token = try decode(json(["received": received, "finalURL": "\"https://b.test/g\""]))
@@ -42,7 +42,7 @@ struct ResumeTokenTests {
         #expect(try decode(String(decoding: JSONEncoder().encode(token), as: UTF8.self)) == token)
     }
 
-    @Test("what need not be there may be absent")
+    @Test("a token is read without its optional members")
     func absent() throws {
         let text = json().replacing("\"total\":1000,", with: "").replacing("\"destination\":\"/tmp/f\",", with: "")
         let token = try decode(text)
@@ -78,7 +78,7 @@ struct ResumeTokenTests {
     }
 
     @Test(
-        "a part has an absolute path and a name that parts have",
+        "a token is refused unless its part has an absolute path and the name of a part file",
         arguments: [
             "/home/me/.ssh/id_ed25519", "/etc/passwd", "relative/.f.1.part", "/tmp/f.part", "/tmp/.part",
             "/tmp/.f.1.part/",
@@ -88,7 +88,7 @@ struct ResumeTokenTests {
         #expect(throws: (any Error).self) { try decode(json(["part": part(path: path)])) }
     }
 
-    @Test("a part has at least the bytes that have come")
+    @Test("a token is refused if its part is shorter than the received bytes")
     func size() throws {
         #expect(throws: (any Error).self) { try decode(json(["part": part(size: 9)])) }
         #expect(throws: (any Error).self) { try decode(json(["part": part(size: -1)])) }
@@ -96,14 +96,14 @@ struct ResumeTokenTests {
     }
 
     @Test(
-        "where the length of the whole is not known, there is one range, from the beginning",
+        "a token without a total is refused unless it has one range, from the first byte",
         arguments: ["[{\"start\":5,\"end\":10}]", "[{\"start\":0,\"end\":5},{\"start\":7,\"end\":10}]"])
     func gapsWithoutEnd(_ received: String) throws {
         #expect(try decode(json(["received": received])).total == 1000)
         #expect(throws: (any Error).self) { try decode(json(["received": received, "total": "null"])) }
     }
 
-    @Test("a token's file that is none, or that another user has put there, is not read")
+    @Test("a token file that is no regular file, or is owned by another user, is not read")
     func foreignFile() async throws {
         let folder = try ScratchFolder()
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)

@@ -60,7 +60,7 @@ struct SaveTests {
     }
 
     @Test(
-        "what is no success never reaches the destination, and is in the error",
+        "the body of an unsuccessful response never reaches the destination, and its beginning is in the error",
         arguments: [301, 304, 400, 404, 500, 206] as [Int])
     func unacceptable(_ status: Int) async throws {
         let folder = try ScratchFolder()
@@ -74,7 +74,7 @@ struct SaveTests {
         #expect(folder.names == [])
     }
 
-    @Test("a part that was asked for is a file, several in one body are none")
+    @Test("a requested range is saved as a file, a response of several ranges is refused")
     func parts() async throws {
         let folder = try ScratchFolder()
         var response = MockResponse(status: .partialContent, fields: [.contentType: "multipart/byteranges; boundary=a"])
@@ -86,7 +86,7 @@ struct SaveTests {
         #expect(try await save(response, to: folder, range: true).size == 5)
     }
 
-    @Test("what has no content is no file")
+    @Test("a response without content is not saved as a file")
     func noContent() async throws {
         let folder = try ScratchFolder()
         #expect(

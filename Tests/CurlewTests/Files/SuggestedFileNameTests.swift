@@ -6,7 +6,7 @@ import Testing
 @Suite("The names that responses suggest for files")
 struct SuggestedFileNameTests {
     @Test(
-        "what a peer says is made a name that leads nowhere, is not hidden and harms no system",
+        "the name that a peer suggests is made a plain, visible file name that is safe on every system",
         arguments: [
             ("report.pdf", "report.pdf"), ("../../etc/passwd", "passwd"), ("/etc/passwd", "passwd"),
             ("C:\\Windows\\system.ini", "system.ini"), ("..\\..\\a.exe", "a.exe"), ("a/b\\c/d.txt", "d.txt"),
@@ -28,7 +28,7 @@ struct SuggestedFileNameTests {
     }
 
     @Test(
-        "of some names nothing is left",
+        "a name of which no safe character remains is refused",
         arguments: [
             "", ".", "..", "...", "/", "\\", "../", "./..", " ", ". . .", "\u{0}", "\u{202E}", "\u{2028}.\u{A0}",
         ])
@@ -57,7 +57,7 @@ struct SuggestedFileNameTests {
     }
 
     @Test(
-        "the field comes first, then the URI, then the type",
+        "a suggested name comes from Content-Disposition first, then from the URI, then from the media type",
         arguments: [
             ("attachment; filename=a.txt", "http://x/b", "image/png", "a.txt"),
             ("attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt", "http://x/b", nil, "€.txt"),

@@ -44,9 +44,9 @@ private struct Tenancy: CurlewMiddleware {
     }
 }
 
-@Suite("Values under keys of one's own", .timeLimit(.minutes(1)))
+@Suite("Values under custom keys", .timeLimit(.minutes(1)))
 struct KeyTests {
-    @Test("a key that was not set has its default, and one that was set back, too")
+    @Test("a key that was never set has its default, and a key set to nil has it again")
     func defaults() {
         var options = RequestOptions()
         #expect(options.tenant == nil && options.level == 3)

@@ -38,7 +38,7 @@ struct URITests {
         }
     }
 
-    @Test("its parts can be read")
+    @Test("the parts of a URI can be read")
     func parts() throws {
         let uri = try CurlewURI("HTTPS://user:pw@Example.com:8443/a/b?c=d#e")
         #expect(uri.scheme == "https")
@@ -83,7 +83,7 @@ struct URITests {
     }
 
     @Test(
-        "what is no name in any script, or would become more than a name, is refused",
+        "a host that has no ASCII form, or whose ASCII form has delimiters, is refused",
         arguments: [
             "a\u{2100}b.example", "ex\u{2028}ample", "\u{200D}.example", "example\u{FF0F}evil", "example\u{FF1A}80",
             "a\u{FF20}b.example", "-ü.example", String(repeating: "ü", count: 64) + ".example",

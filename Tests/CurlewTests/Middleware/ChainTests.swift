@@ -66,7 +66,7 @@ struct ChainTests {
         return try await session.get("x").fields[Mark.field]
     }
 
-    @Test("first written is outermost")
+    @Test("the first link of a chain is the outermost")
     func order() async throws {
         let seen = try await marks {
             Mark(name: "a")

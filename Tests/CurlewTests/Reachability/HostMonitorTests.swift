@@ -41,7 +41,7 @@ struct HostMonitorTests {
         }
     }
 
-    @Test("it is reachable as soon as one of its addresses is")
+    @Test("a host is reachable as soon as one of its addresses is")
     func anyAddress() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -53,7 +53,7 @@ struct HostMonitorTests {
         #expect(await first?.path?.gateways == [])
     }
 
-    @Test("what was found is asked about at once after a change, and looked up anew")
+    @Test("known addresses are checked at once after a change of the network, and looked up again")
     func again() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -73,7 +73,7 @@ struct HostMonitorTests {
         await wait(&updates) { $0.path?.gateways == ["192.0.2.9"] }
     }
 
-    @Test("not found without a network is not reachable, with one it is unknown; both with the reason")
+    @Test("a host that is not found is not reachable without a network and unknown with one, with the reason")
     func notFound() async throws {
         let network = try NetworkNamespace()
         let resolver = Resolver()
@@ -87,7 +87,7 @@ struct HostMonitorTests {
         #expect(status == .unknown)
     }
 
-    @Test("what failed is tried again so often, then not before the next change")
+    @Test("a failed look-up is repeated up to its limit, and then only after the next change of the network")
     func retries() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -101,7 +101,7 @@ struct HostMonitorTests {
         #expect(await monitor.failure == nil)
     }
 
-    @Test("no answer in time is unknown; the answer counts when it comes")
+    @Test("a look-up that takes too long makes the status unknown, and its late answer still counts")
     func stalled() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -115,7 +115,7 @@ struct HostMonitorTests {
         #expect(await updates.next()?.isReachable == true)
     }
 
-    @Test("an answer for those who have left is nobody's")
+    @Test("the late answer of a look-up is dropped when nobody listens any more")
     func lateForAll() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

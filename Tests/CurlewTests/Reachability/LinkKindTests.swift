@@ -25,7 +25,7 @@ struct LinkKindTests {
         }
     }
 
-    @Test("hardware is what /sys says; without /sys an Ethernet may as well be wireless")
+    @Test("the kind of hardware comes from /sys, and an Ethernet interface is of no known kind without it")
     func hardware() {
         let card = link(2)
         #expect(kinds().kind(of: card) == .wired)
@@ -43,7 +43,7 @@ struct LinkKindTests {
     }
 
     @Test(
-        "what software makes is what its driver says",
+        "a virtual interface has the kind that its driver implies",
         arguments: [
             ("veth", NetworkPath.InterfaceKind.wired), ("wwan", .cellular), ("rmnet", .cellular), ("tun", .other),
             ("wireguard", .other), ("dummy", .other), ("vrf", .other), ("yet-to-come", .other),
@@ -52,7 +52,7 @@ struct LinkKindTests {
         #expect(kinds().kind(of: link(2, driver: driver)) == kind)
     }
 
-    @Test("a VLAN is what it is cut from, also through a bond; one of another namespace is anything")
+    @Test("a VLAN has the kind of its lower interface, also through a bond, and is other if that is not known")
     func slices() {
         let kinds = kinds(
             link(2, master: 3), link(3, driver: "bond"), link(4, driver: "vlan", lower: 3), types: [2: "wlan"])
@@ -62,7 +62,7 @@ struct LinkKindTests {
     }
 
     @Test(
-        "a bridge is what runs of its ports, the one that may cost money before the others; without ports it is neither"
+        "a bridge has the kind of its running ports, an expensive one first, and is other without ports"
     )
     func bridges() {
         let bridge = link(9, driver: "bridge")
@@ -73,14 +73,14 @@ struct LinkKindTests {
         #expect(mixed.kind(of: bridge) == .cellular)
     }
 
-    @Test("interfaces that stand on each other in a circle end somewhere")
+    @Test("interfaces that refer to each other in a loop are read without an endless loop")
     func circle() {
         let first = link(2, driver: "vlan", lower: 3)
         let second = link(3, driver: "vlan", lower: 2)
         #expect(kinds(first, second).kind(of: first) == .other)
     }
 
-    @Test("a tunnel is over what it is made upon, else over the only kind of hardware that runs")
+    @Test("a tunnel is carried by its lower interface, or else by the only kind of hardware that runs")
     func carriers() {
         let tunnel = link(9, driver: "tun", hardware: 65534)
         #expect(kinds(tunnel).carrier(of: tunnel) == nil)
@@ -119,7 +119,7 @@ struct LinkKindTests {
         for path in [plain, wireless] { try FileManager.default.removeItem(atPath: path) }
     }
 
-    @Test("without /sys, and with that of another namespace, nothing is known")
+    @Test("an interface has no facts without /sys, or with that of another namespace")
     func absent() throws {
         #expect(SystemInterfaces(root: "/nowhere").facts(link(2)) == .init())
         let other = try folder(["ifindex": "77\n", "uevent": "DEVTYPE=wlan\n"])

@@ -22,7 +22,7 @@ struct MonitorFailureTests {
         return try ReachabilityMonitor(target, source: source)
     }
 
-    @Test("without permission the status is unknown, with the reason", arguments: [EPERM, EACCES, EAFNOSUPPORT])
+    @Test("the status is unknown without permission, with the reason", arguments: [EPERM, EACCES, EAFNOSUPPORT])
     func forbidden(number: Int32) async throws {
         let monitor = try monitor(failing: number)
         #expect(await monitor.status == .unknown)
@@ -33,7 +33,7 @@ struct MonitorFailureTests {
         #expect(await local.status == .unknown)
     }
 
-    @Test("when descriptors have run out, it is tried again until it works")
+    @Test("a monitor that finds no free descriptor tries again until it gets one")
     func exhausted() async throws {
         let monitor = try monitor(failing: EMFILE, times: 7)
         var updates = monitor.updates.makeAsyncIterator()
@@ -43,7 +43,7 @@ struct MonitorFailureTests {
         #expect(await monitor.failure == nil)
     }
 
-    @Test("a kernel that answers nothing, or nonsense, is not believed")
+    @Test("a kernel that answers nothing, or garbage, makes the status unknown")
     func silent() async throws {
         let monitor = try { () throws -> ReachabilityMonitor in
             var source = NetworkSource()
@@ -73,7 +73,7 @@ struct MonitorFailureTests {
     }
 
     @Test(
-        "what is neither an address nor a name is refused",
+        "a host that is neither an address nor a name is refused",
         arguments: ["", "a b", "http://a.test/", "a\u{0}b", "a/b", "user@a.test", String(repeating: "a", count: 254)])
     func badHosts(_ text: String) async {
         #expect(await curlewError { _ = try ReachabilityMonitor(host: text) }?.code == .invalidRequest)

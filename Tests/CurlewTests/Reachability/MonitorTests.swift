@@ -11,7 +11,7 @@ struct MonitorTests {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
-    @Test("it has two descriptors while somebody listens, and none before and after")
+    @Test("a monitor has two descriptors while somebody listens, and none before and after")
     func descriptorCount() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -29,7 +29,7 @@ struct MonitorTests {
         #expect(monitor.listenerCount == 0)
     }
 
-    @Test("after a pause the first element is the status now, not that of before")
+    @Test("the first element after a pause is the present status, not an old one")
     func restart() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()
@@ -81,7 +81,7 @@ struct MonitorTests {
         await wait(&other) { $0.isReachable }
     }
 
-    @Test("who listens keeps the monitor; when both are gone, it is gone")
+    @Test("a listener keeps its monitor alive, and the monitor is freed with the last listener")
     func dropped() async throws {
         let network = try NetworkNamespace()
         weak var weakly: ReachabilityMonitor?
@@ -98,7 +98,7 @@ struct MonitorTests {
         try await waitUntil { weakly == nil }
     }
 
-    @Test("a thousand times on and off: the last state is told, and a listener that sleeps has one element to read")
+    @Test("after a thousand changes the last status is published, and a slow listener has one element to read")
     func flapping() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -131,7 +131,7 @@ struct MonitorTests {
         return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    @Test("after more changes than the socket holds, the state is right")
+    @Test("the status is right after more changes than the socket's buffer holds")
     func overrun() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -166,7 +166,7 @@ struct MonitorTests {
         #expect(isLost)
     }
 
-    @Test("what another process sends is not listened to")
+    @Test("messages of another process on the netlink socket are ignored")
     func spoofed() throws {
         let network = try NetworkNamespace()
         let listening = try NetlinkSocket(network.opening)
@@ -190,7 +190,7 @@ struct MonitorTests {
         }
     }
 
-    @Test("from the change of a link to its element: told, not judged")
+    @Test("the time from a link's change to its element is measured, without a limit")
     func latency() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

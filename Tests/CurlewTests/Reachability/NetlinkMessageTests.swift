@@ -19,7 +19,7 @@ struct NetlinkMessageTests {
         return route
     }
 
-    @Test("an interface has a name, a driver, and what it stands on")
+    @Test("a link message has an index, a name, a driver, and its lower and master interfaces")
     func wholeLink() throws {
         let payload =
             Text.linkHead() + Text.name("vlan7") + Text.driver("vlan") + Text.attribute(5, Text.bytes(UInt32(2)))
@@ -30,13 +30,13 @@ struct NetlinkMessageTests {
     }
 
     @Test(
-        "it runs if it is up and has a carrier",
+        "an interface is running if it is up and has a carrier",
         arguments: [(0x1, false), (0x40, false), (0x41, true), (0, false)] as [(UInt32, Bool)])
     func running(flags: UInt32, isRunning: Bool) throws {
         #expect(try #require(readLink(Text.linkHead(flags: flags) + Text.name("e"))).isRunning == isRunning)
     }
 
-    @Test("what is beneath it in another namespace is not looked for in this one")
+    @Test("a lower interface in another namespace is not looked up in this one")
     func elsewhere() throws {
         let lower = Text.attribute(5, Text.bytes(UInt32(2)))
         let netns = Text.attribute(37, Text.bytes(UInt32(0)))
@@ -44,15 +44,15 @@ struct NetlinkMessageTests {
         #expect(try #require(readLink(Text.linkHead() + Text.name("m") + lower + netns)).lower == nil)
     }
 
-    @Test("a bridge's word on its port is not one on the interface")
+    @Test("a bridge's message about its port is not read as one about the interface")
     func bridgePort() { #expect(readLink(Text.linkHead(family: 7) + Text.name("eth0")) == nil) }
 
     @Test(
-        "a name that is none is not taken: it becomes a part of a path",
+        "an invalid interface name is refused, since it becomes a part of a path",
         arguments: ["", ".", "..", "a/b", "../../etc", "a b", "a\nb", "sixteen-letters0"])
     func names(_ name: String) { #expect(readLink(Text.linkHead() + Text.name(name)) == nil) }
 
-    @Test("a route has an interface, a source and a router; the router may be of the other family")
+    @Test("a route has an interface, a source and a gateway, which may be of the other family")
     func wholeRoute() throws {
         let output = Text.attribute(4, Text.bytes(UInt32(5)))
         let source = Text.attribute(7, [192, 0, 2, 10])
@@ -65,7 +65,7 @@ struct NetlinkMessageTests {
     }
 
     @Test(
-        "what becomes of a packet",
+        "the kind of a route says whether a packet is sent, kept or refused",
         arguments: [
             (1, NetworkRoute.Fate.sent), (2, .kept), (4, .kept), (3, .refused), (5, .refused), (6, .refused),
             (7, .refused), (8, .refused), (200, .refused),
@@ -74,14 +74,14 @@ struct NetlinkMessageTests {
         #expect(try #require(readRoute(Text.routeHead(kind: kind))).fate == fate)
     }
 
-    @Test("an address of an odd length or of zeros is none")
+    @Test("an address of the wrong length, or of zeros, is read as none")
     func oddAddresses() throws {
         let route = try #require(
             readRoute(Text.routeHead() + Text.attribute(7, [1, 2, 3]) + Text.attribute(5, [0, 0, 0, 0])))
         #expect(route.source == nil && route.gateway == nil && route.link == 0)
     }
 
-    @Test("errors, ends, overruns and interruptions are told")
+    @Test("errors, ends, overruns and interruptions are read from the kernel's messages")
     func control() {
         let reason = Text.bytes(Int32(-ENETUNREACH))
         let bytes =
@@ -94,7 +94,7 @@ struct NetlinkMessageTests {
         #expect(messages.map(\.sequence) == [1, 7, 7, 7, 7])
     }
 
-    @Test("a length that cannot be right ends the reading, whatever follows")
+    @Test("an impossible length ends the reading, whatever follows")
     func badLengths() {
         let good = Text.message(3, Text.bytes(Int32(0)))
         for length in [0, 1, 15, 41, UInt32.max] {
@@ -107,7 +107,7 @@ struct NetlinkMessageTests {
         #expect(attributes.attributes(from: 99).isEmpty && attributes.attributes(from: -1).isEmpty)
     }
 
-    @Test("however much of a message is missing, nothing breaks")
+    @Test("a message that is cut anywhere is read without a trap")
     func prefixes() {
         let link = Text.message(16, Text.linkHead() + Text.name("eth0") + Text.driver("veth"))
         let route = Text.message(24, Text.routeHead() + Text.attribute(4, Text.bytes(UInt32(5))))
@@ -122,7 +122,7 @@ struct NetlinkMessageTests {
         }
     }
 
-    @Test("a question has the bytes of rtnetlink(7)")
+    @Test("a request has the bytes of rtnetlink(7)")
     func requests() {
         let address = IPAddress(ipv4: 0xC000_0201)
         let expected: [UInt8] =

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A monitor tells what becomes of the network", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A monitor follows the state of the network", .needsNamespaces, .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct NetworkChangeTests {
-    @Test("nothing there, plugged in, unplugged, plugged in again")
+    @Test("the status follows an interface that is plugged in, unplugged and plugged in again")
     func plug() async throws {
         let network = try NetworkNamespace()
         var updates = try network.monitor().updates.makeAsyncIterator()
@@ -22,7 +22,7 @@ struct NetworkChangeTests {
         await wait(&updates) { $0.path == path }
     }
 
-    @Test("an interface that is switched off, and on without its routes, and with them")
+    @Test("the status follows an interface that is switched off, and on again with and without its routes")
     func switchedOff() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -34,7 +34,7 @@ struct NetworkChangeTests {
         #expect(await wait(&updates) { $0.isReachable }.path?.families == .ipv4)
     }
 
-    @Test("the next route is taken when the interface of the first goes, though the kernel says nothing of routes then")
+    @Test("the next route is used when the interface of the first goes, without a message about routes")
     func fallback() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -48,7 +48,7 @@ struct NetworkChangeTests {
         #expect(path?.localAddresses == ["198.51.100.10"])
     }
 
-    @Test("an address of one link alone is no way out")
+    @Test("an address that is valid on its link alone does not make the network reachable")
     func linkLocalOnly() async throws {
         let network = try NetworkNamespace()
         try network.ip(
@@ -75,7 +75,9 @@ struct NetworkChangeTests {
         #expect(await wait(&updates) { $0.isReachable }.path?.families == .ipv4)
     }
 
-    @Test("routes that refuse are no routes", arguments: ["unreachable", "blackhole", "prohibit", "throw"])
+    @Test(
+        "a route that refuses packets makes its family unreachable",
+        arguments: ["unreachable", "blackhole", "prohibit", "throw"])
     func refusing(kind: String) async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -90,7 +92,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.families == .ipv6)
     }
 
-    @Test("a metric changes which interface is told")
+    @Test("a lower metric changes the interface of the path")
     func metric() async throws {
         let network = try NetworkNamespace()
         try network.plugIn(metric: 100)
@@ -106,7 +108,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.interface == "eth0")
     }
 
-    @Test("IPv6 alone, and once its address is no longer tentative")
+    @Test("an IPv6 network counts as reachable once its address is no longer tentative")
     func onlyIPv6() async throws {
         let network = try NetworkNamespace()
         // Loopback's address must not be taken for one to send from.
@@ -121,7 +123,7 @@ struct NetworkChangeTests {
         #expect(path?.families == .ipv6 && path?.localAddresses == ["2001:db8::10"] && path?.gateways == [])
     }
 
-    @Test("rules of routing count, as those that send what a VPN does not carry through it")
+    @Test("routing rules are followed, such as the one that a VPN adds")
     func rules() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -136,7 +138,7 @@ struct NetworkChangeTests {
         #expect(await updates.next()?.path?.interface == "eth0")
     }
 
-    @Test("loopback alone is no network, but a way to itself")
+    @Test("loopback alone makes no network reachable, but its own addresses")
     func loopback() async throws {
         let network = try NetworkNamespace()
         var local = try network.monitor(ReachabilityTarget(address: "127.0.0.1")).updates.makeAsyncIterator()
@@ -149,7 +151,7 @@ struct NetworkChangeTests {
         #expect(try await network.monitor().status == .notReachable)
     }
 
-    @Test("a tunnel is something else, over what carries it, and is down when its program ends")
+    @Test("a tunnel is of kind other over its carrier's kind, and goes down when its program ends")
     func tunnel() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -166,7 +168,9 @@ struct NetworkChangeTests {
         await wait(&updates) { $0.path?.interface == "eth0" }
     }
 
-    @Test("a bridge is what its ports are", .enabled(if: NetworkNamespace.knows("bridge"), "the kernel has no bridges"))
+    @Test(
+        "a bridge has the kind of its ports",
+        .enabled(if: NetworkNamespace.knows("bridge"), "the kernel has no bridges"))
     func bridge() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()
@@ -180,7 +184,7 @@ struct NetworkChangeTests {
         await wait(&updates) { $0 == .notReachable }
     }
 
-    @Test("a way to an address: neighbours, routes, and link-local ones by their interface")
+    @Test("an address is reachable through a neighbour, a route, or its own interface if it is link-local")
     func addresses() async throws {
         let network = try NetworkNamespace()
         try network.plugIn()

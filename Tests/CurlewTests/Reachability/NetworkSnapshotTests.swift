@@ -22,7 +22,7 @@ struct NetworkSnapshotTests {
         NetworkSnapshot(isForEverything: isForEverything, ways: ways).status
     }
 
-    @Test("a route over an interface that runs, from an address that is good beyond the link")
+    @Test("a route over a running interface, with a source address beyond the link, is reachable")
     func reachable() {
         let status = status(way(source: global, gateway: "192.0.2.1"))
         let path = NetworkPath(
@@ -30,7 +30,7 @@ struct NetworkSnapshotTests {
         #expect(status == .reachable(path) && status.isReachable && status.path == path)
     }
 
-    @Test("no route, a refusing one, an interface that does not run, no address: not reachable")
+    @Test("a network without a route, a running interface or an address, or with a refusing route, is not reachable")
     func notReachable() {
         #expect(status() == .notReachable)
         #expect(status(way(.refused, source: global)) == .notReachable)
@@ -58,7 +58,7 @@ struct NetworkSnapshotTests {
         #expect(status(neighbour, isForEverything: false).isReachable)
     }
 
-    @Test("both families are told, with the interface of the first that can be used")
+    @Test("the path has both families, and the interface of the first that is usable")
     func families() {
         let six = way(source: IPAddress("2001:db8::10"), isIPv6: true, name: "tun0", kind: .other, over: .cellular)
         let four = way(source: global)
@@ -71,7 +71,7 @@ struct NetworkSnapshotTests {
         #expect(status(dead, four).path?.interface == "eth0" && status(dead, four).path?.isExpensive == false)
     }
 
-    @Test("a status is told in words that can be replaced")
+    @Test("a status has a description whose words can be replaced")
     func words() {
         let reachable = status(way(source: global))
         #expect(ReachabilityStatus.unknown.localizedDescription() == "Unknown")

@@ -37,7 +37,7 @@ struct CertificateMatrixTests {
     }
 
     @Test(
-        "good ones are taken, with every kind of key and both versions of TLS, and their issuers too",
+        "valid certificates are accepted, with every kind of key and both versions of TLS, and with issuers",
         arguments: [
             HeldCertificate.KeyKind.ecP256, .ecP384, .rsa2048, .ed25519,
         ])
@@ -58,7 +58,7 @@ struct CertificateMatrixTests {
         }
     }
 
-    @Test("dates: expired and not yet valid, of the server and of its issuer")
+    @Test("an expired or not yet valid certificate is refused, of the server and of its issuer")
     func dates() async throws {
         #expect(try await code(leaf { $0.validity = .expired }) == .certificateExpired)
         #expect(try await code(leaf { $0.validity = .notYetValid }) == .certificateNotYetValid)
@@ -66,7 +66,7 @@ struct CertificateMatrixTests {
         #expect(try await code(leaf { _ in }, under: over) == .certificateExpired)
     }
 
-    @Test("issuers: self-signed, unknown, missing, with a signature that is not theirs")
+    @Test("a certificate is refused whose issuer is itself, unknown, missing, or did not sign it")
     func issuers() async throws {
         let policy = try root().anchor
         let cases: [([HeldCertificate], ErrorCode)] = [
@@ -90,7 +90,7 @@ struct CertificateMatrixTests {
         }
     }
 
-    @Test("keys and signatures: short RSA and SHA-1, wherever in the chain")
+    @Test("a certificate with a short RSA key or a SHA-1 signature is refused, wherever in the chain")
     func strength() async throws {
         #expect(try await code(leaf { $0.key = .rsa1024 }) == .weakCertificate)
         #expect(try await code(leaf { $0.signatureHash = .sha1 }) == .weakCertificate)
@@ -109,7 +109,7 @@ struct CertificateMatrixTests {
         #expect(try await fine.code(oldRoot.anchor) == nil)
     }
 
-    @Test("usage: a client's, one without the right to issue, one that is an authority's, one to sign with")
+    @Test("a certificate is refused whose usages or authority do not fit its place in the chain")
     func usage() async throws {
         #expect(try await code(leaf { $0.extendedKeyUsage = ["clientAuth"] }) == .unsuitableCertificate)
         #expect(try await code(leaf { $0.extendedKeyUsage = ["anyExtendedKeyUsage"] }) == .unsuitableCertificate)
@@ -141,7 +141,7 @@ struct CertificateMatrixTests {
         }
     }
 
-    @Test("constraints: the length of the path, names that are excluded or not permitted, odd ones")
+    @Test("a chain is refused that breaks a path length or name constraints")
     func constraints() async throws {
         let first = try HeldCertificate(.authority("First", pathLength: 0), issuer: root())
         let second = try HeldCertificate(.authority("Second"), issuer: first)

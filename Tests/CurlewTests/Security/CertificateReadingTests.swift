@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Certificates as they are read", .endsServers)
 struct CertificateReadingTests {
-    @Test("garbage, half a certificate, one with more behind it and one of 10 MiB are none")
+    @Test("garbage, a cut certificate, one with bytes behind it and one of 10 MiB are refused")
     func bad() throws {
         let good = try TestChain.leaf.get().certificateDER
         #expect(try CurlewCertificate(der: good).der == good)

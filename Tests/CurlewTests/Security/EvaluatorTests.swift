@@ -4,11 +4,11 @@ import CurlewTestingTraits
 import Foundation
 import Testing
 
-@Suite("Evaluators of one's own", .endsServers, .timeLimit(.minutes(2)))
+@Suite("Custom evaluators", .endsServers, .timeLimit(.minutes(2)))
 struct EvaluatorTests {
     private struct Whim: Error {}
 
-    @Test("it sees host, chain and verdict, and may accept, refuse or defer")
+    @Test("an evaluator sees host, chain and verdict, and may accept, refuse or defer")
     func decisions() async throws {
         let stage = try await TrustStage([TestChain.selfSigned.get()])
         let own = try TestChain.selfSigned.get().certificate
@@ -32,7 +32,7 @@ struct EvaluatorTests {
         #expect(try await stage.code(policy) == .selfSignedCertificate)
     }
 
-    @Test("its refusal is the request's error, whatever the policy says")
+    @Test("an evaluator's refusal is the request's error, whatever the policy says")
     func refusal() async throws {
         let stage = try await TrustStage(TestChain.sent())
         var policy = try TestChain.root.get().anchor
@@ -50,7 +50,7 @@ struct EvaluatorTests {
         #expect(try await stage.code(policy) == nil)
     }
 
-    @Test("it is asked for every connection, and a policy with one is equal to its copies alone")
+    @Test("an evaluator is asked for every connection, and a policy with one equals only its copies")
     func everyConnection() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let (asked, asking) = AsyncStream.makeStream(of: Void.self)

@@ -10,7 +10,7 @@ struct HandshakeDiagnosisTests {
         diagnosis.refusal(engineText: text, isLost: isLost)?.code
     }
 
-    @Test("an alert tells what the server did not like, during the handshake")
+    @Test("an alert during the handshake gives the reason of the failure")
     func alerts() {
         let cases: [(Int32, asked: Bool, identity: Bool, ErrorCode?)] = [
             (40, false, false, .tlsMismatch), (70, false, false, .tlsMismatch), (71, true, true, .tlsMismatch),
@@ -25,7 +25,7 @@ struct HandshakeDiagnosisTests {
         }
     }
 
-    @Test("after the handshake only the client's certificate is a matter of TLS")
+    @Test("after the handshake only a client certificate that is missing or refused is a failure of TLS")
     func afterwards() {
         var diagnosis = HandshakeDiagnosis(version: .tls13, wasAskedForCertificate: true)
         #expect(code(diagnosis, "wrong version number") == nil)
@@ -39,7 +39,7 @@ struct HandshakeDiagnosisTests {
         #expect(code(HandshakeDiagnosis(version: .tls13), isLost: true) == nil)
     }
 
-    @Test("OpenSSL's words tell plain text and a choice that is not allowed")
+    @Test("OpenSSL's messages and alerts distinguish plain text from a version that is not allowed")
     func words() {
         #expect(code(HandshakeDiagnosis(), "error:0A00010B:SSL routines::wrong version number") == .plainTextOnTLSPort)
         #expect(code(HandshakeDiagnosis(), "error:0A000102:SSL routines::unsupported protocol") == .tlsMismatch)

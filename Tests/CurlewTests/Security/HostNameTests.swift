@@ -8,7 +8,7 @@ import Testing
 @Suite("Host names in certificates (RFC 9525)", .endsServers, .timeLimit(.minutes(2)))
 struct HostNameTests {
     @Test(
-        "a name of a certificate stands for a host, or does not",
+        "a certificate's name matches a host as RFC 9525 defines it",
         arguments: [
             ("example.com", "example.com", true), ("EXAMPLE.com", "example.COM", true),
             ("example.com", "example.com.", true), ("example.com.", "example.com", false),
@@ -47,7 +47,7 @@ struct HostNameTests {
         #expect(HostName(host: "bücher.example") == nil)
     }
 
-    @Test("over TLS: odd names, no names, and a host that a route leads elsewhere")
+    @Test("names of certificates are checked over TLS, odd ones too, and for the URI's host whatever the route")
     func served() async throws {
         let root = try TestChain.root.get()
         let cases: [([HeldCertificate.AlternativeName], String, ErrorCode?)] = [

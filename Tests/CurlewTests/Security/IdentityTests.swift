@@ -44,7 +44,7 @@ struct IdentityTests {
     }
 
     @Test(
-        "a server that wants one and gets none, or one that it does not know, is told apart",
+        "a server that gets no client certificate, and one that rejects it, cause different errors",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])

@@ -102,7 +102,7 @@ struct PolicyIsolationTests {
         await server.shutdown()
     }
 
-    @Test("a policy is let go with its last connection, its tickets and its handshakes, good and refused")
+    @Test("a policy is released with its last connection, its session tickets and its handshakes")
     func release() async throws {
         let good = try TestChain.root.get().anchor
         var policies = [good, try pinning(TestChain.otherRoot.get())]

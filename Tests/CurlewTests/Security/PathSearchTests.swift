@@ -87,7 +87,7 @@ struct PathSearchTests {
         #expect(try await TrustStage.code(of: [leaf, old], by: both) == .unsuitableCertificate)
     }
 
-    @Test("without a good path the first reason is told")
+    @Test("the error of a chain without a valid path is the first reason that was found")
     func noPath() async throws {
         let graph = try Graph()
         let policy = try graph.policy([graph.firstRoot])

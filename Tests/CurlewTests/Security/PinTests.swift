@@ -41,7 +41,7 @@ struct PinTests {
         )
     }
 
-    @Test("a key is pinned by its hash; a backup is as good, and the one that matched is told")
+    @Test("a key is pinned by its hash or a backup's, and the response has the pin that matched")
     func backups() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let reserve = try TestChain.otherRoot.get().pin
@@ -88,7 +88,7 @@ struct PinTests {
         #expect(try await stage.code(.system) == .selfSignedCertificate)
     }
 
-    @Test("pins need https: as the base of a session, and for each request")
+    @Test("pins need https, as the base of a session and for each request")
     func secureBase() async throws {
         let policy = SecurityPolicy.pinned(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))
         var configuration = SessionConfiguration()

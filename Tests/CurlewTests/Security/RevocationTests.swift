@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Revocation", .endsServers, .timeLimit(.minutes(2)))
 struct RevocationTests {
-    @Test("a list that names the certificate refuses it; none that fits, or an old one, refuses all")
+    @Test("a list that names the certificate refuses it, and a missing or outdated list refuses every certificate")
     func lists() async throws {
         let (root, intermediate, leaf) = try (TestChain.root.get(), TestChain.intermediate.get(), TestChain.leaf.get())
         let other = try HeldCertificate.localhost(issuedBy: intermediate)
@@ -36,7 +36,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("what is no list is an error")
+    @Test("bytes that are no revocation list are an error")
     func badLists() throws {
         let list = try RevocationMaker.list(by: TestChain.root.get())
         #expect(try SecurityPolicy.RevocationLists([list]).lists == [list])
@@ -57,7 +57,7 @@ struct RevocationTests {
     }
 
     @Test(
-        "stapled responses: good, revoked, unknown, old, another's, garbage, missing",
+        "a stapled response is accepted only if it is valid, current, about the certificate, and says good",
         arguments: [
             TLS1_2_VERSION, TLS1_3_VERSION,
         ])
@@ -105,7 +105,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("a certificate that has to be stapled is refused without, unless nobody asks")
+    @Test("a must-staple certificate is refused without a stapled response, unless stapling is off")
     func mustStaple() async throws {
         let root = try TestChain.root.get()
         let leaf = try HeldCertificate(

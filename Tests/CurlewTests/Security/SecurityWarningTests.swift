@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Warnings about security policies")
 struct SecurityWarningTests {
-    @Test("what a policy may not have meant is told, and nothing of others")
+    @Test("a policy that may not do what it seems to has warnings, and other policies have none")
     func warnings() throws {
         let pin = try TestChain.leaf.get().certificate
         func count(_ mode: SecurityPolicy.PinningMode, pins: Bool, allowsInvalid: Bool, validatesName: Bool = true)

@@ -13,7 +13,7 @@ struct TLSSettingsTests {
         return policy
     }
 
-    @Test("versions are kept to on both ends, and none in common is told as such")
+    @Test("the policy's and the server's TLS versions are respected, and having none in common is an error")
     func versions() async throws {
         let stage = try await TrustStage(TestChain.sent())
         #expect(try await stage.fetch(policy { $0.maximumTLSVersion = .tls12 }).security?.tlsVersion == .tls12)
@@ -50,7 +50,7 @@ struct TLSSettingsTests {
         #expect(nothing.code == .tlsMismatch, "\(nothing)")
     }
 
-    @Test("what cannot be used is an error when the session is made")
+    @Test("a setting that cannot be used is an error when the session is made")
     func unusable() throws {
         let other = TLSVersionText.decode("TLSv1.0")
         let changes: [(inout SecurityPolicy) throws -> Void] = [
@@ -79,7 +79,7 @@ struct TLSSettingsTests {
         }
     }
 
-    @Test("the server is told the host's name, another, or none; certificates are checked for the host all the same")
+    @Test("the handshake sends the host's name, another, or none, and certificates are checked for the host anyway")
     func serverName() async throws {
         let stage = try await TrustStage(TestChain.sent())
         let url = "https://localhost:\(stage.server.port)/"
@@ -92,7 +92,7 @@ struct TLSSettingsTests {
         }
     }
 
-    @Test("secrets are logged where a policy asks for it, for its owner's eyes, and nowhere else")
+    @Test("TLS secrets are logged only where a policy asks for it, into a file that only its owner can read")
     func keyLog() async throws {
         let path = NSTemporaryDirectory() + "curlew-keys-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -124,7 +124,7 @@ struct TLSSettingsTests {
     }
 
     @Test(
-        "a handshake that is cut anywhere is a failure, and the session goes on",
+        "a handshake that is cut anywhere is a failure, and the session stays usable",
         arguments: [
             ServerTLS.Version.tls12, .tls13,
         ])
@@ -164,7 +164,7 @@ struct TLSSettingsTests {
         #expect(error?.message.contains("excessive message size") == true, "\(String(describing: error))")
     }
 
-    @Test("a handshake that ends or is answered by other things is never taken for good")
+    @Test("a handshake that ends early, or is answered by another protocol, fails")
     func broken() async throws {
         let answers: [[UInt8]] = [
             [], [0x15, 3, 3, 0, 2, 2, 40], [0x16, 3, 3, 0, 4, 2, 0, 0], Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),

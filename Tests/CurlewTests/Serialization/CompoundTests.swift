@@ -21,7 +21,7 @@ struct CompoundTests {
         return CompoundResponseSerializer(json.serializers + [text.map { .text($0) }])
     }
 
-    @Test("the first that makes a value wins")
+    @Test("the first serializer that makes a value wins")
     func first() async throws {
         #expect(try await withText.serialize(stubResponse("[1]")) == .numbers([1]))
         #expect(try await withText.serialize(stubResponse("[\"a\"]")) == .names(["a"]))
@@ -29,7 +29,7 @@ struct CompoundTests {
         #expect(json.acceptField == "application/json, */*;q=0.1")
     }
 
-    @Test("if none does, the error has the reasons of all")
+    @Test("if no serializer makes a value, the error has the reasons of all")
     func none() async throws {
         let error = await curlewError { _ = try await withText.serialize(stubResponse("{}")) }
         #expect(error?.code == .decodingFailed)
@@ -77,7 +77,7 @@ struct CompoundTests {
         #expect(try await compound.serialize(stubResponse("[1]")) == .numbers([1]))
     }
 
-    @Test("what a transformation throws is a failure to decode")
+    @Test("an error that a transformation throws is a failure to decode")
     func mapping() async throws {
         struct Odd: Error {}
         let serializer = JSONResponseSerializer<Int>(options: .anyValue).map { number in

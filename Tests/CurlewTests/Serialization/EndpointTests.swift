@@ -52,7 +52,7 @@ struct EndpointTests {
         }
     }
 
-    @Test("it is called without an argument, as often as one likes")
+    @Test("an endpoint without an argument can be called many times")
     func withoutArgument() async throws {
         let server = try await echo()
         let api = try HTTPSession(baseURL: server.url("/v1/"), eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
@@ -68,7 +68,7 @@ struct EndpointTests {
         #expect(try await raw().status == .ok)
     }
 
-    @Test("its argument goes through the chain's own serializer, and its value comes back")
+    @Test("the argument of an endpoint goes through the chain's own serializer, and the value comes back")
     func withArgument() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -83,7 +83,7 @@ struct EndpointTests {
         #expect(request?.fields[.accept] == "application/json")
     }
 
-    @Test("its argument may become the parameters of a request serializer")
+    @Test("the argument of an endpoint may become the parameters of a request serializer")
     func parameters() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
@@ -105,7 +105,7 @@ struct EndpointTests {
         #expect(await server.takeRequest()?.target == "/users")
     }
 
-    @Test("its error names the method, and a reference that cannot be resolved is an error of the call")
+    @Test("an endpoint's error names the method, and a reference that cannot be resolved is the call's error")
     func errors() async throws {
         let server = try await MockServer.start { _ in .notFound }
         let api = try makeSession(baseURL: server.url())

@@ -60,7 +60,7 @@ struct SlowReaderTests {
 
     private let padding = String(repeating: " ", count: 8000)
 
-    @Test("lines of JSON")
+    @Test("a stream of newline-delimited JSON waits for its reader")
     func lines() async throws {
         let written = Written()
         let server = try await server("application/x-ndjson", written) { [padding] in "{\"n\": \(padding)\($0)}\n" }
@@ -74,7 +74,7 @@ struct SlowReaderTests {
         try await server.waitForConnections(open: 1)
     }
 
-    @Test("server-sent events")
+    @Test("a stream of server-sent events waits for its reader")
     func events() async throws {
         let written = Written()
         let server = try await server("text/event-stream", written) { [padding] in ":\(padding)\ndata: \($0)\n\n" }

@@ -53,7 +53,7 @@ struct ValidationTests {
             await curlewError { _ = try await lenient.serialize(stubResponse(.ok, text)) }?.code == .unacceptableStatus)
     }
 
-    @Test("a body without a Content-Type is refused; without a body the type does not matter")
+    @Test("a body without a Content-Type is refused, and an empty body needs none")
     func missing() async throws {
         let error = await curlewError { _ = try await users.serialize(stubResponse(type: nil, "{}")) }
         #expect(error?.code == .unacceptableContentType)
@@ -66,7 +66,7 @@ struct ValidationTests {
         }
     }
 
-    @Test("the body of an error is read, as JSON, as the model of failure, or as any other on demand")
+    @Test("the body of an error can be decoded as JSON, as the failure model, or as another type")
     func errorBody() async throws {
         let text = #"{"title": "gone"}"#
         let plain = await curlewError { _ = try await users.serialize(stubResponse(.gone, text)) }
@@ -110,7 +110,7 @@ struct ValidationTests {
     }
 
     @Test(
-        "of a large error body only the beginning is kept, whether its length is known or not",
+        "a large error body is kept only up to a bound, whether its length is known or not",
         arguments: [true, false])
     func largeErrorBody(hasLength: Bool) async throws {
         var serializer = users

@@ -13,7 +13,7 @@ struct AdmissionQueueTests {
         return queue
     }
 
-    @Test("as many begin at once as are allowed, and one at least", arguments: [(3, 3), (1, 1), (0, 1), (-5, 1)])
+    @Test("as many tasks begin at once as are allowed, and at least one", arguments: [(3, 3), (1, 1), (0, 1), (-5, 1)])
     func limit(_ limit: Int, _ expected: Int) {
         var queue = AdmissionQueue<Int, Int>(limit: limit)
         var begun = 0
@@ -22,7 +22,7 @@ struct AdmissionQueueTests {
         #expect(queue.underWay == expected)
     }
 
-    @Test("those who wait have their turn in the order in which they came")
+    @Test("waiting tasks have their turn in the order in which they came")
     func order() {
         var queue = queue(limit: 1, waiting: 0..<5000)
         #expect(queue.next() == nil)
@@ -36,7 +36,7 @@ struct AdmissionQueueTests {
         #expect(queue.isEmpty && queue.underWay == 0)
     }
 
-    @Test("who gives up waiting has no turn, and takes nobody else's")
+    @Test("a caller that gives up waiting gets no turn, and takes nobody else's")
     func givingUp() {
         var queue = queue(limit: 2, waiting: 0..<3000)
         for number in stride(from: 0, to: 3000, by: 2) { queue.leave(number, heldPlace: false) }
@@ -68,7 +68,7 @@ struct AdmissionQueueTests {
         }
     }
 
-    @Test("those whose time is over are named, and the nearest deadline is that of the others")
+    @Test("waiting tasks whose time is over are named, and the nearest deadline is that of the others")
     func deadlines() {
         var queue = queue(limit: 1, waiting: 0..<0)
         for number in 0..<10 { queue.append(number, number, until: Instant(nanoseconds: Int64(number))) }

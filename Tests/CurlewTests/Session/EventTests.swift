@@ -31,7 +31,7 @@ struct EventTests {
         return events
     }
 
-    @Test("a task's end is told with its response and its figures, then what a serializer made of it")
+    @Test("the event of a task's end has its response and metrics, and the serializer's event follows it")
     func serialized() async throws {
         let server = try await birdServer()
         let session = try makeSession()
@@ -56,7 +56,9 @@ struct EventTests {
         #expect(events[3].error == nil && events[3].task == nil)
     }
 
-    @Test("what a serializer refuses is told with the bytes and the error", arguments: ["/missing", "/broken"])
+    @Test(
+        "a serializer that refuses a response publishes an event with the bytes and the error",
+        arguments: ["/missing", "/broken"])
     func refused(_ path: String) async throws {
         let server = try await birdServer()
         let session = try makeSession()
@@ -72,7 +74,7 @@ struct EventTests {
         #expect(events[2].serialization?.body.starts(with: Array(#"{"name":"#.utf8)) == true)
     }
 
-    @Test("a serializer that gives up before the end is told after the end, and a body is kept in part")
+    @Test("a serializer that fails early publishes its event after the task's end, with the body's beginning")
     func early() async throws {
         let server = try await birdServer()
         let session = try makeSession { $0.eventBodyLimit = 100 }
@@ -94,7 +96,7 @@ struct EventTests {
         #expect(second[2].serialization?.bodySize == ByteSize(4 << 20))
     }
 
-    @Test("serializers of one's own and compound ones tell once, and a response that is brought as it came not at all")
+    @Test("custom and compound serializers publish one event, and a raw response publishes none")
     func otherSerializers() async throws {
         struct Status: ResponseSerializer {
             func serialize(_ response: CurlewResponse) async throws -> Int { response.status.code }
@@ -116,7 +118,7 @@ struct EventTests {
     }
 
     @Test(
-        "of many tasks at once, on one loop and on several, each keeps its order, the same for all listeners",
+        "the events of each of many tasks keep their order for all listeners, on one loop and on several",
         arguments: [1, 3])
     func order(loops: Int) async throws {
         var servers: [MockServer] = []
@@ -168,7 +170,7 @@ struct EventTests {
         #expect([[.completed], [.completed, .serialized]].contains(Array(kinds[end...])), "\(kinds)")
     }
 
-    @Test("the session's end is told once, after the ends of all tasks that it cancelled", arguments: [1, 3])
+    @Test("the session's end is published once, after the ends of all tasks that it cancelled", arguments: [1, 3])
     func cancelling(loops: Int) async throws {
         var servers: [RawServer] = []
         for _ in 0..<5 { servers.append(try await RawServer.start { connection in try await connection.closed }) }
@@ -194,7 +196,7 @@ struct EventTests {
     }
 
     @Test(
-        "a session that lets its tasks end tells its own end after them, without an error; what is refused comes later")
+        "a session that lets its tasks end publishes its own end after theirs, and refusals after that")
     func graceful() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in

@@ -107,7 +107,7 @@ struct ParameterVerbsTests {
         #expect(try await unread.body.collect(upTo: 1000).isEmpty == false)
     }
 
-    @Test("the value's type is asked for unless the call asks for another; an error keeps what came and what was asked")
+    @Test("Accept names the value's type unless the call sets it, and an error has the types sent and received")
     func valueErrors() async throws {
         let server = try await echo()
         var api = try makeSession(baseURL: server.url())
@@ -202,7 +202,7 @@ struct ParameterVerbsTests {
         #expect(sent[.acceptLanguage] == nil)
     }
 
-    @Test("nothing is sent if the parameters cannot be written")
+    @Test("a request whose parameters cannot be written is not sent")
     func failures() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())

@@ -18,7 +18,7 @@ struct SessionNetworkTests {
         while let event = await events.next(isolation: #isolation), event.kind != .networkChanged {}
     }
 
-    @Test("another address: idle connections are closed, and the next request has a new one")
+    @Test("a change of address closes idle connections, and the next request opens a new one")
     func idle() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
@@ -39,7 +39,7 @@ struct SessionNetworkTests {
         #expect(await actor.connectionCount() == 1)
     }
 
-    @Test("over HTTP/2, what is under way ends on its connection; what comes later shares a new one")
+    @Test("an HTTP/2 request that runs during a change of network keeps its connection, later ones share a new one")
     func multiplexed() async throws {
         let certificate = try HeldCertificate.localhost()
         var configuration = MockServer.Configuration()
@@ -61,7 +61,7 @@ struct SessionNetworkTests {
         try await session.expectUsable()
     }
 
-    @Test("what was held when the connections went is sent on a new one")
+    @Test("a queued request is sent on a new connection after a change of network")
     func held() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
@@ -131,7 +131,7 @@ struct SessionNetworkTests {
         open.finish()
     }
 
-    @Test("without a connection there is nothing to let go, and nothing is told")
+    @Test("retiring connections publishes no event if there are none")
     func nothing() async throws {
         let session = try makeSession()
         var events = try #require(session.session).events.makeAsyncIterator()
@@ -140,7 +140,7 @@ struct SessionNetworkTests {
         #expect(await events.next()?.kind == .invalidated)
     }
 
-    @Test("shutting down, or dropping the session, ends the following")
+    @Test("a session stops following the network when it is shut down or dropped")
     func ends() async throws {
         for isShutDown in [true, false] {
             let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
@@ -157,7 +157,7 @@ struct SessionNetworkTests {
         }
     }
 
-    @Test("settings are stored, also those of before they had the new one")
+    @Test("a configuration is encoded and decoded with its connectivity timeout, and without it")
     func coding() throws {
         var configuration = SessionConfiguration()
         configuration.connectivityTimeout = .seconds(30)
@@ -169,7 +169,7 @@ struct SessionNetworkTests {
         #expect(try JSONDecoder().decode(SessionConfiguration.self, from: data).connectivityTimeout == nil)
     }
 
-    @Test("a request that connects has no monitor made")
+    @Test("a request that connects starts no reachability monitor")
     func noMonitor() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in
@@ -184,7 +184,7 @@ struct SessionNetworkTests {
         #expect(try await call.value == Array("ok".utf8))
     }
 
-    @Test("with a limit in its configuration, a session with a network gives the error at once")
+    @Test("a request that fails although there is a network fails at once, despite a connectivity timeout")
     func reachable() async throws {
         let refused = try RefusedPort.unused()
         let session = try makeSession { $0.connectivityTimeout = .seconds(30) }
@@ -224,7 +224,7 @@ struct SessionNamespaceTests {
         return (port, { shutdown(listener, Int32(SHUT_RDWR)) })
     }
 
-    @Test("a request waits for the network, tells of it, and is sent when there is one")
+    @Test("a request waits for the network, publishes that it waits, and is sent when there is one")
     func waits() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
@@ -246,7 +246,7 @@ struct SessionNamespaceTests {
         stop()
     }
 
-    @Test("over another transport, too, a request waits for the network and is sent when there is one")
+    @Test("a request over a custom transport waits for the network, too, and is sent when there is one")
     func waitsOverAnotherTransport() async throws {
         let network = try NetworkNamespace()
         try network.ip("link set lo up")
@@ -275,7 +275,7 @@ struct SessionNamespaceTests {
     ]
 
     @Test(
-        "what is under way on a connection whose address the machine has lost fails at once, however far it is",
+        "a request whose connection has lost its local address fails at once, however far it is",
         arguments: Before.allCases, answers)
     func lostAddress(before: Before, answer: String) async throws {
         let network = try NetworkNamespace()

@@ -30,7 +30,7 @@ struct SessionTests {
         #expect(await actor.tasks().isEmpty)
     }
 
-    @Test("a task that waits for its turn is ended by its total limit")
+    @Test("a task that waits for its turn is ended by its total timeout")
     func queueTimeout() async throws {
         let server = try await stalledServer()
         let session = try makeSession { $0.tasksInFlight = 1 }
@@ -46,7 +46,7 @@ struct SessionTests {
     }
 
     @Test(
-        "a task suspended while it waits sends nothing when its turn comes; its total limit runs",
+        "a task suspended in the queue sends nothing when its turn comes, and its total timeout runs",
         arguments: [true, false])
     func suspendedInQueue(resumes: Bool) async throws {
         let server = try await stalledServer()
@@ -74,7 +74,7 @@ struct SessionTests {
         }
     }
 
-    @Test("shutdown waits for what is under way, takes no more, and closes every connection")
+    @Test("shutdown waits for running tasks, refuses new ones, and closes every connection")
     func shutdown() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (started, start) = AsyncStream.makeStream(of: Void.self)
@@ -105,7 +105,7 @@ struct SessionTests {
         return false
     }
 
-    @Test("shutdown cancels what is left after its deadline")
+    @Test("shutdown cancels the tasks that are left after its deadline")
     func deadline() async throws {
         let server = try await stalledServer()
         let session = try makeSession()
@@ -116,7 +116,7 @@ struct SessionTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("invalidating ends what is under way, or lets it end")
+    @Test("invalidating a session cancels its running tasks, or lets them end")
     func invalidate() async throws {
         let server = try await stalledServer()
         let session = try makeSession()

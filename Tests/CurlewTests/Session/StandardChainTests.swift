@@ -14,7 +14,7 @@ struct StandardChainTests {
         return options
     }
 
-    @Test("follows, tries again and logs, in this order")
+    @Test("the standard chain follows redirects, retries and logs, in this order")
     func order() async throws {
         let server = try await MockServer.start()
         server.enqueue(
@@ -31,7 +31,7 @@ struct StandardChainTests {
         #expect(log.lines.map(\.message) == ["sending again", "redirected", "sending again", "response"])
     }
 
-    @Test("a credential that is added before it does not reach another origin")
+    @Test("a credential added before the standard chain does not reach another origin")
     func credentials() async throws {
         let other = try await MockServer.start { _ in MockResponse() }
         let server = try await MockServer.start { _ in redirect(302, to: other.url()) }
@@ -44,7 +44,7 @@ struct StandardChainTests {
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("it can be told to send nothing again and to follow nothing")
+    @Test("retries and redirects of the standard chain can be turned off")
     func off() async throws {
         let server = try await MockServer.start { _ in redirect(302, to: "/there") }
         server.enqueue(MockResponse(status: .badGateway))
@@ -57,7 +57,7 @@ struct StandardChainTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("hedges written after it are inside of it")
+    @Test("a hedging link behind the standard chain works inside of it")
     func hedging() async throws {
         let clock = TestClock()
         let server = try await MockServer.start { request in

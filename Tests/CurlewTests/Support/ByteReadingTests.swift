@@ -31,7 +31,7 @@ struct ByteReadingTests {
         #expect(scanner.take { _ in true }.elementsEqual(rest.utf8))
     }
 
-    @Test("what is no quoted string is left where it is")
+    @Test("a scanner does not consume a text that is no quoted string")
     func unquoted() {
         var scanner = ByteScanner("a\"b\"".utf8)
         #expect(scanner.takeQuotedString() == nil)
@@ -59,7 +59,7 @@ struct ByteReadingTests {
         }
     }
 
-    @Test("the end of a listener is reported once it no longer counts")
+    @Test("a broadcaster reports the end of a listener after it has stopped counting it")
     func listenerEnds() async {
         let broadcaster = Broadcaster<Int>(bufferSize: 1)
         let (ends, ended) = AsyncStream.makeStream(of: Int.self)

@@ -50,7 +50,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "what is no date is none",
+        "a text that breaks the three forms of an HTTP date is not read",
         arguments: [
             "", "0", "soon", "Sun", "Sun,", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 GMT ",
             " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 +0000",

@@ -10,7 +10,7 @@ import Testing
     .noLeaks, .noLongTurns, .timeLimit(.minutes(2))
 )
 struct CancellationTests {
-    @Test("before it starts")
+    @Test("a task can be cancelled before it starts")
     func suspended() async throws {
         let session = try makeSession()
         let task = try #require(session.session).dataTask(CurlewRequest(.get, "http://127.0.0.1:1/"))
@@ -22,7 +22,7 @@ struct CancellationTests {
         #expect(await task.state == .cancelled)
     }
 
-    @Test("while it waits in the session's queue, which it leaves")
+    @Test("a task can be cancelled while it waits in the session's queue, which it leaves")
     func queued() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession { $0.tasksInFlight = 1 }
@@ -40,7 +40,7 @@ struct CancellationTests {
         try await session.expectUsable()
     }
 
-    @Test("while its host is looked up, which holds up neither the loop nor the cancellation")
+    @Test("a task can be cancelled while its host is looked up, which blocks neither the loop nor the cancellation")
     func resolving() async throws {
         let session = try makeSession()
         let call = Task { try await session.get("http://cancelled.stalled.test/") }
@@ -61,7 +61,7 @@ struct CancellationTests {
         try await eventually("no look-up stalls") { curlew_stalled_lookups() == 0 }
     }
 
-    @Test("while it connects")
+    @Test("a task can be cancelled while it connects")
     func connecting() async throws {
         let stalled = try StalledListener()
         let session = try makeSession()
@@ -73,7 +73,7 @@ struct CancellationTests {
         #expect(await session.session?.connectionCount() == 0)
     }
 
-    @Test("while it sends")
+    @Test("a task can be cancelled while it sends")
     func sending() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -88,7 +88,7 @@ struct CancellationTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("while it waits for the answer, by cancelling the Swift task that awaits it")
+    @Test("cancelling the Swift task that awaits a response cancels the request")
     func waiting() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession()
@@ -100,7 +100,7 @@ struct CancellationTests {
         #expect(await session.session?.tasks().isEmpty == true)
     }
 
-    @Test("while the body is read, by cancelling the Swift task that reads it")
+    @Test("cancelling the Swift task that reads a body cancels the request")
     func receiving() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -118,7 +118,7 @@ struct CancellationTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("while its reader holds it back")
+    @Test("a task can be cancelled while its slow reader holds up the body")
     func paused() async throws {
         let server = try await endlessServer()
         let session = try makeSession { $0.bodyBufferSize = .kibibytes(64) }
@@ -129,7 +129,7 @@ struct CancellationTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("after it was done, which changes nothing")
+    @Test("cancelling a task after its end changes nothing")
     func done() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let response = try await makeSession().get(server.url())

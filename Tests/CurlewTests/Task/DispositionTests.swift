@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What is to become of a response", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The decision about a response", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct DispositionTests {
     private func options(
         _ decide: @escaping @Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition
@@ -19,7 +19,7 @@ struct DispositionTests {
         try await MockServer.start { _ in response }
     }
 
-    @Test("one that is allowed goes to the caller as it is")
+    @Test("a response that is allowed goes to the caller as it is")
     func allowed() async throws {
         let server = try await server()
         let session = try makeSession()
@@ -28,7 +28,7 @@ struct DispositionTests {
         #expect(response.file == nil && response.task?.kind == .data)
     }
 
-    @Test("one that is cancelled ends its task, and nothing stays open")
+    @Test("a response that is cancelled ends its task, and no connection stays open")
     func cancelled() async throws {
         let server = try await server(MockResponse(body: .pattern(count: 1 << 26)))
         let session = try makeSession()
@@ -53,7 +53,7 @@ struct DispositionTests {
         }
     }
 
-    @Test("one that becomes a download keeps task, progress and figures, and has a file in the place of its body")
+    @Test("a response that becomes a download keeps its task, progress and metrics, and has a file for a body")
     func download() async throws {
         let folder = try ScratchFolder()
         let server = try await server(MockResponse(body: .pattern(count: 1 << 20)))
@@ -80,7 +80,7 @@ struct DispositionTests {
         seen.withLock { $0 = [] }
     }
 
-    @Test("the chain has its way first: what a redirect leads to, decoded, is decided upon, once")
+    @Test("the decision about a response comes after redirects and decoding, once")
     func chain() async throws {
         let folder = try ScratchFolder()
         let text = Array(repeating: UInt8(ascii: "a"), count: 10_000)
@@ -102,7 +102,7 @@ struct DispositionTests {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test("a failure does not become a file, and a file that cannot be is an error")
+    @Test("an unsuccessful response is not saved, and a file that cannot be made is an error")
     func failures() async throws {
         let folder = try ScratchFolder()
         let refusing = try await server(MockResponse(status: .notFound, body: "none"))
@@ -117,7 +117,7 @@ struct DispositionTests {
         #expect(try folder.bytes("a") == [1])
     }
 
-    @Test("all who wait for the response of a task get the one that was decided upon once")
+    @Test("all callers that wait for a task's response get the one result of one decision")
     func waiters() async throws {
         let folder = try ScratchFolder()
         let server = try await server()
@@ -147,7 +147,7 @@ struct DispositionTests {
         #expect(try await other.body.collect(upTo: 9) == Array("hello".utf8))
     }
 
-    @Test("a response that no task carried is decided upon without one")
+    @Test("a response that no task carried is decided about without a task")
     func stub() async throws {
         let folder = try ScratchFolder()
         let session = try HTTPSession(transport: StubTransport { _ in .response(body: .string("hello")) }) {

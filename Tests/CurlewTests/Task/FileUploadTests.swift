@@ -101,7 +101,7 @@ struct FileUploadTests {
         #expect(await nextCount() == 1000)
     }
 
-    @Test("what does not change is sent as often as needed", arguments: Again.allCases)
+    @Test("a file that does not change is sent as often as needed", arguments: Again.allCases)
     func unchanged(_ again: Again) async throws {
         let folder = try ScratchFolder()
         let path = try folder.sparse("f", size: 1 << 20)
@@ -112,7 +112,7 @@ struct FileUploadTests {
         #expect(await nextCount() == 1 << 20)
     }
 
-    @Test("one body in two calls may be of a file that has changed in between")
+    @Test("a file may change between two calls that send the same body")
     func newCall() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .string("\(try await request.body.collect().count)"))
@@ -128,7 +128,7 @@ struct FileUploadTests {
         }
     }
 
-    @Test("so many bytes of a file may be sent while it grows")
+    @Test("a number of bytes of a file may be sent while the file grows")
     func growing() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: .string("\(try await request.body.collect().count)"))
@@ -143,7 +143,7 @@ struct FileUploadTests {
         #expect(try await task.response().body.collect(upTo: 10) == Array("50".utf8))
     }
 
-    @Test("a range that is none is an error before anything is sent")
+    @Test("an invalid range of a file is an error before anything is sent")
     func badRanges() async throws {
         let file = try TemporaryFile(bytes: 10)
         let session = try makeSession()

@@ -16,7 +16,7 @@ struct SuspensionTests {
         return try #require(session.session).dataTask(request)
     }
 
-    @Test("before it starts and after it ended, which changes nothing")
+    @Test("suspending a task before its start delays it, and after its end changes nothing")
     func ends() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let session = try makeSession()
@@ -31,7 +31,7 @@ struct SuspensionTests {
         #expect(await task.metrics.suspended == .zero)
     }
 
-    @Test("while its host is looked up: the total time runs")
+    @Test("a task suspended while its host is looked up still has its total timeout")
     func resolving() async throws {
         let session = try makeSession()
         let task = try task(session, "http://suspended.stalled.test/") { $0.totalTimeout = .milliseconds(300) }
@@ -47,7 +47,7 @@ struct SuspensionTests {
         try await eventually("no look-up stalls") { curlew_stalled_lookups() == 0 }
     }
 
-    @Test("while it connects: the connect limit and the total run", arguments: [true, false])
+    @Test("a task suspended while it connects still has its connect and total timeouts", arguments: [true, false])
     func connecting(byTotal: Bool) async throws {
         let stalled = try StalledListener()
         let session = try makeSession()
@@ -62,7 +62,7 @@ struct SuspensionTests {
         #expect(await task.metrics.suspended > .zero)
     }
 
-    @Test("while TLS is agreed on, and then goes on")
+    @Test("a task can be suspended during the TLS handshake, and resumes afterwards")
     func handshaking() async throws {
         let silent = try await RawServer.start { connection in try await connection.closed }
         let (server, session) = try await serverAndSession(http2: true) { _ in MockResponse(body: "ok") }
@@ -82,7 +82,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("while it waits for leave to send its body, which is then not sent before it is resumed")
+    @Test("a task suspended while it waits for 100 Continue does not send its body before it is resumed")
     func awaitingContinue() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
@@ -113,7 +113,7 @@ struct SuspensionTests {
         #expect(try await task.response().body.collect(upTo: 10) == Array("curlew".utf8))
     }
 
-    @Test("while it sends: no byte leaves, and no idle time runs", arguments: [false, true])
+    @Test("a task suspended while it sends sends no byte, and its idle timeout does not run", arguments: [false, true])
     func sending(http2: Bool) async throws {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(150)) {
@@ -141,7 +141,7 @@ struct SuspensionTests {
         #expect(await task.metrics.suspended > .zero)
     }
 
-    @Test("while it waits for an answer, which the idle limit does not cut off", arguments: [false, true])
+    @Test("a task suspended while it waits for a response is not ended by the idle timeout", arguments: [false, true])
     func awaitingAnswer(http2: Bool) async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
@@ -163,7 +163,8 @@ struct SuspensionTests {
     }
 
     @Test(
-        "while it receives, its response read or not, and while its reader holds it back", arguments: [false, true],
+        "a task suspended while it receives reads no more, whether or not its body is read or held up",
+        arguments: [false, true],
         [false, true])
     func receiving(http2: Bool, reads: Bool) async throws {
         let (server, session) = try await serverAndSession(
@@ -190,7 +191,7 @@ struct SuspensionTests {
         #expect(bytes == BytePattern.bytes(count: 8 << 20))
     }
 
-    @Test("before anybody asks for its response", arguments: [false, true])
+    @Test("a task can be suspended before anybody asks for its response", arguments: [false, true])
     func unclaimed(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { _ in
             MockResponse(body: .pattern(count: 4 << 20))
@@ -224,7 +225,7 @@ struct SuspensionTests {
         try await session.expectUsable()
     }
 
-    @Test("many times in a row, both ways at once, and every byte is right", arguments: [false, true])
+    @Test("a task suspended and resumed many times in both directions transfers every byte", arguments: [false, true])
     func often(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { request in
             MockResponse(body: .stream(request.body))
@@ -247,7 +248,7 @@ struct SuspensionTests {
         #expect(await task.state == .completed)
     }
 
-    @Test("racing with a cancellation, after which it has ended", arguments: [false, true])
+    @Test("a task that is suspended and cancelled at once ends", arguments: [false, true])
     func racing(http2: Bool) async throws {
         let (server, session) = try await serverAndSession(http2: http2) { _ in
             MockResponse(body: .pattern(count: 1 << 20))

@@ -137,7 +137,7 @@ struct TaskLifecycleTests {
         #expect(life.claim() == .refuse)
     }
 
-    @Test("who asks after a failure gets the error, unless a response waits for them")
+    @Test("a caller that asks after a failure gets the error, unless a response is kept for it")
     func failed() {
         var life = TaskLifecycle()
         _ = life.handle(.abort(.cancelled))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A task: states, progress, body", .endsServers, .timeLimit(.minutes(2)))
 struct TaskTests {
-    @Test("starts suspended, runs, and ends once")
+    @Test("a task starts suspended, runs, and ends once")
     func states() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
@@ -22,7 +22,7 @@ struct TaskTests {
         #expect(await curlewError { _ = try await task.response() }?.code == .responseAlreadyTaken)
     }
 
-    @Test("suspending stops the bytes, without an idle timeout; resuming lets them flow")
+    @Test("a suspended task receives no bytes and meets no idle timeout, and receives again when resumed")
     func suspend() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 8 << 20)) }
         let session = try makeSession { $0.timeouts.idle = .milliseconds(300) }
@@ -43,7 +43,7 @@ struct TaskTests {
         #expect(try await response.body.collect(upTo: .mebibytes(8)).count == 8 << 20)
     }
 
-    @Test("suspending holds an upload too")
+    @Test("a suspended task sends no bytes of an upload")
     func suspendUpload() async throws {
         let server = try await MockServer.start { request in
             var count = 0
@@ -160,7 +160,7 @@ struct TaskTests {
         #expect(try await session.fetch(server.url()).count == 4 << 20)
     }
 
-    @Test("a task whose response nobody asks for is let go, and ends when its body stops moving")
+    @Test("a task whose response nobody asks for is released, and ends when its body stops moving")
     func unclaimed() async throws {
         let server = try await MockServer.start { request in
             MockResponse(body: request.path == "/big" ? .pattern(count: 64 << 20) : "small")

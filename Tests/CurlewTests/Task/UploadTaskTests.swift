@@ -15,7 +15,7 @@ struct UploadTaskTests {
         }
     }
 
-    @Test("are suspended at first, of their own kind, and listed by it")
+    @Test("upload tasks are suspended at first, have their own kind, and are listed by it")
     func kinds() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession()
@@ -32,7 +32,7 @@ struct UploadTaskTests {
         await actor.invalidate(cancelling: true)
     }
 
-    @Test("from bytes, files, streams and forms have a length where it is known, and progress to the end")
+    @Test("uploads of bytes, files, streams and forms have a length where it is known, and progress to the end")
     func kindsOfBody() async throws {
         let server = try await counter()
         let session = try makeSession(baseURL: server.url())
@@ -88,7 +88,7 @@ struct UploadTaskTests {
         _ = await curlewError { _ = try await task.response() }
     }
 
-    @Test("the verb sends a file with its media type, unless told another")
+    @Test("the upload verb sends a file with its media type, unless the call sets another")
     func verb() async throws {
         let server = try await counter()
         let session = try makeSession(baseURL: server.url())
@@ -134,7 +134,7 @@ struct UploadTaskTests {
         return (server, session)
     }
 
-    @Test("a body goes out anew after redirects and a challenge, and one progress follows them all")
+    @Test("a body is sent again after redirects and a challenge, and one progress follows all of it")
     func replays() async throws {
         let (server, session) = try await reluctant()
         let file = try TemporaryFile(bytes: 100_000)

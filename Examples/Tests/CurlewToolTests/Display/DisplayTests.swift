@@ -13,7 +13,9 @@ struct DisplayTests {
         #expect(Units.count(of: text) == count)
     }
 
-    @Test("what is no amount is none", arguments: ["", "k", "-1", "0", "2X", "1.2.3", "1e3", "99999999999G", "٣"])
+    @Test(
+        "a text that is no amount of bytes is not read",
+        arguments: ["", "k", "-1", "0", "2X", "1.2.3", "1e3", "99999999999G", "٣"])
     func noAmounts(text: String) {
         #expect(Units.count(of: text) == nil)
     }
@@ -28,7 +30,7 @@ struct DisplayTests {
         #expect(Units.clock(seconds: seconds) == text)
     }
 
-    @Test("a rate is that of the last seconds")
+    @Test("the rate is measured over the last seconds")
     func rate() {
         var meter = RateMeter()
         let start = ContinuousClock().now
@@ -40,7 +42,7 @@ struct DisplayTests {
         #expect(meter.bytesPerSecond == 10)
     }
 
-    @Test("a count that becomes smaller begins anew, and so many notes take no more room")
+    @Test("the rate meter starts again when the count becomes smaller, and 5,000 notes are read correctly")
     func restart() {
         var meter = RateMeter()
         let start = ContinuousClock().now
@@ -51,7 +53,7 @@ struct DisplayTests {
         #expect(meter.bytesPerSecond.map { ($0 - 1e6).magnitude < 1e4 } == true)
     }
 
-    @Test("a line has name, bar, amounts, rate and what is left, and fits the terminal")
+    @Test("a line has the name, a bar, the amounts, the rate and the time left, and fits the terminal")
     func line() {
         var line = TransferLine(name: "bird.wav", state: .running, count: 512, total: 1024, rate: 256)
         let text = line.text(width: 200)

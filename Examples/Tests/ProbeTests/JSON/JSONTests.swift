@@ -54,7 +54,7 @@ struct JSONTests {
     }
 
     @Test(
-        "what is not JSON is refused",
+        "a text that is not JSON is refused",
         arguments: [
             "", " ", "{", "[1", "[1,]", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", "{'a':1}", "01", "1.",
             ".5",

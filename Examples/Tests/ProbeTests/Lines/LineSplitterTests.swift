@@ -21,14 +21,16 @@ struct LineSplitterTests {
 
     private func tooLong(_ text: String) -> InputLine { .tooLong(beginning: Array(text.utf8)) }
 
-    @Test("however the bytes arrive", arguments: [1, 2, 3, 7, 100])
+    @Test("bytes are split into the same lines however they arrive", arguments: [1, 2, 3, 7, 100])
     func pieces(_ size: Int) {
         #expect(split("one\n\ntwo\r\nthree", pieces: size) == ["one", "", "two\r", "three"].map(line))
         #expect(split("one\n", pieces: size) == [line("one")])
         #expect(split("", pieces: size).isEmpty)
     }
 
-    @Test("a line at the limit is whole, one beyond it is not, and the next is unharmed", arguments: [1, 4, 11, 100])
+    @Test(
+        "a line at the limit is whole, a longer line is cut off, and the line after it is read correctly",
+        arguments: [1, 4, 11, 100])
     func limit(_ size: Int) {
         #expect(split("0123456789\nx\n", pieces: size) == [line("0123456789"), line("x")])
         let lines = split("0123456789a\nx\n0123456789b", pieces: size)

@@ -16,7 +16,7 @@ protocol BodySource: AnyObject, Sendable {
     /// Takes the memory of a chunk back, to be filled again. It is worth while from ``CurlewResponse/Body/smallestRecycled`` on.
     func recycle(_ chunk: inout [UInt8])
 
-    /// Whether all of the body has arrived, or what broke it off.
+    /// True if all of the body has arrived, or it has broken off.
     var hasEnded: Bool { get }
 
     /// The fields that came after the body.

@@ -107,7 +107,7 @@ struct FileSnapshot: Sendable, Hashable, Codable {
         size = Int64(status.st_size)
     }
 
-    /// Whether both are the same file, be it changed or not.
+    /// True if both are the same file, be it changed or not.
     func isSameFile(as other: FileSnapshot) -> Bool { device == other.device && node == other.node }
 }
 

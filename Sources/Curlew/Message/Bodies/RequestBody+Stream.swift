@@ -1,5 +1,5 @@
 extension CurlewRequest.Body {
-    /// How much is read from a file at a time.
+    /// The bytes that are read from a file at a time.
     static let filePart = 256 << 10
 
     /// The bytes as a stream, for a link that makes another body of them, or a ``Transport`` that sends them elsewhere.

@@ -20,12 +20,12 @@ extension CurlewRequest {
         /// chunked over HTTP/1.1. A file's length is taken when the request starts.
         public let length: Int64?
 
-        /// Whether the body can be sent a second time: after a redirect, a retry or an authentication challenge.
+        /// True if the body can be sent a second time: after a redirect, a retry or an authentication challenge.
         public var isReplayable: Bool {
             if case .once = source { false } else { true }
         }
 
-        /// Whether there is no body at all, as opposed to an empty one.
+        /// True if there is no body at all, as opposed to an empty one.
         public var isNone: Bool {
             if case .none = source { true } else { false }
         }

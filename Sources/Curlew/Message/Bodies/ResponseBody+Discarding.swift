@@ -1,7 +1,7 @@
 extension CurlewResponse {
-    /// How much of a body that nobody wants is read, so that its connection can serve the next request.
+    /// The most bytes of an unwanted body that are read, so that its connection can serve the next request.
     static let discardLimit: ByteSize = .kibibytes(64)
-    /// How long such a body may take.
+    /// The longest time that such a body may take.
     static let discardPatience = Duration.seconds(1)
 
     /// Reads the rest of a body that nobody wants, within ``discardLimit`` and ``discardPatience``. Beyond these the body is

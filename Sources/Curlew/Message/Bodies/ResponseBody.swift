@@ -25,7 +25,7 @@ extension CurlewResponse {
         private var origin: (any BodySource)?
 
         let storage: Storage
-        /// How many bytes there will be, if the response said so.
+        /// The number of bytes that the body will have, if the response has it.
         public let length: Int64?
 
         /// A body that is there already.
@@ -81,10 +81,10 @@ extension CurlewResponse {
             }
 
             var source: Source
-            /// Whether whoever gets the chunks gives their memory back in its own time.
+            /// True if whoever gets the chunks gives their memory back in its own time.
             fileprivate var isMemoryTaken = false
-            /// The chunk that was yielded last, if it is large. Who asks for the next one has mostly let go of it, and then its
-            /// memory is filled again.
+            /// The chunk that was yielded last, if it is large. A caller who asks for the next chunk has usually
+            /// released this one; its memory is then filled again.
             fileprivate var lent: [UInt8]
 
             /// Makes the memory of the chunks the caller's to give back, when it is done with one after the next was asked for.

@@ -5,7 +5,7 @@
 struct WatchedFile: Sendable {
     let path: String
     let range: Range<Int64>
-    /// Whether all that the file has is sent, if need be from an offset on.
+    /// True if all that the file has is sent, if need be from an offset on.
     let isWhole: Bool
     private let snapshot: FileSnapshot
 

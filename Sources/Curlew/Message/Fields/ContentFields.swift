@@ -68,8 +68,8 @@ extension String {
 
 /// The value of Content-Length (RFC 9110 §8.6).
 enum ContentLength {
-    /// The number, which may stand there several times with commas between: that is what becomes of equal fields on their
-    /// way. nil for anything else.
+    /// The number. It may be repeated with commas between, as intermediaries join several equal fields into one (RFC
+    /// 9110 §8.6). nil for anything else.
     static func read(_ value: some Collection<UInt8>) -> Int64? {
         guard value.contains(.comma) else { return number(value) }
         var length: Int64?

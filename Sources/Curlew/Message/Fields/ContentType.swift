@@ -90,7 +90,7 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether the type is within a range.
+    /// True if the type is within a range.
     ///
     /// A range is `*/*`, `image/*`, or a type. `application/json` as a range takes in every type with the suffix `+json`,
     /// and likewise for other suffixes. Parameters of the range must be there, with values equal but for case; `q` does

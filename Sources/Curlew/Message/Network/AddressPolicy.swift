@@ -24,7 +24,7 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
     /// Networks that may not be connected to, whatever else allows them, nor by an IPv6 address that carries such an IPv4
     /// address in it: NAT64, 6to4, Teredo, ISATAP and IPv4-compatible ones.
     public private(set) var denied: [IPNetwork] = []
-    /// Whether Unix sockets may be connected to. Without it only ``any`` may.
+    /// True if Unix sockets may be connected to. Without it only ``any`` may.
     public private(set) var allowsUnixSockets = false
 
     private init(_ base: Base) { self.base = base }
@@ -63,13 +63,13 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
         return copy
     }
 
-    /// Whether the policy lets a connection to an address through.
+    /// True if the policy lets a connection to an address through.
     /// - Parameter address: An IPv4 or IPv6 address without brackets. Any other text is not permitted.
     public func permits(_ address: String) -> Bool { IPAddress(address).map(permits) ?? false }
 }
 
 extension AddressPolicy {
-    /// Whether there is nothing to judge.
+    /// True if there is nothing to judge.
     var isUnrestricted: Bool { base == .any && denied.isEmpty }
 
     var permitsUnixSockets: Bool { isUnrestricted || allowsUnixSockets }
@@ -91,7 +91,7 @@ extension AddressPolicy {
 /// The blocks that the registries of IANA keep for special purposes (RFC 6890 and its followers): no host of the public
 /// Internet is in them.
 private enum SpecialNetworks {
-    /// Whether hosts of the public Internet have such addresses.
+    /// True if hosts of the public Internet have such addresses.
     static func isPublic(_ address: IPAddress) -> Bool {
         guard address.isIPv6 else { return !ipv4.contains { $0.contains(address) } }
         return globalUnicast.contains(address) && !ipv6.contains { $0.contains(address) }

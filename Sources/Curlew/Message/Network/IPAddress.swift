@@ -199,7 +199,7 @@ extension IPAddress {
         }
     }
 
-    /// Whether it is in NAT64's well-known block, `64:ff9b::/96` (RFC 6052).
+    /// True if it is in NAT64's well-known block, `64:ff9b::/96` (RFC 6052).
     var isTranslated: Bool { isIPv6 && bits >> 32 == 0x0064_FF9B_0000_0000_0000_0000 }
 
     /// An interface identifier of `0:5efe` or `200:5efe` and an IPv4 address (RFC 5214), under any prefix.

@@ -46,12 +46,12 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
             address.isIPv6 ? IPAddress(ipv6: masked) : IPAddress(ipv4: UInt32(masked)), prefixLength: length)
     }
 
-    /// Whether no bit behind the length was set in the text that the network was read from.
+    /// True if no bit behind the length was set in the text that the network was read from.
     private func isExact(_ text: String) -> Bool {
         IPAddress(text.prefix { $0 != "/" }) == address
     }
 
-    /// Whether the address is in the block. IPv4 and IPv6 are never in each other's, `::/0` and `0.0.0.0/0` included.
+    /// True if the address is in the block. IPv4 and IPv6 are never in each other's, `::/0` and `0.0.0.0/0` included.
     func contains(_ other: IPAddress) -> Bool {
         other.isIPv6 == address.isIPv6 && other.masked(to: prefixLength) == address.bits
     }

@@ -1,16 +1,16 @@
-/// Whether the network can be reached, as far as the machine itself can tell.
+/// The reachability of the network, as far as the machine itself knows.
 ///
 /// It is a hint and never a gate: what is reachable may not answer, and what is said not to be may answer by the time that
 /// it is asked. Send the request; use the status to explain a failure, and to know when to try again.
 public enum ReachabilityStatus: Sendable, Hashable {
-    /// It cannot be told: the kernel does not say, or the host's name was not resolved though there is a network.
+    /// The status is not known: the kernel does not say, or the host's name was not resolved though there is a network.
     case unknown
     /// There is no way there: no route, none that may be used, or only by an interface that is down or without a carrier.
     case notReachable
     /// There is a way.
     case reachable(NetworkPath)
 
-    /// Whether there is a way.
+    /// True if there is a way.
     public var isReachable: Bool { path != nil }
 
     /// The way, if there is one.
@@ -59,8 +59,8 @@ public struct NetworkPath: Sendable, Hashable {
         self.gateways = gateways
     }
 
-    /// Whether bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel knows
-    /// nothing of the tariffs of other links.
+    /// True if bytes are likely to cost money: the interface is cellular, or a tunnel over one that is. The kernel
+    /// knows nothing of the tariffs of other links.
     public var isExpensive: Bool { kind == .cellular || over == .cellular }
 
     /// Versions of IP.
@@ -97,7 +97,7 @@ extension NetworkPath {
         public static let cellular = NetworkPath.InterfaceKind(rawValue: "cellular")
         /// The machine itself.
         public static let loopback = NetworkPath.InterfaceKind(rawValue: "loopback")
-        /// Anything else: tunnels and VPNs, Bluetooth, what software makes up, and what cannot be told.
+        /// Anything else: tunnels and VPNs, Bluetooth, virtual interfaces, and what is not known.
         public static let other = NetworkPath.InterfaceKind(rawValue: "other")
 
         public var description: String { rawValue }

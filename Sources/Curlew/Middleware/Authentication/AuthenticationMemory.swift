@@ -7,7 +7,7 @@ final class AuthenticationMemory: Sendable {
         var use: AuthenticationUse
         /// The number of uses of the nonce.
         var count: UInt32 = 0
-        /// Whether the server has taken the credentials.
+        /// True if the server has taken the credentials.
         var isAccepted = false
     }
 

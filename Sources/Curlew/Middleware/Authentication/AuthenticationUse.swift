@@ -7,10 +7,10 @@ struct AuthenticationUse: Sendable {
     let realm: String
     /// For Digest, what was asked.
     var digest: DigestChallenge?
-    /// Whether it was sent on the strength of an earlier request, and not of a challenge to this one.
+    /// True if it was sent on the strength of an earlier request, and not of a challenge to this one.
     var isRemembered = false
 
-    /// What tells a use that is tried again from a new one.
+    /// The identity by which a use that is tried again is recognized.
     struct Identity: Hashable {
         let credential: Credential
         let scheme: Credential.Scheme

@@ -87,7 +87,7 @@ extension ChallengeAuthentication {
         public var scheme: Credential.Scheme? { challenge?.scheme }
         /// The realm of ``challenge``.
         public var realm: String { challenge?.realm ?? "" }
-        /// Whether it is a proxy that asks.
+        /// True if it is a proxy that asks.
         public var isProxy: Bool { response.status.code == 407 }
     }
 }
@@ -126,7 +126,7 @@ extension Credential {
         public let realm: String?
         /// The credential.
         public let credential: Credential
-        /// Whether it is sent before anybody asks: Basic or Bearer with the first request already.
+        /// True if it is sent before anybody asks: Basic or Bearer with the first request already.
         public let isPreemptive: Bool
 
         /// - Parameters:

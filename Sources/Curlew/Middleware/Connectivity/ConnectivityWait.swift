@@ -17,7 +17,7 @@
 /// }
 /// ```
 public struct ConnectivityWait: CurlewMiddleware {
-    /// How long is waited at most, in all. Zero and less wait for nothing; ``RequestOptions/connectivityTimeout`` goes
+    /// The longest wait, in all. Zero and less wait for nothing; ``RequestOptions/connectivityTimeout`` goes
     /// before it.
     public var limit: Duration
     /// Called before each wait, with the request and the error that it waits after.
@@ -94,7 +94,7 @@ public struct ConnectivityWait: CurlewMiddleware {
         return isBack ?? false
     }
 
-    /// Whether a lack of network may be the reason of a failure, and the request can be sent once more.
+    /// True if a lack of network may be the reason of a failure, and the request can be sent once more.
     private static func mayWait(_ error: CurlewError, _ request: CurlewRequest) -> Bool {
         error.stage == .connecting && error.code.isConnectFailure && request.body.isReplayable
     }
@@ -103,7 +103,7 @@ public struct ConnectivityWait: CurlewMiddleware {
 extension RequestOptions {
     private enum WaitsForConnectivityKey: Key { static let defaultValue: Duration? = nil }
 
-    /// How long to wait for the network to come back if there is none; see ``ConnectivityWait``. nil is the session's
+    /// The longest wait for the network to come back if there is none; see ``ConnectivityWait``. nil is the session's
     /// ``SessionConfiguration/connectivityTimeout``; zero waits for nothing.
     public var connectivityTimeout: Duration? {
         get { self[WaitsForConnectivityKey.self] }

@@ -2,11 +2,11 @@
 struct NetworkChanges: Sendable {
     /// Waits until the network can be reached again; calls its argument if there is something to wait for.
     ///
-    /// False, at once, if the network is not said to be away; and if the task is cancelled or there are no more news.
+    /// False, at once, if the network is not reported to be away; and if the task is cancelled or the updates end.
     let isBack: @Sendable (_ onWait: @escaping @Sendable () -> Void) async -> Bool
 
     /// Waits until the network changes to one that can be reached: it comes back, or becomes another. False if the task is
-    /// cancelled or there are no more news.
+    /// cancelled or the updates end.
     let change: @Sendable () async -> Bool
 }
 

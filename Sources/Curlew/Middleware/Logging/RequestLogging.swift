@@ -50,7 +50,7 @@ public struct RequestLogging: CurlewMiddleware {
     public var logger: Logger?
     /// The level of each kind of line.
     public var levels: Levels
-    /// Whether `***` stands in the place of queries. False by default.
+    /// True if `***` stands in the place of queries. False by default.
     public var masksQueries = false
     /// Fields with secrets, beside those known to be secret and those that a request marks.
     public var secretFields: Set<HTTPField.Name> = []

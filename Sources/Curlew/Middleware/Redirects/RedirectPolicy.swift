@@ -71,7 +71,7 @@ extension Redirects {
         /// The redirects before this one, first to last.
         public let history: [CurlewResponse.Redirect]
 
-        /// Whether the request would go to another origin: scheme, host or port differ.
+        /// True if the request would go to another origin: scheme, host or port differ.
         public var crossesOrigins: Bool { !uri.hasSameOrigin(as: request.uri) }
     }
 }

@@ -8,8 +8,8 @@ struct RedirectRule {
     /// The fields that the user has marked, in the link and in the request.
     let secretFields: Set<HTTPField.Name>
 
-    /// Whether a status is that of a redirect to follow. 300 offers a choice, 304 is about a cache, 305 and 306 are out of
-    /// use.
+    /// True if a status is that of a redirect to follow. 300 offers a choice, 304 is about a cache, 305 and 306 are out
+    /// of use.
     static func isRedirect(_ status: Int) -> Bool {
         switch status {
         case 301, 302, 303, 307, 308: true

@@ -26,10 +26,10 @@ public import HTTPTypes
 public struct Redirects: CurlewMiddleware {
     /// The policy for redirects, unless a request's ``RequestOptions/redirects`` says otherwise.
     public var policy: Redirects.Policy
-    /// Whether 301 and 302 make a POST a GET without a body, as browsers do. It is allowed, not asked for
+    /// True if 301 and 302 make a POST a GET without a body, as browsers do. It is allowed, not asked for
     /// (RFC 9110 §15.4.2). True by default.
     public var changesPostToGet = true
-    /// Whether a redirect may lead from `https` to `http`. False by default.
+    /// True if a redirect may lead from `https` to `http`. False by default.
     public var allowsDowngrade = false
     /// Fields with secrets, beside those known to be secret and those that a request marks.
     public var secretFields: Set<HTTPField.Name> = []

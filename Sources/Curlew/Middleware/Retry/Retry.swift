@@ -167,7 +167,7 @@ public struct Retry: CurlewMiddleware {
     /// The time before the next attempt.
     private struct Wait {
         var duration: Duration
-        /// Whether it is for the backoff alone.
+        /// True if it is for the backoff alone.
         var mayEndEarly: Bool
     }
 
@@ -208,7 +208,7 @@ public struct Retry: CurlewMiddleware {
         }
     }
 
-    /// Whether there is time for a wait and an attempt after it.
+    /// True if there is time for a wait and an attempt after it.
     private func fits(_ wait: Duration, from start: Duration, _ deadline: CallDeadline) -> Bool {
         if let remaining = deadline.remaining, wait >= remaining { return false }
         return totalTime <= .zero || timekeeper.elapsed() - start + wait <= totalTime

@@ -87,7 +87,7 @@ extension CurlewCertificate {
         public let signature: String
         /// The serial number, hexadecimal.
         public let serialNumber: String
-        /// Whether it may issue others.
+        /// True if it may issue others.
         public let isAuthority: Bool
         /// The pin of its key.
         public let publicKeyPin: SecurityPolicy.Pin?

@@ -82,7 +82,7 @@ final class CertificateHandle: @unchecked Sendable {
         return start...end
     }
 
-    /// Whether `issuer`'s key made this certificate's signature.
+    /// True if `issuer`'s key made this certificate's signature.
     func isSigned(by issuer: CertificateHandle) -> Bool {
         guard let key = X509_get0_pubkey(issuer.raw) else { return false }
         defer { ERR_clear_error() }

@@ -48,7 +48,7 @@ enum SecurityFile {
 
 /// Textual encodings (RFC 7468): the blocks between `-----BEGIN` and `-----END`.
 enum PEMText {
-    /// Whether the bytes hold a block, as opposed to DER.
+    /// True if the bytes hold a block, as opposed to DER.
     static func isPEM(_ bytes: [UInt8]) -> Bool { find(begin, in: bytes, from: 0) != nil }
 
     /// The contents of the blocks with one of the labels, in order; others are skipped.

@@ -42,7 +42,7 @@ public struct ConnectionSecurity: Sendable, Hashable {
     public var chain: [CurlewCertificate] { storage.peer.chain }
     /// The pin that matched, if keys or certificates are pinned.
     public var matchedPin: SecurityPolicy.Pin? { storage.peer.matchedPin }
-    /// Whether the handshake resumed an earlier one, whose certificates were verified then under the same policy.
+    /// True if the handshake resumed an earlier one, whose certificates were verified then under the same policy.
     public var isResumed: Bool { storage.isResumed }
 
     public static func == (first: ConnectionSecurity, second: ConnectionSecurity) -> Bool {

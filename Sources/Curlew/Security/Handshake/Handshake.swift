@@ -24,16 +24,16 @@ final class Handshake {
     private var receivedAlert: Int32?
     private var sentAlert: Int32?
     private var security: ConnectionSecurity?
-    /// Whether the peer has said that it sends no more (`close_notify`, RFC 8446 §6.1).
+    /// True if the peer has said that it sends no more (`close_notify`, RFC 8446 §6.1).
     private(set) var isClosedByPeer = false
-    /// Whether ALPN agreed on HTTP/2.
+    /// True if ALPN agreed on HTTP/2.
     private(set) var isHTTP2 = false
 
     /// - Parameter host: As the request's URI has it.
     init(policy: CompiledPolicy, host: String) {
         self.policy = policy
         self.host = host
-        // Who cannot be named cannot be verified either, so the rules for it do not matter.
+        // A host without a valid name cannot be verified either, so the rules for it do not matter.
         rules = HostName(host: host).map { policy.rules(for: $0) } ?? policy.rules(for: .name(""))
     }
 

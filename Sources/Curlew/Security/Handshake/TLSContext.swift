@@ -6,7 +6,7 @@ enum TLSContext {
     /// The most bytes of the certificates that a server sends: OpenSSL's own bound, which a distribution might have moved.
     private static let certificateBytesLimit = 100 << 10
 
-    /// Whether libcurl has made the context for a server, and not for the proxy before it.
+    /// True if libcurl has made the context for a server, and not for the proxy before it.
     static func isServers(_ context: OpaquePointer) -> Bool { curlew_context_allows_beast(context) == 1 }
 
     /// - Parameter remembersTickets: Whether libcurl keeps sessions as bytes, and not as OpenSSL's objects.

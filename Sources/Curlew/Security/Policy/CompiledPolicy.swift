@@ -9,9 +9,9 @@ final class CompiledPolicy: Sendable {
     let number: UInt64
     private let rules: TrustRules
     private let hosts: [(HostPattern, TrustRules)]
-    /// Whether the engine may look at names too: it is laxer, so it says no only where we do.
+    /// True if the engine may look at names too: it is laxer, so it says no only where we do.
     let validatesEveryName: Bool
-    /// Whether it pins anything for some host.
+    /// True if it pins anything for some host.
     let isPinning: Bool
     let ticketPeers = TicketPeers()
 
@@ -25,7 +25,7 @@ final class CompiledPolicy: Sendable {
         }
     }
 
-    /// Whether the policy pins anything for the host, so that it must not be asked in the clear.
+    /// True if the policy pins anything for the host, so that it must not be asked in the clear.
     func pins(_ host: String) -> Bool {
         guard isPinning else { return false }
         return HostName(host: host).map { rules(for: $0) }?.isPinning ?? rules.isPinning

@@ -24,18 +24,19 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     public var pinnedCertificates: [CurlewCertificate] = []
     /// Public keys that are pinned in the mode `publicKey` besides those of ``pinnedCertificates``.
     public var pinnedKeys: SecurityPolicy.PinSet?
-    /// Whether certificates are taken that cannot be verified. The table in <doc:Security> says what is left then: with
-    /// pinned keys neither name nor dates nor issuers are looked at. Off by default.
+    /// True if certificates are taken that cannot be verified. The table in <doc:Security> says what is left then: with
+    /// pinned keys neither name nor dates nor issuers are looked at. False by default.
     public var allowsInvalidCertificates = false
-    /// Whether the certificate has to be for the request's host. On by default.
+    /// True if the certificate has to be for the request's host. True by default.
     public var validatesDomainName = true
 
-    /// Whether paths have to keep what RFC 5280 and the CA/Browser Forum ask beyond what browsers do
-    /// (`X509_V_FLAG_X509_STRICT` and more). Off by default.
+    /// True if paths have to keep what RFC 5280 and the CA/Browser Forum ask beyond what browsers do
+    /// (`X509_V_FLAG_X509_STRICT` and more). False by default.
     public var isStrict = false
-    /// Whether a server's own certificate may be an authority's (basic constraints, RFC 5280 §4.2.1.9), as appliances have
-    /// them that issue their own. It has to say `serverAuth` then. Off by default, as the CA/Browser Forum has it: who holds
-    /// such a certificate's key can make one for any name. An anchor may be a server's certificate in any case.
+    /// True if a server's own certificate may be an authority's (basic constraints, RFC 5280 §4.2.1.9), as appliances
+    /// have them that issue their own. It has to say `serverAuth` then. False by default, as the CA/Browser Forum has
+    /// it: who holds such a certificate's key can make one for any name. An anchor may be a server's certificate in any
+    /// case.
     public var allowsAuthorityAsServer = false
     /// The most certificates between the server's and the anchor. 10 by default.
     public var intermediateLimit = 10
@@ -60,7 +61,7 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
     public var cipherSuites: String?
     /// Groups for the exchange of keys, joined by colons (`X25519:P-256`); nil is OpenSSL's own choice.
     public var groups: String?
-    /// The name that the server is told.
+    /// The name of the host that the handshake sends to the server (Server Name Indication).
     public var serverName = SecurityPolicy.ServerNameIndication.host
     /// A file to which the secrets of each connection are appended, for Wireshark. Whoever reads it can read all that went
     /// over the wire. nil, the default, writes none; the environment's `SSLKEYLOGFILE` is not heeded.
@@ -188,8 +189,8 @@ extension SecurityPolicy {
 }
 
 extension SecurityPolicy {
-    /// The name that the handshake tells the server in the clear (RFC 6066 §3). Certificates are always checked for the host
-    /// of the request.
+    /// The name of the host that the handshake sends to the server in the clear (RFC 6066 §3). Certificates are always
+    /// checked for the host of the request.
     public enum ServerNameIndication: Sendable, Hashable, Codable {
         /// The request's host; none for an address.
         case host
@@ -213,7 +214,7 @@ extension SecurityPolicy {
         /// RFC 8446.
         public static let tls13 = SecurityPolicy.TLSVersion("TLSv1.3")
 
-        /// Whether this is one of the versions that a policy may name.
+        /// True if this is one of the versions that a policy may name.
         var isKnown: Bool { self == .tls12 || self == .tls13 }
     }
 }

@@ -46,7 +46,8 @@ enum HostName: Sendable, Hashable {
 }
 
 extension HostName {
-    /// Whether one of the certificate's names is this one (RFC 9525 §6): alternative names alone, the common name never.
+    /// True if one of the certificate's names is this one (RFC 9525 §6): alternative names alone, the common name
+    /// never.
     func matches(_ names: AlternativeNames) -> Bool {
         switch self {
         case .address(let bytes): names.addresses.contains(bytes)
@@ -54,8 +55,8 @@ extension HostName {
         }
     }
 
-    /// Whether a DNS name of a certificate stands for `reference`. A wildcard is the whole leftmost label and stands for
-    /// one label; what follows it has two labels at least and is no public suffix.
+    /// True if a DNS name of a certificate stands for `reference`. A wildcard is the whole leftmost label and stands
+    /// for one label; what follows it has two labels at least and is no public suffix.
     static func matches(presented: [UInt8], _ reference: String) -> Bool {
         guard let presented = plainName(presented, allowsWildcard: true) else { return false }
         guard presented.hasPrefix("*.") else { return presented == reference }

@@ -13,7 +13,7 @@ struct NameConstraints {
 
     /// The excluded DNS names, in lower case.
     private(set) var excludedHosts: [String] = []
-    /// Whether a DNS name is permitted or excluded.
+    /// True if a DNS name is permitted or excluded.
     private(set) var areAboutHosts = false
 
     /// Adds the DNS names of one list of subtrees.

@@ -89,7 +89,7 @@ final class PathSearch {
     /// - Parameter make: Gets a path, the peer's certificate first and the anchor last; nil asks for the next.
     func first<Thing>(_ make: ([CertificateHandle]) -> Thing?) -> Thing? {
         let itself = anchors(named: X509_get_subject_name(leaf.raw)).first { X509_cmp($0.raw, leaf.raw) == 0 }
-        // Who is an anchor needs nobody else.
+        // A certificate that is an anchor needs no issuer.
         return if let itself { make([itself]) } else { extend([leaf], beyond: [], make) }
     }
 

@@ -18,7 +18,7 @@ struct PathValidation {
         var chain: [CertificateHandle]
         /// nil: a path to an anchor, and valid.
         var refusal: TrustFailure?
-        /// Whether we failed, and not the peer: nothing may accept it then.
+        /// True if we failed, and not the peer: nothing may accept it then.
         var isInternalFailure = false
 
         static let noMemory = Outcome(

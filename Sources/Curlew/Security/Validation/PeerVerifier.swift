@@ -7,7 +7,7 @@ struct PeerVerifier {
         var chain: [CertificateHandle]
         var refusal: TrustFailure?
         var pin: SecurityPolicy.Pin?
-        /// Whether we failed, and not the peer: nothing may accept it then.
+        /// True if we failed, and not the peer: nothing may accept it then.
         var isInternalFailure = false
     }
 

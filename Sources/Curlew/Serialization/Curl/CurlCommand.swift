@@ -137,7 +137,7 @@ private struct CurlCommand {
         words.append(ShellWord.quoted(request.uri.requestText))
     }
 
-    /// Whether the text may stand in a command: no control characters but line feeds and tabs, no marks that turn the
+    /// True if the text may stand in a command: no control characters but line feeds and tabs, no marks that turn the
     /// direction of text around.
     private static func isPrintable(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isPrintable) }
 

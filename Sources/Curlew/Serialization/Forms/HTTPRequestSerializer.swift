@@ -60,7 +60,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
         do throws(ParameterFailure) { return try style.form(of: parameters) } catch { throw error.error }
     }
 
-    /// Whether the parameters of the call go into the query.
+    /// True if the parameters of the call go into the query.
     func placesInQuery(_ call: ParameterizedRequest) -> Bool {
         switch call.placement.kind {
         case .query: return true

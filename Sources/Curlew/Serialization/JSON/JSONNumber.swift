@@ -31,7 +31,7 @@ extension JSONValue {
             storage = .double(value)
         }
 
-        /// Whether the number is kept as text because no type holds it.
+        /// True if the number is kept as text because no type holds it.
         public var isBig: Bool {
             if case .text = storage { true } else { false }
         }

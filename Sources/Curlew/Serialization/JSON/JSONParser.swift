@@ -2,10 +2,10 @@
 package struct JSONParser {
     private let bytes: [UInt8]
     private let options: JSONReadingOptions
-    /// Whether values are made; if not, the text is only checked.
+    /// True if values are made; if not, the text is only checked.
     private let builds: Bool
     private var position = 0
-    /// Whether the last string was ASCII without escapes.
+    /// True if the last string was ASCII without escapes.
     private var isLastStringPlain = true
 
     private init(_ bytes: [UInt8], _ options: JSONReadingOptions, builds: Bool) {
@@ -202,7 +202,7 @@ extension JSONParser {
         return number
     }
 
-    /// Whether exactly one digit was read since a number began.
+    /// True if exactly one digit was read since a number began.
     private func isOneDigit(since start: Int) -> Bool {
         position - start == (bytes[start] == UInt8(ascii: "-") ? 2 : 1)
     }
@@ -328,7 +328,7 @@ extension JSONParser {
 }
 
 extension Unicode.Scalar {
-    /// Whether it goes with the character before it. All that normal forms put into another order are such.
+    /// True if it goes with the character before it. All that normal forms put into another order are such.
     fileprivate var isCombiningMark: Bool {
         // There is none before.
         guard value >= 0x300 else { return false }

@@ -43,7 +43,7 @@ enum JSONSource {
         return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
-    /// Whether there is nothing but white space.
+    /// True if there is nothing but white space.
     static func isBlank(_ bytes: [UInt8]) -> Bool {
         bytes.allSatisfy { $0 == .space || $0 == .lineFeed || $0 == .carriageReturn || $0 == .tab }
     }

@@ -124,10 +124,10 @@ public struct JSONReadingOptions: Sendable, Hashable {
     public var duplicateKeys = DuplicateKeys.firstWins
     /// The treatment of numbers that fit no type.
     public var bigNumbers = BigNumbers.keep
-    /// Whether the text may be a string, a number, a truth value or null by itself. If not, it must be an object or an
+    /// True if the text may be a string, a number, a truth value or null by itself. If not, it must be an object or an
     /// array. AFNetworking's default is that it may not, and so it is here.
     public var allowsFragments = false
-    /// Whether members that are null are taken out of objects, and nulls out of arrays, at every level.
+    /// True if members that are null are taken out of objects, and nulls out of arrays, at every level.
     public var removesKeysWithNullValues = false
 
     /// The most combining marks in a row that a name may have: 128; UAX #15 §13 takes 30 for more than any writing needs.

@@ -32,7 +32,7 @@ public enum JSONValue: Sendable, Hashable {
 
 /// What a value is, if it is that.
 extension JSONValue {
-    /// Whether it is `null`.
+    /// True if it is `null`.
     public var isNull: Bool { self == .null }
 
     /// The truth value.

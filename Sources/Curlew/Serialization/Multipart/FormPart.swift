@@ -115,7 +115,7 @@ struct PartDisposition {
 /// The text that parts a multipart body (RFC 2046 §5.1.1), and what is written around the parts with it.
 struct MultipartBoundary: Sendable, Hashable {
     let text: String
-    /// Whether the caller chose it. One of ours is as hard to meet by chance as to guess.
+    /// True if the caller chose it. One of ours is as hard to meet by chance as to guess.
     let isChosen: Bool
 
     /// `Boundary+` and two random numbers of 32 bits, as 16 hexadecimal digits in capitals.

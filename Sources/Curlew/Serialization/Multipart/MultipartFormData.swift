@@ -56,7 +56,7 @@ public struct MultipartFormData: Sendable {
     /// The number of parts.
     public var count: Int { parts.count }
 
-    /// Whether there are no parts.
+    /// True if there are no parts.
     public var isEmpty: Bool { parts.isEmpty }
 
     /// The bytes of the whole body; nil if that of one part is not known.
@@ -211,7 +211,7 @@ extension MultipartFormData {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
-    /// Whether there is a file among the parts.
+    /// True if there is a file among the parts.
     private var hasFiles: Bool {
         parts.contains { part in
             if case .file = part.content { true } else { false }

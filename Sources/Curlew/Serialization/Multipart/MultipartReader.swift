@@ -5,7 +5,7 @@ actor MultipartReader {
     private let limits: MultipartParts.Limits
     /// The number of the part under way, from 1.
     private var part = 0
-    /// Whether that part's body continues.
+    /// True if that part's body continues.
     private var isInside = false
     private var isReading = false
 

@@ -190,7 +190,7 @@ final class CodingPath {
         return keys.reversed()
     }
 
-    /// Whether the other one is here or further out.
+    /// True if the other one is here or further out.
     func isInside(_ other: CodingPath) -> Bool {
         var place: CodingPath? = self
         while let current = place, current.depth > other.depth { place = current.parent }

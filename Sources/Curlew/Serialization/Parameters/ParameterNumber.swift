@@ -26,7 +26,7 @@ extension ParameterValue {
             }
         }
 
-        /// A floating-point number; written with as few digits as tell it from its neighbours.
+        /// A floating-point number; written with as few digits as distinguish it from its neighbours.
         public init(_ value: Double) { kind = .double(value) }
 
         /// A floating-point number of single precision; 1.1 is written `1.1`, not `1.100000023841858`.
@@ -39,7 +39,7 @@ extension ParameterValue {
             kind = .decimal(decimal)
         }
 
-        /// Whether it is neither infinite nor NaN.
+        /// True if it is neither infinite nor NaN.
         public var isFinite: Bool {
             switch kind {
             case .double(let value): value.isFinite

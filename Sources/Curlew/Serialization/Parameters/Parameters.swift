@@ -24,7 +24,7 @@ public struct RequestParameters: Sendable {
         source = value.map(Source.encodable) ?? .none
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     public var isNone: Bool {
         if case .none = source { true } else { false }
     }

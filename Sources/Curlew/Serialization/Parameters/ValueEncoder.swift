@@ -3,7 +3,7 @@ private struct ValueEncoder: Encoder {
     let state: EncodingState
     let node: EncodedNode
     let path: CodingPath
-    /// Whether keys are data, as those of a dictionary are, and not names.
+    /// True if keys are data, as those of a dictionary are, and not names.
     var keepsKeys = false
 
     var codingPath: [any CodingKey] { path.keys }

@@ -2,9 +2,9 @@
 package struct ServerSentEventParser {
     private let limits: ServerSentEvent.Limits
     private var line: [UInt8] = []
-    /// Whether the last byte was a CR, so that an LF that follows belongs to it.
+    /// True if the last byte was a CR, so that an LF that follows belongs to it.
     private var endedWithReturn = false
-    /// Whether a byte order mark may still come.
+    /// True if a byte order mark may still come.
     private var isAtStart = true
     private var data: [UInt8] = []
     private var hasData = false

@@ -148,7 +148,7 @@ extension StringResponseSerializer.Encoding {
         return nil
     }
 
-    /// Whether a text in this encoding may begin with the mark of another and mean it.
+    /// True if a text in this encoding may begin with the mark of another and mean it.
     var isFixedByItsName: Bool {
         switch kind {
         case .utf16LittleEndian, .utf32LittleEndian, .utf32BigEndian, .utf16BigEndian: true

@@ -41,7 +41,7 @@ struct DownloadPlan: Sendable {
             }
         }
 
-        /// Whether ranges are better not asked for again: the server does them wrong, and has no other representation.
+        /// True if ranges are better not asked for again: the server does them wrong, and has no other representation.
         fileprivate var avoidsRanges: Bool {
             switch self {
             case .mismatch(.otherTotal), .mismatch(.otherRepresentation), .mismatch(.unsatisfied): false
@@ -84,7 +84,7 @@ struct DownloadPlan: Sendable {
     /// The ranges that have been received, by their numbers. A new one is empty.
     private(set) var ranges: [Range<Int64>] = []
     private(set) var representation: Representation?
-    /// Whether the server has answered: what an earlier process received may be of another representation.
+    /// True if the server has answered: what an earlier process received may be of another representation.
     private(set) var isConfirmed = false
     private var avoidsRanges = false
     private var avoidsSegments = false
@@ -212,7 +212,7 @@ struct DownloadPlan: Sendable {
         ranges[number] = ranges[number].lowerBound..<(ranges[number].upperBound + Int64(count))
     }
 
-    /// The body of the whole has ended, which tells its length if its head did not.
+    /// The body of the whole has ended, which gives its length if its head did not.
     mutating func end(at length: Int64) {
         if representation?.total == nil { representation?.total = length }
     }
@@ -243,7 +243,7 @@ extension DownloadPlan {
     struct Representation: Sendable {
         /// Its length, once it is known.
         fileprivate(set) var total: Int64?
-        /// Whether the server said that it takes ranges.
+        /// True if the server said that it takes ranges.
         let announcesRanges: Bool
         /// What ranges are asked for by; nil if they cannot be.
         let rangeValidator: ResumeToken.Validator?

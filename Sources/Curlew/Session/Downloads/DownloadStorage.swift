@@ -42,7 +42,7 @@ final class DownloadStorage {
 
     // MARK: The part file
 
-    /// Whether there is a part file.
+    /// True if there is a part file.
     var isOpen: Bool { part != nil }
 
     private func openPart() throws -> PartFile {
@@ -163,7 +163,7 @@ final class DownloadStorage {
         if options.hashes { digests[number] = Guarded(try MessageDigest(.sha256)) }
     }
 
-    /// Whether the bytes of a range are hashed as they come.
+    /// True if the bytes of a range are hashed as they come.
     func isHashing(_ number: Int) -> Bool { options.hashes && digests[number] != nil }
 
     /// Hashes bytes that the part file has accepted.
@@ -190,7 +190,7 @@ final class DownloadStorage {
 
     // MARK: Tokens
 
-    /// Whether enough bytes have come since the last checkpoint.
+    /// True if enough bytes have come since the last checkpoint.
     var isCheckpointDue: Bool { sinceCheckpoint >= max(options.checkpoint.bytes, Self.smallestCheckpoint) }
 
     /// Writes the token's file: the bytes that it lists are in the part file by then.

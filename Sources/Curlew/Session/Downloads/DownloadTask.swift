@@ -206,7 +206,8 @@ extension DownloadTask {
         public var tokenFile: String?
         /// The number of bytes between two writings of ``tokenFile``. 16 MiB by default, 64 KiB at least.
         public var checkpoint: ByteSize = .mebibytes(16)
-        /// Whether part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint. Not by default.
+        /// True if part file and token are on the disk (`fsync`) before the download proceeds from a checkpoint.
+        /// False by default.
         public var synchronizesCheckpoints = false
         /// The wait before the next attempt. From 0 to 100 ms after the first failure, doubling up to 10 s.
         public var backoff = Retry.Backoff()
@@ -220,8 +221,8 @@ extension DownloadTask {
 
         public init() {}
 
-        /// Whether the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end reads them
-        /// again: hashing takes a third of the processor time of a fast download.
+        /// True if the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end
+        /// reads them again: hashing takes a third of the processor time of a fast download.
         var hashes: Bool { tokenFile != nil }
     }
 }

@@ -46,7 +46,7 @@ struct AddressEnforcementTests {
         #expect(server.connectionCounts.accepted == 0)
     }
 
-    @Test("a redirection of the route is judged by where it leads")
+    @Test("a redirection of the route is judged by the address that it leads to")
     func connectTo() async throws {
         let server = try await server()
         let session = try makeSession {
@@ -72,7 +72,7 @@ struct AddressEnforcementTests {
         #expect(await response.task?.metrics.last?.remoteAddress == "127.0.0.1")
     }
 
-    @Test("an allowed address that refuses is told of, not the forbidden one beside it")
+    @Test("the error names the allowed address that refused, not the forbidden address beside it")
     func refusedBesideForbidden() async throws {
         let refused = try RefusedPort.unused()
         let only = AddressPolicy.only([try IPNetwork("127.0.0.1")])
@@ -84,7 +84,9 @@ struct AddressEnforcementTests {
         #expect(error?.code == .connectionRefused)
     }
 
-    @Test("a connection opened under another policy is not used; the session goes on", arguments: [false, true])
+    @Test(
+        "a connection opened under another policy is refused, not used, and the session stays usable",
+        arguments: [false, true])
     func reuse(overTLS: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await server(tls: overTLS ? ServerTLS([certificate]) : nil)
@@ -99,7 +101,7 @@ struct AddressEnforcementTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("where a kept connection is forbidden and the host has another address, that one is used")
+    @Test("another address of the host is used where a kept connection is forbidden")
     func otherAddress() async throws {
         let server = try await server(at: .ip("0.0.0.0"))
         let session = try makeSession {
@@ -117,7 +119,7 @@ struct AddressEnforcementTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("a stream of HTTP/2 on a forbidden connection is refused, and its siblings go on")
+    @Test("a stream on a forbidden HTTP/2 connection is refused, and the other streams continue")
     func multiplexed() async throws {
         let certificate = try HeldCertificate.localhost()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -17,7 +17,7 @@ struct AddressGateTests {
 
     private func address(_ text: String) throws -> AddressGate.Address { .ip(try #require(IPAddress(text))) }
 
-    @Test("without a policy everything may be connected to")
+    @Test("every address may be connected to without a policy")
     func unrestricted() throws {
         var gate = try gate(.any)
         #expect(gate.mayConnect(to: .unknown) == true)
@@ -25,7 +25,7 @@ struct AddressGateTests {
         #expect(gate.mayUse(peer: nil) == true)
     }
 
-    @Test("what the policy forbids is neither connected to nor used, and named in the error")
+    @Test("a forbidden address is neither connected to nor used, and is named in the error")
     func forbidden() throws {
         var gate = try gate(.publicOnly)
         let loopback = try address("127.0.0.1")
@@ -39,7 +39,7 @@ struct AddressGateTests {
         #expect(error?.message.contains("127.0.0.1") == true)
     }
 
-    @Test("if another address was tried, the policy is not to blame for what did not connect")
+    @Test("the policy is not blamed for a failure if another address was tried")
     func othersTried() throws {
         var gate = try gate(.publicOnly)
         let (loopback, wide) = (try address("127.0.0.1"), try address("9.9.9.9"))

@@ -33,7 +33,7 @@ struct ProxiedAddressTests {
         await proxy.shutdown()
     }
 
-    @Test("where the route leads through the proxy is judged, too")
+    @Test("the target of a redirection is judged behind a proxy, too")
     func redirected() async throws {
         let proxy = try await MockProxy.start()
         let route = ConnectionRoute(redirections: [.init(host: "public.test", toHost: "10.0.0.1", toPort: 80)])

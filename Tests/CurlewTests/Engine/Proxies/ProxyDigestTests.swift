@@ -36,7 +36,7 @@ struct ProxyDigestTests {
         return try makeSession { $0.proxy = .proxy(digest) }
     }
 
-    @Test("the challenge to a request in absolute form is answered, and only the answer is seen")
+    @Test("a proxy's challenge to a request in absolute form is answered, and only the final response is seen")
     func answered() async throws {
         let proxy = try await proxy()
         let session = try session(proxy)

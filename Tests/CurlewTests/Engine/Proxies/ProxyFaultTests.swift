@@ -23,7 +23,7 @@ struct ProxyFaultTests {
         return error
     }
 
-    @Test("a proxy where nobody listens, or that has no address, is told apart from the origin")
+    @Test("an unreachable proxy has its own error, which differs from that of an unreachable origin")
     func unreachable() async throws {
         let refused = try RefusedPort.unused()
         for url in ["http://origin.test/", "https://origin.test/"] {
@@ -61,7 +61,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("a SOCKS proxy that wants other credentials is told apart from one that cannot connect")
+    @Test("a SOCKS proxy that wants other credentials has another error than one that cannot connect")
     func socks() async throws {
         let proxy = try await MockProxy.start(
             .init(kind: .socks5, credentials: .init(user: "user", password: "right")))
@@ -82,7 +82,7 @@ struct ProxyFaultTests {
         #expect(try await error("socks5h://127.0.0.1:\(none.port)", connect: .seconds(2))?.code != nil)
     }
 
-    @Test("a proxy that refuses a tunnel is told of with its status", arguments: [403, 502, 301])
+    @Test("a proxy that refuses a tunnel is an error with the proxy's status", arguments: [403, 502, 301])
     func status(_ status: Int) async throws {
         let proxy = try await MockProxy.start(.init(refusal: status))
         let refusal = try await error(proxy.url)
@@ -104,7 +104,7 @@ struct ProxyFaultTests {
     }
 
     @Test(
-        "a proxy that dies in the tunnel's making has broken it",
+        "a proxy that breaks off while it opens the tunnel has its own error",
         arguments: [
             "", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nA: b\r\n", "garbage\r\n\r\n", "garbage", "\0\u{1}\u{2}\r\n\r\n",
             "HTTP/1.1 999999 X\r\n\r\n", "HTTP/1.1 200\0 OK\r\n\r\n",
@@ -117,7 +117,7 @@ struct ProxyFaultTests {
         await proxy.shutdown()
     }
 
-    @Test("a proxy that resets has broken the connection")
+    @Test("a proxy that resets the connection has its own error")
     func reset() async throws {
         for kind in [MockProxy.Kind.http, .socks5, .socks4] {
             let proxy = try await MockProxy.start(.init(kind: kind))
@@ -163,7 +163,7 @@ struct ProxyFaultTests {
         }
     }
 
-    @Test("what fails behind a tunnel is the origin's fault")
+    @Test("a failure behind a tunnel has the error of the origin, not of the proxy")
     func origin() async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await MockServer.start(.init(tls: ServerTLS([certificate]))) { _ in MockResponse() }

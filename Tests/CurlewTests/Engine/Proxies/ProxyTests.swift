@@ -118,7 +118,9 @@ struct ProxyTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("SOCKS carries both kinds of URI, and leaves names to the proxy where it is to", arguments: [false, true])
+    @Test(
+        "SOCKS carries http and https, and the scheme decides whether the proxy resolves the name",
+        arguments: [false, true])
     func socks(isSecure: Bool) async throws {
         let certificate = try HeldCertificate.localhost()
         let server = try await origin(isSecure ? certificate : nil)
@@ -157,7 +159,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("a request's own proxy replaces the session's; none and a Unix socket go straight")
+    @Test("a request's own proxy replaces the session's; with none, or over a Unix socket, it connects directly")
     func perRequest() async throws {
         let server = try await origin()
         let proxy = try await MockProxy.start()
@@ -176,7 +178,7 @@ struct ProxyTests {
         #expect(local.requestCount == 1)
     }
 
-    @Test("the environment's exceptions are ours, not libcurl's")
+    @Test("the environment's no_proxy is applied by Curlew, not by libcurl")
     func environment() async throws {
         let server = try await origin()
         let proxy = try await MockProxy.start()

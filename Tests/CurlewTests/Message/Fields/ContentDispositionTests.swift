@@ -6,7 +6,7 @@ import Testing
 @Suite("Names of parts that are read")
 struct ContentDispositionTests {
     @Test(
-        "a name is found, quoted or not",
+        "the name of a part is found, quoted or not",
         arguments: [
             ("form-data; name=abc", "abc"), ("form-data;NAME=\"a b;c\"", "a b;c"), ("x; a=\"name=1\"; name=2", "2"),
             ("form-data; name=\"a\\\"b\\\\c\"", "a\"b\\c"), ("form-data; name=\"open", "open"),

@@ -39,7 +39,7 @@ struct MediaTypeTests {
         #expect(type["charset"] == charset)
     }
 
-    @Test("what is written can be read again, whatever the parameter")
+    @Test("a media type that was written can be read again, whatever its parameters")
     func writing() {
         for value in ["plain", "", "two words", "a\"b\\c", "a;b,c"] {
             let type = ContentType("text", "plain", parameters: [.init("X", value)])
@@ -48,7 +48,7 @@ struct MediaTypeTests {
         #expect(ContentType("TEXT/PLAIN;a=b")?.description == "text/plain; a=b")
     }
 
-    @Test("any bytes at all can be given")
+    @Test("a parser of media types can be given any bytes")
     func anyBytes() {
         var generator = SeededNumbers(seed: 1)
         let alphabet = Array("ab/;=\"\\ ,+*\t\u{0}\u{7F}é".utf8)
@@ -67,7 +67,7 @@ struct MediaTypeTests {
         #expect(ContentType(text)?.parameters.count == ContentType.parameterLimit)
     }
 
-    @Test("of several Content-Types the last that can be read counts")
+    @Test("of several Content-Types the last one that can be read counts")
     func several() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .contentType, value: "text/html"))
@@ -78,7 +78,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "ranges take in types, suffixes and parameters",
+        "a media range matches types, structured suffixes and parameters",
         arguments: [
             ("application/json", "application/json", true), ("application/json", "*/*", true),
             ("image/png", "image/*", true), ("image/png", "text/*", false), ("a/b", "*/b", false),

@@ -25,7 +25,7 @@ struct FileExtensionTableTests {
     }
 
     @Test(
-        "extensions have the types that they are known by",
+        "well-known file extensions have their media types",
         arguments: [
             ("a.jpg", "image/jpeg"), ("a.JPEG", "image/jpeg"), ("a.png", "image/png"), ("a.webp", "image/webp"),
             ("a.txt", "text/plain"), ("a.html", "text/html"), ("a.json", "application/json"),
@@ -42,7 +42,7 @@ struct FileExtensionTableTests {
     func known(_ name: String, _ type: String) { #expect(MultipartFormData.contentType(forFileNamed: name) == type) }
 
     @Test(
-        "whatever else there is, is bytes",
+        "a file name without a known extension is application/octet-stream",
         arguments: [
             "", ".", "..", "png", ".png", "a.", "a.nosuch", "a.p ng", "a.é", "a. png", "a.=", "a.1", "a.zzzzzz",
         ])

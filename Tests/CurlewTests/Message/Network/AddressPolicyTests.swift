@@ -23,7 +23,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "what is beside the special blocks is public",
+        "addresses next to the special blocks are public",
         arguments: [
             "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
             "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255",
@@ -65,7 +65,7 @@ struct AddressPolicyTests {
         #expect(policy.permits("2a00::1"))
     }
 
-    @Test("Unix sockets need leave, unless everything may be connected to")
+    @Test("a Unix socket has to be allowed, unless everything may be connected to")
     func unixSockets() throws {
         #expect(AddressPolicy.any.permitsUnixSockets)
         #expect(!AddressPolicy.publicOnly.permitsUnixSockets)

@@ -90,7 +90,7 @@ struct ProxyConfigurationTests {
         #expect(try chosen(fixed, url) == (isDirect ? nil : "http://p:1"))
     }
 
-    @Test("the first rule that fits chooses")
+    @Test("the first rule that matches a URI chooses its proxy")
     func rules() throws {
         let rules = ProxyConfiguration.rules([
             Proxy.Rule("intern.test", proxy: nil),
@@ -119,7 +119,7 @@ struct ProxyConfigurationTests {
     }
 
     @Test(
-        "what is no proxy is refused, and secrets are not quoted",
+        "a text that is no proxy URL is refused, and the error does not quote its secrets",
         arguments: [
             "", "http://", "ftp://user:hidden@p", "socks://p:1", "http://user:hidden@", "http://user:hidden@p:99999",
             "http://user:hidden@p:1/path", "http://p:1?q", "http://user:hidden@p q:1", "http://user:hid%2den%0d@p:1",

@@ -19,7 +19,7 @@ struct AuthenticationDecisionTests {
         try HTTPSession(configuration: SessionConfiguration()) { ChallengeAuthentication(decide: decide) }
     }
 
-    @Test("it is told scheme, realm and the number of failures, and may try again")
+    @Test("a decision sees the scheme, the realm and the number of failures, and may try again")
     func failures() async throws {
         let server = try await server(accepting: "third")
         let (attempts, report) = AsyncStream.makeStream(of: ChallengeAuthentication.Attempt.self)
@@ -42,7 +42,7 @@ struct AuthenticationDecisionTests {
         #expect(counts == [0, 1, 2])
     }
 
-    @Test("refusing makes the 401 the response, failing fails with exactly the error")
+    @Test("a refused challenge makes the 401 the response, and a failed one throws exactly that error")
     func refuse() async throws {
         let server = try await server(accepting: "x")
         #expect(try await session { _ in .refuse }.get(server.url()).status == .unauthorized)
@@ -51,7 +51,7 @@ struct AuthenticationDecisionTests {
         #expect(server.requestCount == 3)
     }
 
-    @Test("the usual way is the link's own credential, once")
+    @Test("the usual decision uses the link's own credential, once")
     func usual() async throws {
         let server = try await server(accepting: "own")
         for (token, status, requests) in [("own", HTTPResponse.Status.ok, 2), ("wrong", .unauthorized, 4)] {
@@ -65,7 +65,7 @@ struct AuthenticationDecisionTests {
         #expect(try await session { _ in .usual }.get(server.url()).status == .unauthorized)
     }
 
-    @Test("one that never gives up is given up")
+    @Test("a decision that always offers a credential ends at the limit of attempts")
     func endless() async throws {
         let server = try await server(accepting: "right")
         let session = try session { _ in .use(.bearer("wrong")) }
@@ -73,7 +73,7 @@ struct AuthenticationDecisionTests {
         #expect(server.requestCount == 1 + ChallengeAuthentication.attemptLimit)
     }
 
-    @Test("it is asked about a 401 without a challenge, and a password is not sent on a guess")
+    @Test("a decision is asked about a 401 without a challenge, and a password is not sent on a guess")
     func noChallenge() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .unauthorized) }
         let session = try session { attempt in
@@ -85,7 +85,7 @@ struct AuthenticationDecisionTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("cancelled while it decides, the request ends")
+    @Test("a request that is cancelled while the closure decides ends")
     func cancelled() async throws {
         let server = try await server(accepting: "x")
         let (asked, report) = AsyncStream.makeStream(of: Void.self)

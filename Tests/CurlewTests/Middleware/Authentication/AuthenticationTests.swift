@@ -36,7 +36,7 @@ struct AuthenticationTests {
         return values
     }
 
-    @Test("a challenge is answered, and the answer goes unasked with what is in the same folder")
+    @Test("a challenge is answered, and later requests to the same folder carry the credential unasked")
     func basic() async throws {
         let server = try await server()
         let session = try session(
@@ -62,7 +62,9 @@ struct AuthenticationTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("another origin gets nothing, be it by another port, scheme or host", arguments: ["localhost", "127.0.0.1"])
+    @Test(
+        "another origin gets no credential, whether its port, scheme or host differs",
+        arguments: ["localhost", "127.0.0.1"])
     func otherOrigin(_ host: String) async throws {
         let server = try await server()
         let other = try await self.server()
@@ -77,7 +79,7 @@ struct AuthenticationTests {
         #expect(await seen(target, 1) == [nil])
     }
 
-    @Test("behind a link that goes on to another server, that server gets nothing")
+    @Test("a server that a link behind the authentication turns to gets no credential")
     func hops() async throws {
         struct Detour: CurlewMiddleware {
             let url: String
@@ -99,7 +101,7 @@ struct AuthenticationTests {
         #expect(await seen(other, 1) == [nil])
     }
 
-    @Test("a realm that the credential is not for gets nothing")
+    @Test("a realm that the credential is not for gets no credential")
     func otherRealm() async throws {
         let server = try await server()
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), realm: "fish", password)))
@@ -124,7 +126,7 @@ struct AuthenticationTests {
         #expect(try await session.get(server.url()).status == .ok)
     }
 
-    @Test("of ten challenges the strongest that is known is answered, and a password is not sent bare")
+    @Test("the strongest known scheme of ten challenges is answered, and a password is not sent in Basic")
     func ten() async throws {
         let unknown = (0..<6).map { "Scheme\($0) realm=\"x\"" }
         let digests = ["MD5", "SHA-256", "SHA3"].map {
@@ -140,7 +142,9 @@ struct AuthenticationTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("Bearer is answered where it is asked for, and where a server forgets to ask", arguments: [["Bearer"], []])
+    @Test(
+        "a Bearer token is sent to a server that asks for Bearer, and to one that sends no challenge",
+        arguments: [["Bearer"], []])
     func bearer(_ challenges: [String]) async throws {
         let server = try await server(challenges, accepting: ["Bearer t0ken=="])
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), .bearer("t0ken=="))))

@@ -15,7 +15,7 @@ struct ChallengeTests {
         }
     }
 
-    @Test("several challenges in one field and in several are told apart")
+    @Test("several challenges are read from one field and from several")
     func several() {
         let digest = "Digest realm=\"a, b\", qop=\"auth, auth-int\", nonce=\"n\\\"\\\\\", algorithm=SHA-256"
         let expected = ["digest|algorithm=SHA-256|nonce=n\"\\|qop=auth, auth-int|realm=a, b", "basic|realm=c"]
@@ -35,7 +35,7 @@ struct ChallengeTests {
     }
 
     @Test(
-        "what is sloppy or broken costs no more than itself",
+        "a malformed part of a challenge field leaves the other challenges readable",
         arguments: [
             ("", []), (",, ,", []), ("=", []), ("\"", []), ("realm=\"x\"", []), ("\"Basic\" realm=x", []),
             ("Basic realm=\"open", ["basic|realm=open"]), ("Basic realm=\"open\\", ["basic|realm=open\\"]),
@@ -61,7 +61,7 @@ struct ChallengeTests {
         }
     }
 
-    @Test("a 407 has its challenges in another field")
+    @Test("the challenges of a 407 are read from Proxy-Authenticate")
     func proxy() {
         var head = HTTPResponse(status: .proxyAuthenticationRequired)
         head.headerFields[.proxyAuthenticate] = "Basic realm=p"
@@ -69,7 +69,7 @@ struct ChallengeTests {
         #expect(ChallengeAuthentication.Challenge.all(in: head).map(\.realm) == ["p"])
     }
 
-    @Test("a Digest challenge that cannot be answered is none")
+    @Test("a Digest challenge that cannot be answered is ignored")
     func digest() {
         func digest(_ text: String) -> DigestChallenge? {
             ChallengeAuthentication.Challenge.all(in: text).first.flatMap(DigestChallenge.init)

@@ -101,7 +101,7 @@ struct AuthenticatorTests {
         #expect(server.requestCount == 210)
     }
 
-    @Test("a renewal that fails fails all that wait once; the next call tries anew")
+    @Test("a failed renewal fails all waiting calls once, and the next call renews again")
     func failure() async throws {
         let server = try await server(accepting: "token-2")
         let issuer = Issuer(isOpen: false, failing: [1])
@@ -138,7 +138,7 @@ struct AuthenticatorTests {
         #expect(server.requestCount == 2)
     }
 
-    @Test("without a credential one is had first; near its end it is renewed before it is used")
+    @Test("a missing credential is fetched before the first request, and one near its end is renewed before use")
     func window() async throws {
         let server = try await MockServer.start { _ in MockResponse() }
         let issuer = Issuer()
@@ -151,7 +151,7 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("cancelling one that waits ends it at once, and the others get the credential")
+    @Test("cancelling a waiting call ends it at once, and the others get the credential")
     func cancellation() async throws {
         let server = try await server(accepting: "token-1")
         let issuer = Issuer(isOpen: false)
@@ -201,7 +201,7 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("another origin, and a request with a field of its own, get nothing")
+    @Test("another origin, and a request with its own Authorization, get no credential")
     func scope() async throws {
         let server = try await server(accepting: "token-1")
         let other = try await self.server(accepting: "token-1")
@@ -214,7 +214,7 @@ struct AuthenticatorTests {
         #expect(await issuer.count == 0)
     }
 
-    @Test("a body goes along again, or is a clear error after which the next call renews")
+    @Test("a body is sent again after a renewal; a one-shot body is an error, and the next call renews")
     func bodies() async throws {
         let server = try await server(accepting: "token-1")
         let issuer = Issuer()

@@ -122,7 +122,7 @@ struct CredentialStoreTests {
         #expect(try await store.current().value == 2)
     }
 
-    @Test("a waiter that is cancelled ends at once, and the renewal goes on for the others")
+    @Test("a waiter that is cancelled ends at once, and the renewal continues for the others")
     func cancelledWaiter() async throws {
         let renewer = Renewer()
         let store = store(renewer)

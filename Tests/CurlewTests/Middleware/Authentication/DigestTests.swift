@@ -41,7 +41,7 @@ struct DigestTests {
         }
     }
 
-    @Test("a server of RFC 2069 gets an answer without count and nonce of ours")
+    @Test("a server of RFC 2069 gets an answer without nonce count and client nonce")
     func old() async throws {
         let parameters = try await response(
             "Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"",
@@ -52,7 +52,7 @@ struct DigestTests {
         #expect(parameters["algorithm"] == nil)
     }
 
-    @Test("user hash, session, integrity and names beyond ASCII go as the RFC has them")
+    @Test("user hash, session algorithms, integrity and names beyond ASCII are sent as RFC 7616 defines them")
     func variants() async throws {
         let hashed = try await response(
             "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256, userhash=true", user: "u", password: "p",

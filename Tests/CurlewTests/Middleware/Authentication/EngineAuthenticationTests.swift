@@ -42,7 +42,7 @@ struct EngineAuthenticationTests {
         return try HTTPSession(configuration: configuration) { made }
     }
 
-    @Test("NTLM's steps are not seen, and a body goes with the last of them")
+    @Test("the steps of NTLM are not seen by the caller, and a body is sent with the last of them")
     func ntlm() async throws {
         let server = try await server()
         let session = try session(server, .password(user: "user", password: "pass"))
@@ -53,7 +53,7 @@ struct EngineAuthenticationTests {
         #expect(again.status == .ok)
     }
 
-    @Test("sent on by a link inside, the request takes no NTLM to another origin")
+    @Test("a request that an inner link sends to another origin carries no NTLM credential")
     func hops() async throws {
         struct Elsewhere: CurlewMiddleware {
             let url: String
@@ -90,7 +90,7 @@ struct EngineAuthenticationTests {
         #expect(try await response.body.collect(upTo: 10) == Array("asks".utf8))
     }
 
-    @Test("without a ticket Negotiate comes to an end")
+    @Test("Negotiate without a ticket ends with the 401 or an error")
     func negotiate() async throws {
         let server = try await rawAnswer(
             "HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 4\r\n\r\nasks")

@@ -58,7 +58,7 @@ struct WaitsForConnectivityTests {
     }
 
     @Test(
-        "what may be explained by a lack of network is sent again once there is one, whatever the method",
+        "a request that failed for lack of a network is sent again once there is one, whatever its method",
         arguments: [ErrorCode.hostNotFound, .connectionFailed, .connectTimeout, .proxyNotFound, .proxyFailed])
     func sentAgain(code: ErrorCode) async throws {
         let stage = try Stage(.failure(code))
@@ -71,14 +71,14 @@ struct WaitsForConnectivityTests {
         #expect(stage.stub.received.count == 2)
     }
 
-    @Test("the request goes first: the network is not asked about if it succeeds")
+    @Test("a request is sent without asking about the network, which matters only after a failure")
     func neverAGate() async throws {
         let stage = try Stage()
         stage.tell.yield(.notReachable)
         #expect(try await stage.get().value.status == .ok)
     }
 
-    @Test("with a network, or if nobody knows, the error is the caller's at once")
+    @Test("a request that failed although there is a network, or its state is unknown, fails at once")
     func explainedOtherwise() async throws {
         for status in [ReachabilityStatus.reachable(network), .unknown] {
             let stage = try Stage(.failure(.connectionFailed))
@@ -88,7 +88,7 @@ struct WaitsForConnectivityTests {
         }
     }
 
-    @Test("it waits again if the network was no good, for what is left of the time")
+    @Test("a request that fails again for lack of a network waits for what is left of its time")
     func twice() async throws {
         let stage = try Stage(.failure(.hostNotFound), .failure(.connectionFailed))
         stage.tell.yield(.notReachable)
@@ -103,7 +103,7 @@ struct WaitsForConnectivityTests {
         #expect(stage.stub.received.count == 2)
     }
 
-    @Test("after its limit, the caller gets the error it waited after")
+    @Test("a wait for the network that reaches its limit ends with the error that began it")
     func limit() async throws {
         let stage = try Stage(.failure(.hostNotFound), limit: .seconds(5))
         stage.tell.yield(.notReachable)
@@ -130,7 +130,7 @@ struct WaitsForConnectivityTests {
         #expect(await curlewError { _ = try await call.value }?.code == .connectionFailed)
     }
 
-    @Test("a request says itself how long it waits, and not at all with zero")
+    @Test("a request may set its own limit for the wait, and zero turns the wait off")
     func options() async throws {
         let stage = try Stage(.failure(.hostNotFound), .failure(.hostNotFound), limit: .zero)
         stage.tell.yield(.notReachable)
@@ -143,7 +143,7 @@ struct WaitsForConnectivityTests {
         #expect(try await call.value.status == .ok)
     }
 
-    @Test("what had a connection, was refused, or has a body that was read is not waited for")
+    @Test("a request that had a connection, was refused, or has a one-shot body that was read does not wait")
     func notWaitedFor() async throws {
         let answers: [StubAnswer] = [
             .failure(.connectionLost, stage: .exchanging), .failure(.connectionRefused),

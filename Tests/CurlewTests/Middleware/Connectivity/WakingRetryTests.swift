@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A retry need not wait to the end if the network changed", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("A change of the network shortens the wait before a retry", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct WakingRetryTests {
     private let wired = ReachabilityStatus.reachable(NetworkPath(interface: "eth0", kind: .wired))
     private let wireless = ReachabilityStatus.reachable(NetworkPath(interface: "wlan0", kind: .wifi))
@@ -20,7 +20,7 @@ struct WakingRetryTests {
         return try HTTPSession(transport: stub) { [link] in link }
     }
 
-    @Test("it comes back, or is another one: the next attempt is made at once")
+    @Test("a network that comes back, or changes to another one, starts the next attempt at once")
     func wakes() async throws {
         for (before, after) in [(ReachabilityStatus.notReachable, wired), (wired, wireless)] {
             let clock = TestClock()
@@ -36,7 +36,7 @@ struct WakingRetryTests {
         }
     }
 
-    @Test("what it is now, and that it goes, wake nobody; the wait ends as it would have")
+    @Test("a network that stays as it is, or goes away, does not shorten the wait before a retry")
     func sleeps() async throws {
         let clock = TestClock()
         let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
@@ -50,7 +50,7 @@ struct WakingRetryTests {
         #expect(try await call.value.attempts == 2)
     }
 
-    @Test("an answer's wait is for the server, and Retry-After is kept to")
+    @Test("a change of network does not shorten the wait after a response, with or without Retry-After")
     func answers() async throws {
         let clock = TestClock()
         let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)
@@ -78,7 +78,7 @@ struct WakingRetryTests {
         #expect(try await call.value.attempts == 2)
     }
 
-    @Test("when the news end, the wait goes on to its own end")
+    @Test("a wait ends at its own time when the updates of the network end")
     func ended() async throws {
         let clock = TestClock()
         let (updates, tell) = AsyncStream.makeStream(of: ReachabilityStatus.self)

@@ -18,7 +18,7 @@ struct RequestLoggingTests {
         return try HTTPSession(transport: stub) { [link] in link }
     }
 
-    @Test("a line at the beginning and one at the end, with the same identifier")
+    @Test("a call writes a line at its beginning and one at its end, with the same identifier")
     func lines() async throws {
         let stub = StubTransport { _ in .response(.created, body: "curlew") }
         _ = try await session(stub, .debug).get("http://user:secret@a.test/path?q=1#part")
@@ -36,7 +36,7 @@ struct RequestLoggingTests {
         #expect(Set(log.lines.map { $0["request_id"] }).count == 2)
     }
 
-    @Test("a failure has its code and how far it got, and no more of a foreign error than its type")
+    @Test("the line of a failure has its code and stage, and of a foreign error only its type")
     func failures() async throws {
         struct Foreign: Error { let text = "secret" }
         let stub = StubTransport()
@@ -93,7 +93,7 @@ struct RequestLoggingTests {
         #expect(!log.text.contains("secret"))
     }
 
-    @Test("redirects and repetitions are lines of the same call")
+    @Test("redirects and retries are logged with the identifier of their call")
     func repetitions() async throws {
         let stub = StubTransport()
         stub.enqueue(
@@ -117,7 +117,7 @@ struct RequestLoggingTests {
         #expect(lines[4]["attempts"] == "3" && lines[4]["redirects"] == "1")
     }
 
-    @Test("a hedge is a line of the same call")
+    @Test("a hedged request is logged with the identifier of its call")
     func hedges() async throws {
         let clock = TestClock()
         let stub = StubTransport { request in request.index == 0 ? .stall : .response(.ok) }
@@ -135,7 +135,7 @@ struct RequestLoggingTests {
         #expect(Set(log.lines.map { $0["request_id"] }).count == 1)
     }
 
-    @Test("a second link further in writes each attempt with the identifier of the first")
+    @Test("a second logging link further in logs each attempt with the identifier of the first")
     func inner() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.serviceUnavailable), .response(.ok))
@@ -154,7 +154,7 @@ struct RequestLoggingTests {
         #expect(log.lines.allSatisfy { $0["request_id"] == "one" })
     }
 
-    @Test("nothing is written without a logger, nor by one that wants no such lines")
+    @Test("a call logs nothing without a logger, or with a logger whose level excludes its lines")
     func silence() async throws {
         let stub = StubTransport { _ in .response(.ok) }
         _ = try await HTTPSession(transport: stub) { RequestLogging(nil) }.get("http://a.test/")
@@ -163,7 +163,7 @@ struct RequestLoggingTests {
         #expect(stub.received.allSatisfy { $0.request.options.log == nil })
     }
 
-    @Test("levels may be others")
+    @Test("the levels of requests, responses and fields can be changed")
     func levels() async throws {
         let stub = StubTransport { _ in .response(.ok, fields: [.server: "curlew"]) }
         let levels = RequestLogging.Levels(request: .notice, response: .error, fields: .notice)
@@ -172,7 +172,7 @@ struct RequestLoggingTests {
         #expect(log.lines.last?["fields"]?.contains("curlew") == true)
     }
 
-    @Test("over sockets, from beginning to end, with a connection that is refused")
+    @Test("a connection that is refused is logged with its error and stage, over sockets")
     func sockets() async throws {
         let refused = try RefusedPort.unused()
         let logger = log.logger(.info)

@@ -16,7 +16,7 @@ struct RedirectLocationTests {
     }
 
     @Test(
-        "references are resolved, and a fragment is inherited",
+        "a relative Location is resolved, and inherits the fragment",
         arguments: [
             ("http://a.test/x/y?q", "z", "http://a.test/x/z"),
             ("http://a.test/x/y?q", "/z", "http://a.test/z"),
@@ -38,7 +38,7 @@ struct RedirectLocationTests {
     }
 
     @Test(
-        "what is no place to go to is an error, and nothing is sent",
+        "a Location that cannot be followed is an error, and nothing is sent",
         arguments: [
             "file:///etc/passwd", "ftp://a.test/", "javascript:alert(1)", "data:text/plain,x",
             "gopher://127.0.0.1:6379/_x",
@@ -75,7 +75,7 @@ struct RedirectLocationTests {
         #expect("\(error as Any)".contains("SECRET") == false, "\(error as Any)")
     }
 
-    @Test("several Location fields are one if their bytes are, which are compared in time that grows with their number")
+    @Test("Location fields are equal only if their bytes are, which takes time in proportion to their length")
     func longComparison() throws {
         let marks = (0..<40_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
         let fields = HTTPFields([
@@ -90,7 +90,7 @@ struct RedirectLocationTests {
         #expect(throws: CurlewError.self) { try RedirectTarget.read(composed, relativeTo: base) }
     }
 
-    @Test("an empty Location leads to the same place, which is a circle")
+    @Test("an empty Location leads to the same URI, which is a redirect loop")
     func empty() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()

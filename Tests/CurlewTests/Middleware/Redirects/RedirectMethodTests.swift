@@ -74,7 +74,7 @@ struct RedirectMethodTests {
         }
     }
 
-    @Test("301 and 302 keep a POST if they are told to; 303 does not", arguments: [301, 302, 303])
+    @Test("a 301 or 302 keeps a POST if the link says so; a 303 never does", arguments: [301, 302, 303])
     func keepsPost(_ status: Int) async throws {
         var link = Redirects()
         link.changesPostToGet = false
@@ -97,7 +97,7 @@ struct RedirectMethodTests {
         #expect(second.trailers[.mark] == "end")
     }
 
-    @Test("with the body go its trailers")
+    @Test("a redirect that drops the body drops its trailers, Trailer and Expect too")
     func trailers() async throws {
         let second = try await second(303) {
             try CurlewRequest(
@@ -121,7 +121,7 @@ struct RedirectMethodTests {
         try await session.expectUsable()
     }
 
-    @Test("a one-shot body is no hindrance where it is not asked for again")
+    @Test("a one-shot body does not hinder a redirect that drops the body")
     func oneShotDropped() async throws {
         let second = try await second(303) { try CurlewRequest(.post, $0, body: oneShot("once")) }
         #expect(second.method == .get)

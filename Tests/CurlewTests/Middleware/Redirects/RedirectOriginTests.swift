@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("What another origin is not told", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("Secrets that redirects keep from other origins", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct RedirectOriginTests {
     private static let own = HTTPField.Name("X-Own-Secret")!
 
@@ -46,7 +46,7 @@ struct RedirectOriginTests {
         #expect(seen.fields[.accept] == "text/plain")
     }
 
-    @Test("they do not come back when the way leads back")
+    @Test("secrets that were dropped are not sent again when a later redirect leads back to their origin")
     func thereAndBack() async throws {
         let (home, tellHome) = AsyncStream.makeStream(of: String.self)
         let other = try await MockServer.start { _ in
@@ -64,7 +64,7 @@ struct RedirectOriginTests {
         for secret in secrets { #expect(seen.fields[secret.name] == nil) }
     }
 
-    @Test("within an origin they are kept, however it is written")
+    @Test("secrets are kept within an origin, however the origin is written")
     func sameOrigin() async throws {
         let server = try await MockServer.start { request in
             request.path == "/" ? redirect(302, to: "http://LOCALHOST:\(request.fields[.mark]!)/there") : MockResponse()
@@ -94,7 +94,7 @@ struct RedirectOriginTests {
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("user information goes along within the origin, and not beyond", arguments: [true, false])
+    @Test("user information is sent to targets in the same origin, and to no other", arguments: [true, false])
     func userInformation(stays: Bool) async throws {
         let other = try await MockServer.start { _ in MockResponse() }
         let server = try await MockServer.start { request in
@@ -119,7 +119,7 @@ struct RedirectOriginTests {
         return (server, .anchors(pem: certificate.certificatePEM))
     }
 
-    @Test("from https to http is refused, unless it is allowed", arguments: [false, true])
+    @Test("a redirect from https to http is refused, unless it is allowed", arguments: [false, true])
     func downgrade(isAllowed: Bool) async throws {
         let plain = try await MockServer.start { _ in MockResponse() }
         let (server, security) = try await secured()
@@ -136,7 +136,7 @@ struct RedirectOriginTests {
         }
     }
 
-    @Test("from http to https goes, without the secrets")
+    @Test("a redirect from http to https is followed, without the secrets")
     func upgrade() async throws {
         let (server, security) = try await secured()
         let plain = try await MockServer.start { _ in redirect(308, to: server.url("/there")) }
@@ -146,7 +146,7 @@ struct RedirectOriginTests {
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
     }
 
-    @Test("that a server speaks HTTP/2 unasked is not believed of the next")
+    @Test("prior knowledge of HTTP/2 holds for its origin, and not for the next one")
     func priorKnowledge() async throws {
         let stub = StubTransport()
         stub.enqueue(

@@ -27,7 +27,9 @@ struct RedirectPolicyTests {
         #expect(try await session.fetch(server.url("/there")) == Array("there".utf8))
     }
 
-    @Test("by hand the redirect is the answer, its body too; a request may ask for it alone", arguments: [true, false])
+    @Test(
+        "the manual policy makes the redirect the answer, with its body, for a session or one request",
+        arguments: [true, false])
     func manual(ofRequest: Bool) async throws {
         let server = try await server()
         var options = RequestOptions()
@@ -65,7 +67,7 @@ struct RedirectPolicyTests {
         #expect(request?.method == .post && request?.text == "x")
     }
 
-    @Test("a decision for nothing makes the redirect the answer")
+    @Test("a decision that returns nil makes the redirect the answer")
     func nothing() async throws {
         let server = try await server()
         let response = try await session(.decide { _ in nil }).get(server.url())
@@ -84,7 +86,7 @@ struct RedirectPolicyTests {
         try await session.expectUsable()
     }
 
-    @Test("what a decision sets goes to another origin, what was meant for the old one does not")
+    @Test("fields that a decision sets are sent to another origin, the original secrets are not")
     func secrets() async throws {
         let other = try await MockServer.start { _ in MockResponse() }
         let server = try await server()

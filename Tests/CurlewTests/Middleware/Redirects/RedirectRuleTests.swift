@@ -64,7 +64,7 @@ struct RedirectRuleTests {
         #expect(try rule().request(after: redirect(303, "/new"), to: request(.post, body: once))?.method == .get)
     }
 
-    @Test("without a Location the redirect is the answer; two that differ, and one that cannot be read, are errors")
+    @Test("a redirect without a Location is the answer; one with a bad Location, or two that differ, is an error")
     func locations() throws {
         #expect(try rule().request(after: redirect(302), to: request()) == nil)
         #expect(try rule().request(after: redirect(302, "/a", "/a"), to: request())?.uri.path == "/a")
@@ -122,7 +122,7 @@ struct RedirectRuleTests {
         try rule().checkDowngrade(from: plain, to: secure)
     }
 
-    @Test("a decision that leaves the origin loses the secrets that it did not set itself")
+    @Test("a decision that leaves the origin drops the secrets that it did not set itself")
     func changedByDecision() throws {
         let origin = try CurlewURI("https://one.test/")
         let proposed = try request(fields: [.authorization: "old", .cookie: "a=b"])

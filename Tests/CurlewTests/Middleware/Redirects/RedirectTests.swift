@@ -14,7 +14,7 @@ struct RedirectTests {
         }
     }
 
-    @Test("the response tells the way that led to it, and all of it took one connection")
+    @Test("the response has the history of its redirects, all of which used one connection")
     func history() async throws {
         let server = try await countdown()
         let session = try makeSession { Redirects() }
@@ -28,7 +28,7 @@ struct RedirectTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("twenty are followed, and not one more")
+    @Test("twenty redirects are followed, and one more is an error")
     func maximum() async throws {
         let server = try await countdown()
         let session = try makeSession { Redirects() }
@@ -56,7 +56,7 @@ struct RedirectTests {
         #expect(server.requestCount == (start == "/self" ? 1 : 3))
     }
 
-    @Test("the same place with another method is no circle, nor after a cookie was set")
+    @Test("a redirect to the same URI is no loop if the method changed or a cookie was set")
     func noLoop() async throws {
         let server = try await MockServer.start()
         let session = try makeSession { Redirects() }
@@ -69,7 +69,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a 3xx without a Location, and one that is none to follow, is the answer",
+        "a 3xx without a Location, or with a status that is not followed, is the answer",
         arguments: [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
     func notFollowed(_ status: Int) async throws {
         let isRedirect = [301, 302, 303, 307, 308].contains(status)
@@ -103,7 +103,9 @@ struct RedirectTests {
         try await server.waitForConnections(open: 1)
     }
 
-    @Test("over HTTP/2 as well, on one connection, with bodies of any length", arguments: [10, 1 << 20])
+    @Test(
+        "redirects are followed over HTTP/2 on one connection, whatever the length of their bodies",
+        arguments: [10, 1 << 20])
     func http2(_ length: Int) async throws {
         let server = try await MockServer.start { request in
             guard request.path == "/" else { return MockResponse(body: "there") }
@@ -136,7 +138,7 @@ struct RedirectTests {
         try await session.expectUsable()
     }
 
-    @Test("each hop gets what is left of it")
+    @Test("each hop gets what is left of the total timeout")
     func remaining() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.found, fields: [.location: "/b"]), .response(.ok))
@@ -168,7 +170,7 @@ struct RedirectTests {
         try await session.expectUsable()
     }
 
-    @Test("a failure further on tells the way that led there")
+    @Test("a failure after redirects has their history")
     func failure() async throws {
         let refused = try RefusedPort.unused()
         let server = try await MockServer.start { _ in redirect(302, to: refused.url("/gone")) }

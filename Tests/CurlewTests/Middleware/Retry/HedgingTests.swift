@@ -43,7 +43,7 @@ struct HedgingTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("so many are started as are allowed, each after its delay")
+    @Test("a link starts as many hedges as are allowed, each after its delay")
     func maximum() async throws {
         let clock = TestClock()
         let stub = StubTransport { request in request.index == 3 ? .response(.ok) : .stall }
@@ -75,7 +75,7 @@ struct HedgingTests {
         #expect(response.status == .ok && response.attempts == 2)
     }
 
-    @Test("when all fail, the last error is the caller's; before the delay, the first is")
+    @Test("a failure before the delay is the caller's error, and so is the last one when all attempts fail")
     func allFail() async throws {
         let clock = TestClock()
         let stub = StubTransport { _ in .failure(.connectionRefused) }
@@ -85,7 +85,7 @@ struct HedgingTests {
         #expect(stub.received.count == 1)
     }
 
-    @Test("what may not be sent twice is sent once")
+    @Test("a POST or a one-shot body is not hedged")
     func notTwice() async throws {
         let clock = TestClock()
         let stub = StubTransport { _ in .response(.ok) }
@@ -95,7 +95,7 @@ struct HedgingTests {
         #expect(stub.received.count == 2)
     }
 
-    @Test("without a token in the budget nothing is started")
+    @Test("no hedge is started without a token in the budget")
     func budget() async throws {
         let clock = TestClock()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -56,7 +56,7 @@ struct RetryBudgetTests {
         #expect(!budget.withdraw(for: uri))
     }
 
-    @Test("what is saved up is bounded")
+    @Test("the tokens that a budget saves up are bounded")
     func capacity() throws {
         let budget = Retry.Budget(reserve: 0, capacity: 5, clock: TestClock())
         let uri = try uri("a.test")
@@ -76,7 +76,7 @@ struct RetryBudgetTests {
         #expect(try !budget.withdraw(for: uri("h4999.test")))
     }
 
-    @Test("when it is used up, the failure is the caller's; copies of a link share it, and other hosts do not")
+    @Test("a failure is the caller's once the budget of its host is used up, which copies of a link share")
     func exhaustion() async throws {
         let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
         let other = try await MockServer.start { _ in MockResponse(status: .badGateway) }

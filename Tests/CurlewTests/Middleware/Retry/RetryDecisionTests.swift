@@ -15,7 +15,7 @@ struct RetryDecisionTests {
         return try HTTPSession(transport: stub) { link }
     }
 
-    @Test("it sees each failed attempt, and none that went well")
+    @Test("a decision sees each failed attempt, and none that succeeded")
     func sees() async throws {
         let stub = StubTransport()
         stub.enqueue(
@@ -38,7 +38,7 @@ struct RetryDecisionTests {
         #expect(attempts.allSatisfy { $0.request.uri.host == "a.test" })
     }
 
-    @Test("it may stop what would go on, and go on with what would stop")
+    @Test("a decision may stop a retry that the rules allow, and retry what they would not")
     func decides() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.serviceUnavailable))
@@ -51,7 +51,7 @@ struct RetryDecisionTests {
         try stub.verify()
     }
 
-    @Test("it cannot go beyond the bounds on number, body and budget")
+    @Test("a decision cannot exceed the limits of attempts, one-shot bodies and budget")
     func bounds() async throws {
         let stub = StubTransport { _ in .response(.badRequest) }
         #expect(try await session(stub, attempts: 4) { _ in .again }.get("http://a.test/").attempts == 4)

@@ -32,7 +32,7 @@ struct RetryTableTests {
         }
     }
 
-    @Test("the link does as the table says: by idempotence, or without a connection for any method")
+    @Test("failures are retried as the table says: by idempotence, or for any method without a connection")
     func behaviour() async throws {
         var link = Retry(attempts: 2, budget: nil)
         link.backoff = Retry.Backoff(base: .zero)

@@ -27,7 +27,9 @@ struct RetryTests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
-    @Test("others are the answer", arguments: [200, 204, 304, 400, 401, 403, 404, 409, 410, 412, 418, 501, 505, 511])
+    @Test(
+        "a status that is not transient is the answer",
+        arguments: [200, 204, 304, 400, 401, 403, 404, 409, 410, 412, 418, 501, 505, 511])
     func otherStatuses(_ status: Int) async throws {
         let server = try await server(status)
         let response = try await makeSession { quickRetry() }.get(server.url())
@@ -35,7 +37,7 @@ struct RetryTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("when all attempts fail, the last answer is the caller's, its body too")
+    @Test("the last answer is the caller's when all attempts fail, with its body")
     func lastAnswer() async throws {
         let server = try await server(503, 502, 500)
         let response = try await makeSession { quickRetry() }.get(server.url())
@@ -43,7 +45,7 @@ struct RetryTests {
         #expect(try await response.body.collect(upTo: 10) == Array("not now".utf8))
     }
 
-    @Test("a request says itself how often it may be sent", arguments: [0, 1, 2, 5])
+    @Test("a request may set how often it is sent", arguments: [0, 1, 2, 5])
     func maximumAttempts(_ maximum: Int) async throws {
         let server = try await server(503, 503, 503, 503)
         var options = RequestOptions()
@@ -54,7 +56,7 @@ struct RetryTests {
     }
 
     @Test(
-        "only what is idempotent, or marked so, is sent again",
+        "only a request that is idempotent, or marked so, is sent again",
         arguments: [
             ("GET", nil, 2), ("HEAD", nil, 2), ("PUT", nil, 2), ("DELETE", nil, 2), ("OPTIONS", nil, 2),
             ("POST", nil, 1), ("PATCH", nil, 1), ("POST", true, 2), ("PATCH", true, 2), ("GET", false, 1),
@@ -72,7 +74,7 @@ struct RetryTests {
         await server.shutdown()
     }
 
-    @Test("a body that can be read once is not sent again; one that is made anew is, whole")
+    @Test("a one-shot body is not sent again, and a body that can be made again is sent whole")
     func bodies() async throws {
         let server = try await server(503)
         let session = try makeSession { quickRetry() }
@@ -90,7 +92,7 @@ struct RetryTests {
         for _ in 0..<2 { #expect(await server.takeRequest()?.text == "anew") }
     }
 
-    @Test("a reset is tried again, before the head and inside it", arguments: [true, false])
+    @Test("a connection reset before the head, or inside it, is retried", arguments: [true, false])
     func resets(beforeHead: Bool) async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -126,7 +128,7 @@ struct RetryTests {
         try await session.expectUsable()
     }
 
-    @Test("what was refused was not sent, and any method goes again", arguments: ["GET", "POST", "PATCH"])
+    @Test("a request with any method is retried after its connection was refused", arguments: ["GET", "POST", "PATCH"])
     func refused(_ method: String) async throws {
         let refused = try RefusedPort.unused()
         let server = try await server()
@@ -141,7 +143,7 @@ struct RetryTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test("when nobody ever listens, the error tells how often it was tried")
+    @Test("the error has the number of attempts when every connection is refused")
     func alwaysRefused() async throws {
         let refused = try RefusedPort.unused()
         let session = try makeSession { quickRetry(4) }
@@ -151,7 +153,7 @@ struct RetryTests {
         try await session.expectUsable()
     }
 
-    @Test("what will not pass is not tried again")
+    @Test("a permanent failure is not retried")
     func lasting() async throws {
         let server = try await rawAnswer("garbage\r\n\r\n")
         let session = try makeSession { quickRetry() }
@@ -162,7 +164,7 @@ struct RetryTests {
         #expect(invalid?.code == .invalidRequest && invalid?.attempts == 1)
     }
 
-    @Test("an error of another kind is none of it")
+    @Test("an error that is not Curlew's is not retried")
     func foreignError() async throws {
         struct Foreign: Error {}
         let stub = StubTransport()

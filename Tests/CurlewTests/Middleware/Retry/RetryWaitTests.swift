@@ -37,14 +37,14 @@ struct RetryWaitTests {
         .response(.serviceUnavailable, fields: fields)
     }
 
-    @Test("the bound doubles from 100 ms to 10 s")
+    @Test("the upper bound of the backoff doubles from 100 ms to 10 s")
     func doubling() async throws {
         let (waits, response) = try await waits(Array(repeating: unavailable(), count: 9))
         #expect(waits == [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000].map { .milliseconds($0) })
         #expect(response.status == .ok && response.attempts == 10)
     }
 
-    @Test("any part of the bound is waited, and no more")
+    @Test("the backoff waits for a random part of its upper bound")
     func jitter() {
         let backoff = Retry.Backoff(base: .milliseconds(100), maximum: .seconds(1))
         for failures in 1...20 {
@@ -95,7 +95,7 @@ struct RetryWaitTests {
     }
 
     @Test(
-        "a Retry-After beyond the limit is not waited for: the answer is the caller's",
+        "a Retry-After beyond the limit makes the response the caller's at once",
         arguments: [
             "61", "3600", "3153600000", "99999999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT",
             "Thu, 31 Dec 2099 23:59:59 GMT",
@@ -107,7 +107,7 @@ struct RetryWaitTests {
     }
 
     @Test(
-        "a Retry-After that is garbage is none",
+        "an invalid Retry-After is ignored",
         arguments: [
             "", "soon", "-1", "+5", "1.5", "1e3", "0x10", "5s", "5 5", "5, 6", "Sun, 99 Nov 1994 08:49:37 GMT", "١٢",
             "2026-11-21T00:00:00Z",
@@ -118,7 +118,7 @@ struct RetryWaitTests {
         #expect(response.status == .ok)
     }
 
-    @Test("of several Retry-After fields the longest counts, and those that are garbage do not")
+    @Test("the longest of several Retry-After fields counts, and invalid ones are ignored")
     func several() {
         var fields = HTTPFields()
         for value in ["5", "soon", "20", "7"] { fields.append(HTTPField(name: .retryAfter, value: value)) }
@@ -130,13 +130,13 @@ struct RetryWaitTests {
         #expect(RetryAfter.wait([.retryAfter: value]) == RetryAfter.longest)
     }
 
-    @Test("the limit may be another")
+    @Test("the limit for Retry-After can be changed")
     func limit() async throws {
         let (waits, _) = try await waits([unavailable([.retryAfter: "90"])]) { $0.retryAfterLimit = .seconds(90) }
         #expect(waits == [.milliseconds(90_100)])
     }
 
-    @Test("nothing is begun when the total time would be over")
+    @Test("a retry that would exceed the link's time limit is not begun")
     func totalTime() async throws {
         let (waits, response) = try await waits(Array(repeating: unavailable([.retryAfter: "50"]), count: 5)) {
             $0.backoff.random = { 0 }
@@ -145,7 +145,7 @@ struct RetryWaitTests {
         #expect(response.status == .serviceUnavailable && response.attempts == 3)
     }
 
-    @Test("nothing is waited for that the caller's total timeout would end, and each attempt gets what is left")
+    @Test("a retry is not begun if the total timeout would end its wait, and each attempt gets what is left of it")
     func totalTimeout() async throws {
         var options = RequestOptions()
         options.totalTimeout = .seconds(25)

@@ -68,7 +68,7 @@ struct CurlCommandTests {
         #expect(plain.curlCommand(maskingSecrets: false).contains("--user me:hidden4"))
     }
 
-    @Test("what a terminal would act on stands in no command")
+    @Test("a command has no characters that a terminal would act on")
     func terminal() throws {
         for text in ["\u{1B}[2J", "\u{7}", "a\u{202E}b", "\u{85}", "\u{200B}"] {
             let command = try CurlewRequest(.post, "http://a.test/", body: .string(text)).curlCommand()

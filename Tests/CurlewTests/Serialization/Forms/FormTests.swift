@@ -45,7 +45,7 @@ struct FormTests {
         (["a&b": "c=d"], "a%26b=c%3Dd"),
     ]
 
-    @Test("the defaults, byte for byte", arguments: defaults)
+    @Test("parameters are written as a form in AFNetworking's style by default, byte for byte", arguments: defaults)
     func byteForByte(_ parameters: ParameterValue, _ expected: String) throws {
         #expect(try form(parameters) == expected)
     }
@@ -74,7 +74,7 @@ struct FormTests {
     }
 
     @Test(
-        "styles of arrays",
+        "each style of arrays writes indices, repeated names or brackets",
         arguments: [
             (ParameterStyle.ArrayStyle.indexed, "l[0]=1&l[1]=2&m[0][0]=3&m[1][a]=4&m[1][b][0]=5"),
             (.repeated, "l=1&l=2&m=3&m[a]=4&m[b]=5"),
@@ -86,7 +86,7 @@ struct FormTests {
         #expect(written.replacing("%5B", with: "[").replacing("%5D", with: "]") == expected)
     }
 
-    @Test("commas between members stay, commas in them are escaped; trees have no place there")
+    @Test("the comma style escapes commas inside members, and refuses nested arrays and dictionaries")
     func commas() throws {
         let written = try form(["k": ["a,b", 1, nil, true], "e": []]) { $0.arrays = .commas }
         #expect(written == "k=a%2Cb,1,,1")
@@ -101,7 +101,7 @@ struct FormTests {
         }
     }
 
-    @Test("the other styles")
+    @Test("booleans, key order, nesting, nulls, spaces and data are written in the chosen style")
     func others() throws {
         #expect(try form(["t": true, "f": [false]]) { $0.booleans = .literal } == "f%5B%5D=false&t=true")
         #expect(try form(["b": 1, "a": ["z": 1, "y": 2]]) { $0.keyOrder = .insertion } == "b=1&a%5Bz%5D=1&a%5By%5D=2")
@@ -116,7 +116,7 @@ struct FormTests {
     }
 
     @Test(
-        "styles of dates",
+        "dates are written in the chosen style",
         arguments: [
             (ParameterStyle.DateStyle.description, 1.75, "1970-01-01 00:00:01 +0000"),
             (.description, -0.5, "1969-12-31 23:59:59 +0000"),
@@ -139,7 +139,7 @@ struct FormTests {
     }
 
     @Test(
-        "dates that cannot be told are errors",
+        "a date that its style cannot write is an error",
         arguments: [
             Double.nan, .infinity, 253_402_300_800, -62_135_596_801,
         ])
@@ -148,7 +148,7 @@ struct FormTests {
         #expect(throws: CurlewError.self) { try form(["d": date]) }
     }
 
-    @Test("a date's custom style must bring a single value; its error is kept")
+    @Test("a custom style of dates must return a single value, and its error is kept")
     func customDates() {
         struct Reason: Error {}
         let date = ParameterValue(Date(timeIntervalSince1970: 0))
@@ -163,7 +163,7 @@ struct FormTests {
     }
 
     @Test(
-        "numbers that are not finite are refused, or written as told",
+        "numbers that are not finite are refused, or written as the style says",
         arguments: [
             (Double.nan, "nan"), (.infinity, "inf"), (-.infinity, "-inf"),
         ])
@@ -177,7 +177,7 @@ struct FormTests {
     }
 
     @Test(
-        "a top that is no dictionary is an error",
+        "top-level parameters that are no dictionary are an error in a form",
         arguments: [
             "text", [1, 2], nil, true, 5, .set(["a"]), .data([1]),
         ] as [ParameterValue])
@@ -186,7 +186,7 @@ struct FormTests {
         #expect(error?.code == .encodingFailed)
     }
 
-    @Test("nesting is bounded", arguments: [128, 129, 5000])
+    @Test("a form is refused if its parameters are nested deeper than 128 levels", arguments: [128, 129, 5000])
     func depth(_ levels: Int) throws {
         for wrap: (ParameterValue) -> ParameterValue in [{ ["k": $0] }, { [$0] }, { .set([$0]) }] {
             var value: ParameterValue = 1

@@ -37,7 +37,7 @@ struct RequestSerializerTests {
         }
     }
 
-    @Test("user information stays")
+    @Test("user information in the URI is kept for the request when parameters go into the query")
     func userInformation() throws {
         let request = try plain.serialize(
             ["k": "v"] as ParameterValue, into: CurlewRequest(.get, "http://me:secret@a.test/#f"))
@@ -45,7 +45,7 @@ struct RequestSerializerTests {
         #expect(request.curlCommand(maskingSecrets: false).contains("me:secret"))
     }
 
-    @Test("the method decides, whatever its letters' case; a call may decide otherwise")
+    @Test("the method decides where parameters go, whatever its case, unless the call says otherwise")
     func methods() throws {
         let parameters: ParameterValue = ["k": "v"]
         for method in ["GET", "HEAD", "DELETE", "get", "Delete"] {
@@ -73,7 +73,7 @@ struct RequestSerializerTests {
         #expect(try other.serialize(parameters, into: CurlewRequest(.get, "http://a.test/")).uri.query == nil)
     }
 
-    @Test("without parameters a form is empty; JSON and property lists are not there at all")
+    @Test("a form without parameters is an empty body, JSON and property lists without parameters send no body")
     func none() throws {
         let post = try CurlewRequest(.post, "http://a.test/")
         let form = try plain.serialize(nil, into: post)
@@ -116,7 +116,7 @@ struct RequestSerializerTests {
         }
     }
 
-    @Test("a Content-Type that is there stays, and so does a body")
+    @Test("an existing Content-Type is kept, and so is an existing body")
     func existing() throws {
         let typed = try CurlewRequest(.post, "http://a.test/", fields: [.contentType: "text/x-own"])
         let serializers: [any RequestSerializer] = [plain, JSONRequestSerializer(base: plain)]
@@ -147,7 +147,7 @@ struct RequestSerializerTests {
         #expect(try serializer.serialize(nil, into: CurlewRequest(.get, "http://a.test/")).fields == [.accept: "a/b"])
     }
 
-    @Test("Basic credentials are set and cleared; what RFC 7617 forbids is refused")
+    @Test("Basic credentials are set and cleared, and those that RFC 7617 forbids are refused")
     func authorization() throws {
         var serializer = plain
         try serializer.setAuthorization(user: "Aladdin", password: "open:sesame \u{fc}")

@@ -43,13 +43,13 @@ struct StandardFieldsTests {
         #expect(UserAgent(program: program, release: release).text == expected)
     }
 
-    @Test("a version may be told")
+    @Test("the program's version in User-Agent can be set")
     func version() {
         #expect(UserAgent(program: "a", version: "1.4 (x)", release: "6.1").text == "a/1.4-x (Linux 6.1)")
         #expect(HTTPRequestSerializer.userAgent(version: "2").contains("/2 (Linux "))
     }
 
-    @Test("the standard fields are those two and no more")
+    @Test("the standard fields are User-Agent and Accept-Language, and no others")
     func standard() {
         let fields = HTTPRequestSerializer.standardFields
         #expect(fields[.userAgent]?.contains(" (Linux ") == true)

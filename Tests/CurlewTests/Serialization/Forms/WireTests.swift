@@ -52,7 +52,7 @@ struct WireTests {
     }
 
     @Test(
-        "a query: pairs, escapes, order, before the fragment and behind the query that is there"
+        "a query is sent with escaped pairs in order, before the fragment and behind an existing query"
     )
     func query() async throws {
         let parameters: ParameterValue = [
@@ -77,7 +77,7 @@ struct WireTests {
         try await expect("GET /v1/x", Self.agent + Self.languages) { try await $0.get("x", parameters: [:]) }
     }
 
-    @Test("a form in the body, an empty one without parameters, and a DELETE with a body")
+    @Test("a form is sent as the body, an empty one without parameters, and by DELETE on request")
     func form() async throws {
         let fields = Self.agent + Self.languages + Self.form
         try await expect("POST /v1/x", fields + "Content-Length: 17\r\n", "page=2&text=a%20b") { api in
@@ -89,7 +89,7 @@ struct WireTests {
         }
     }
 
-    @Test("Basic credentials, and fields of a call in place of the serializer's")
+    @Test("Basic credentials are sent, and a call's fields replace the serializer's")
     func fields() async throws {
         var serializer = base
         try serializer.setAuthorization(user: "Aladdin", password: "open sesame")
@@ -102,7 +102,7 @@ struct WireTests {
         }
     }
 
-    @Test("a query of one's own")
+    @Test("the pairs that a custom encoder returns are sent as the query or the form")
     func ownQuery() async throws {
         var serializer = base
         serializer.queryEncoder = { _, _ in "a;b" }
@@ -115,7 +115,7 @@ struct WireTests {
         }
     }
 
-    @Test("JSON, and nothing at all without parameters")
+    @Test("JSON is sent with its type, and without parameters no body is sent")
     func json() async throws {
         let serializer = JSONRequestSerializer(base: base)
         let text = #"{"b":[1,null,"\/é"],"a":{"k":false}}"#
@@ -128,7 +128,7 @@ struct WireTests {
         }
     }
 
-    @Test("a property list")
+    @Test("a property list is sent with its type")
     func propertyList() async throws {
         let serializer = PropertyListRequestSerializer(base: base)
         let text = """
@@ -152,7 +152,7 @@ struct WireTests {
         }
     }
 
-    @Test("a form of parts")
+    @Test("a multipart form is sent part by part")
     func multipart() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("note.txt", Array("a note".utf8))

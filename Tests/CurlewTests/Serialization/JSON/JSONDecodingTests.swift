@@ -48,7 +48,7 @@ struct JSONDecodingTests {
         #expect(try JSONDecoder().decode([String: JSONValue].self, from: written) == ["value": value])
     }
 
-    @Test("an error says where")
+    @Test("a decoding error has the path of the value")
     func errors() throws {
         let value: JSONValue = ["a": [["b": 1], ["b": "x"]]]
         let error = #expect(throws: DecodingError.self) { try value.decode(as: [String: [[String: Int]]].self) }

@@ -26,14 +26,14 @@ struct JSONResponseTests {
         }
     }
 
-    @Test("a tree is read if that is what is asked for")
+    @Test("a JSON response is read as a tree for JSONValue")
     func tree() async throws {
         let value = try await JSONResponseSerializer<JSONValue>().serialize(stubResponse(#"{"a": [1]}"#))
         #expect(value == ["a": [1]])
     }
 
     @Test(
-        "the text is checked before Foundation sees it: strictness, depth, encoding, duplicates",
+        "strictness, depth, encoding and duplicates of the text are checked before Foundation sees it",
         arguments: [
             #"{"a": 1,}"#, #"{"a": 01}"#, #"{"a": 1} x"#, #"{"a": "\ud800"}"#, #"{"a": 1e400}"#, #"{"a": 1"#, "3",
         ])
@@ -110,7 +110,9 @@ struct JSONResponseTests {
         #expect(try await serializer.serialize(stubResponse(text)) == ["a": [1, 2]])
     }
 
-    @Test("an empty body, or one of spaces, is nil, no content, or an error of its own", arguments: ["", " ", "\r\n"])
+    @Test(
+        "an empty body, or one of spaces, is nil or NoContent where that is the type, and else an error",
+        arguments: ["", " ", "\r\n"])
     func empty(_ text: String) async throws {
         #expect(try await JSONResponseSerializer<[Int]?>().serialize(stubResponse(.noContent, text)) == nil)
         #expect(try await JSONResponseSerializer<NoContent>().serialize(stubResponse(text)) == NoContent())
@@ -124,7 +126,7 @@ struct JSONResponseTests {
         #expect(try await strict.serialize(stubResponse("[1]")) == [1])
     }
 
-    @Test("a body beyond the bound is an error, the call's or the session's")
+    @Test("a body beyond the limit of the call or the session is an error")
     func limit() async throws {
         var serializer = JSONResponseSerializer<[Int]>()
         serializer.acceptance.bodyLimit = 10
@@ -207,7 +209,7 @@ struct JSONResponseTests {
         }
     }
 
-    @Test("what is posted as JSON is what Foundation's decoder reads, and a cycle is an error")
+    @Test("Foundation's decoder reads the JSON that is posted, and a cycle is an error")
     func posting() async throws {
         let server = try await MockServer.start { request in
             MockResponse(

@@ -16,7 +16,7 @@ struct JSONTests {
     }
 
     @Test(
-        "the defaults: order as given, slashes escaped",
+        "JSON is written in the given order with escaped slashes by default",
         arguments: [
             (["b": 1, "a": [true, false, nil]], #"{"b":1,"a":[true,false,null]}"#),
             (["u": "http://x/"], #"{"u":"http:\/\/x\/"}"#),
@@ -106,7 +106,9 @@ struct JSONTests {
         #expect(try json(value, .fragmentsAllowed) == expected)
     }
 
-    @Test("numbers that are not finite are errors, or text", arguments: [Double.nan, .infinity, -.infinity])
+    @Test(
+        "numbers that are not finite are errors in JSON, or written as the text that the style sets",
+        arguments: [Double.nan, .infinity, -.infinity])
     func notFinite(_ number: Double) throws {
         let value: ParameterValue = ["a": [["b": ParameterValue(number)]]]
         let error = #expect(throws: CurlewError.self) { try json(value) }
@@ -117,7 +119,7 @@ struct JSONTests {
         #expect(written == #"{"a":[{"b":"\#(number.isNaN ? "?" : number > 0 ? "+" : "-")"}]}"#)
     }
 
-    @Test("dates and data by the style")
+    @Test("dates and data are written to JSON in the chosen style")
     func styles() throws {
         let value: ParameterValue = [.date(Date(timeIntervalSince1970: 1.5)), .data([255])]
         let written = try json(value) { ($0.dates, $0.data) = (.millisecondsSince1970, .hexadecimal) }
@@ -129,7 +131,7 @@ struct JSONTests {
         #expect(error?.underlying is CancellationError)
     }
 
-    @Test("nesting is bounded", arguments: [128, 129, 5000])
+    @Test("JSON is refused if its parameters are nested deeper than 128 levels", arguments: [128, 129, 5000])
     func depth(_ levels: Int) throws {
         for wrap: (ParameterValue) -> ParameterValue in [{ ["k": $0] }, { [$0] }, { .set([$0]) }] {
             var value: ParameterValue = 1

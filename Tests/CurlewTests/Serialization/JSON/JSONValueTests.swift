@@ -38,7 +38,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "what RFC 8259 does not allow is an error",
+        "a text that RFC 8259 does not allow is an error",
         arguments: [
             "", " ", "{", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}",
             "{'a':1}",
@@ -60,7 +60,7 @@ struct JSONValueTests {
         ])
     func surrogates(_ text: String) { #expect(fault(text)?.code == .decodingFailed) }
 
-    @Test("an error says where, and nothing of what stands there")
+    @Test("a parsing error has the line and column, and quotes nothing of the text")
     func position() {
         let error = fault("{\n  \"secret\": 1,\n  \"secret\" 2}")
         #expect(error?.message == "a name lacks its colon, at line 3, column 12")
@@ -93,7 +93,7 @@ struct JSONValueTests {
         #expect(JSONValue.number(JSONValue.Number(UInt64(5))) == 5)
     }
 
-    @Test("a name that occurs twice: the first counts, the last counts, or it is an error")
+    @Test("of a duplicate key the first or the last value counts, or the key is an error")
     func duplicates() throws {
         let text = #"{"a": 1, "b": 2, "a": 3}"#
         #expect(try parse(text) == ["a": 1, "b": 2])
@@ -102,7 +102,9 @@ struct JSONValueTests {
         #expect(fault(#"{"a": {"a": 1}, "b": {"a": 1}}"#) { $0.duplicateKeys = .fail } == nil)
     }
 
-    @Test("nesting is bounded, and 100,000 levels do no harm", arguments: ["[", "{\"a\":", "[{\"a\":"])
+    @Test(
+        "JSON text is refused if nested deeper than 512 levels, and 100,000 levels do no harm",
+        arguments: ["[", "{\"a\":", "[{\"a\":"])
     func depth(_ opening: String) throws {
         #expect(fault(String(repeating: opening, count: 100_000))?.message.contains("nested") == true)
         let text = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
@@ -179,7 +181,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("what is written is read again as the same, in the same order")
+    @Test("a value that is written is read again as the same, in the same order")
     func writing() throws {
         let text = #"{"z":[null,true,-1,1.5,"\"\\\n\u0001é😀/"],"a":{},"big":1e400,"n":12345678901234567890123}"#
         let value = try parse(text)
@@ -223,7 +225,7 @@ struct JSONValueTests {
         #expect(Set([object]).contains(["a": 2, "b": 4, "c": 3]))
     }
 
-    @Test("names are one if their code points are: composed and decomposed letters make two members")
+    @Test("member names are equal only if their code points are, so composed and decomposed letters differ")
     func namesByCodePoint() throws {
         let text = Array("{\"\u{E9}\": 1, \"e\u{301}\": 2}".utf8)
         var options = JSONReadingOptions()
@@ -276,7 +278,7 @@ struct JSONValueTests {
         #expect(decoded.count == 1 && member == 1)
     }
 
-    @Test("any bytes at all can be given")
+    @Test("any bytes can be parsed as JSON without a trap")
     func anyBytes() {
         var generator = SeededNumbers(seed: 3)
         let alphabet = Array(#"{}[]",:\u0019dD8.eE+-truefalsn é"#.utf8) + [0, 0xFF, 0xFE]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A serializer of one's own, as the article has it")
+@Suite("The custom serializer of the documentation")
 struct PackedReadingsTests {
     @Test("some parameters go compressed into the body, the others into the query")
     func packs() throws {

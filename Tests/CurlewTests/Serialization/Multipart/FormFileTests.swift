@@ -19,7 +19,7 @@ struct FormFileTests {
         return form
     }
 
-    @Test("what is not a file that can be read is refused when it is appended")
+    @Test("a path that is no readable file is refused when it is appended")
     func refused() throws {
         let folder = try ScratchFolder()
         let pipe = folder.file("pipe")
@@ -58,7 +58,7 @@ struct FormFileTests {
         #expect(form.isEmpty)
     }
 
-    @Test("ranges and offsets send what they say")
+    @Test("a part with an offset or a range sends those bytes of its file")
     func offsets() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("ten", Array("0123456789".utf8))
@@ -70,14 +70,14 @@ struct FormFileTests {
         #expect(values.map { $0.prefix { $0 != "\r\n" } } == ["789", "12", ""])
     }
 
-    @Test("an empty file is an empty part")
+    @Test("an empty file is sent as an empty part")
     func empty() async throws {
         let folder = try ScratchFolder()
         let form = try form(try folder.write("empty", []))
         #expect(try await form.text().hasSuffix("Content-Type: application/octet-stream\r\n\r\n\r\n--B--\r\n"))
     }
 
-    @Test("a file that says it is empty and is not, as in /proc, is an error")
+    @Test("a file whose size is zero but that has content, as in /proc, is an error")
     func madeUp() async throws {
         let form = try form("/proc/self/status")
         let error = await curlewError { _ = try await form.body.bytes() }

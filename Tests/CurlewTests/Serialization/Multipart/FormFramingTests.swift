@@ -31,7 +31,7 @@ struct FormFramingTests {
         }
     }
 
-    @Test("each kind of part stands as it should, in the order of the calls, and the length is exact")
+    @Test("each kind of part is written with its fields in the order of the calls, and the length is exact")
     func parts() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("note.txt", Array("a note".utf8))

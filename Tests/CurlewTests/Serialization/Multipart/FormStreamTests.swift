@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Parts of a form that are streams", .timeLimit(.minutes(1)))
 struct FormStreamTests {
-    @Test("one part of unknown length leaves the whole without length")
+    @Test("a form with one part of unknown length has no length")
     func unknownLength() async throws {
         var form = try MultipartFormData.test()
         form.append("1", name: "a")
@@ -100,7 +100,7 @@ struct FormStreamTests {
         }
     }
 
-    @Test("what only looks like a boundary of one's own goes out", arguments: 1...6)
+    @Test("a stream whose bytes only resemble the form's own boundary is sent", arguments: 1...6)
     func boundaryNearby(_ size: Int) async throws {
         let text = "x--B\r\n-\n--\r\n--b\r\n --B\r--B\n-\r\n-"
         var form = try MultipartFormData.test()
@@ -123,7 +123,7 @@ struct FormStreamTests {
         #expect(error?.underlying is Broken)
     }
 
-    @Test("what stands before a slow stream does not wait with it, and nothing is gathered behind its back")
+    @Test("parts before a slow stream are sent at once, and nothing is read ahead of the reader")
     func slowStream() async throws {
         let (stream, feed) = AsyncStream.makeStream(of: [UInt8].self)
         var form = try MultipartFormData.test()
@@ -141,7 +141,7 @@ struct FormStreamTests {
         #expect(try await iterator.next(isolation: #isolation) == nil)
     }
 
-    @Test("lengths that are none, or too much together, are refused")
+    @Test("part lengths that are negative, or too large together, are refused")
     func impossibleLengths() throws {
         var form = try MultipartFormData.test()
         for length in [-1, Int64.max, Int64.max / 2 + 1] {

@@ -90,7 +90,7 @@ struct MultipartParserTests {
         }
     }
 
-    @Test("what a form writes is read again")
+    @Test("the parser reads what a form writes")
     func roundTrip() async throws {
         var form = MultipartFormData()
         form.append("1\r\n--\(form.boundary.dropLast())", name: "a")
@@ -259,7 +259,8 @@ struct MultipartParserTests {
     }
 
     @Test(
-        "what cannot be a boundary is refused", arguments: ["", "a ", "a\r", "a\0", String(repeating: "b", count: 257)])
+        "a text that cannot be a boundary is refused",
+        arguments: ["", "a ", "a\r", "a\0", String(repeating: "b", count: 257)])
     func boundaries(_ boundary: String) {
         #expect(code { _ = try MultipartParser(boundary: boundary) } == .decodingFailed)
     }

@@ -74,7 +74,7 @@ struct MultipartRequestTests {
         #expect(server.requestCount == 6)
     }
 
-    @Test("without any part the request is a plain, empty form")
+    @Test("a multipart request without any part is a plain, empty form")
     func noParts() async throws {
         let server = try await server()
         let api = try makeSession(baseURL: server.url())
@@ -282,7 +282,7 @@ struct MultipartRequestTests {
         #expect(server.requestCount == 0 && server.connectionCounts.accepted == 0)
     }
 
-    @Test("what a builder throws is thrown, and nothing is sent")
+    @Test("an error that a builder throws is thrown to the caller, and nothing is sent")
     func builderThrows() async throws {
         struct Broken: Error {}
         let api = try makeSession(baseURL: "http://127.0.0.1:1/")

@@ -46,7 +46,7 @@ struct MultipartResponseTests {
         #expect(try await parts.next() == nil)
     }
 
-    @Test("what is not read of a part is passed over, and cannot be read later")
+    @Test("the unread rest of a part is skipped, and cannot be read later")
     func skipped() async throws {
         let response = try response("--B\r\n\r\none\r\n--B\r\n\r\ntwo\r\n--B\r\n\r\nthree\r\n--B--")
         var parts = try response.multipart().makeAsyncIterator()
@@ -107,7 +107,7 @@ struct MultipartResponseTests {
         #expect(count == 1)
     }
 
-    @Test("a body that ends too early is an error for whoever reads then, and only once")
+    @Test("a multipart body that ends too early is one error, for the part or the sequence that is read")
     func truncated() async throws {
         var parts = try response("--B\r\n\r\none\r\n--B\r\n\r\ntw").multipart().makeAsyncIterator()
         _ = try await parts.next()

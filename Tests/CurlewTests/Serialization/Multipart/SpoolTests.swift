@@ -116,7 +116,7 @@ struct SpoolTests {
         #expect(folder.names.isEmpty)
     }
 
-    @Test("a place that cannot be written to is an error, and what is no file is not replaced")
+    @Test("a path that cannot be written to is an error, and only regular files are replaced")
     func places() async throws {
         let folder = try ScratchFolder()
         let pipe = folder.file("pipe")

@@ -11,7 +11,7 @@ struct ThrottleTests {
         UploadThrottle(packetSize: ByteSize(size), delay: .seconds(3600), clock: clock)
     }
 
-    @Test("packets have the size at most, and wait for the clock, but for the first")
+    @Test("packets have at most the set size, and all but the first wait for the clock")
     func packets() async throws {
         let clock = TestClock()
         let body = try CurlewRequest.Body.bytes(Array(0..<10)).throttled(throttle(4, clock))

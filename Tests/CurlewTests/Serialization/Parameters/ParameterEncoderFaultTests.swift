@@ -22,7 +22,7 @@ struct ParameterEncoderFaultTests {
         return error
     }
 
-    @Test("one that throws: its error is kept, and the place is named")
+    @Test("the error of a value that throws is kept, and the message names its place")
     func throwing() {
         let error = failure([
             "users": [["ok": Behaving { try true.encode(to: $0) }], ["bad": Behaving { _ in throw Reason() }]]
@@ -39,7 +39,7 @@ struct ParameterEncoderFaultTests {
         #expect(refused?.description.contains("secret") == false)
     }
 
-    @Test("one whose error is caught inside is none")
+    @Test("an error that a value catches itself does not fail the encoding")
     func caught() throws {
         let value = try ParameterEncoder().encode(
             Behaving { encoder in
@@ -49,7 +49,7 @@ struct ParameterEncoderFaultTests {
         #expect(value == ["else"])
     }
 
-    @Test("one that encodes nothing is an empty dictionary inside and an error at the top")
+    @Test("a value that encodes nothing is an empty dictionary when nested, and an error at the top")
     func nothing() throws {
         #expect(try ParameterEncoder().encode(["k": Behaving { _ in }]) == ["k": [:]])
         #expect(failure(Behaving { _ in })?.message.contains("nothing") == true)
@@ -57,7 +57,7 @@ struct ParameterEncoderFaultTests {
         #expect(try ParameterEncoder().encode(Empty()) == [:])
     }
 
-    @Test("one that encodes twice")
+    @Test("a value that encodes twice in one place is an error")
     func twice() throws {
         let single = failure([
             "k": Behaving { encoder in
@@ -75,7 +75,7 @@ struct ParameterEncoderFaultTests {
         #expect(try ParameterEncoder().encode(key) == ["a": 2])
     }
 
-    @Test("one that asks for containers of two kinds")
+    @Test("a value that asks for containers of two kinds is an error")
     func twoKinds() {
         let behaviours: [@Sendable (any Encoder) throws -> Void] = [
             { encoder in
@@ -163,7 +163,7 @@ struct ParameterEncoderFaultTests {
         #expect(throws: CurlewError.self) { try ParameterEncoder().encode(Box(depth: 100_000)) }
     }
 
-    @Test("the deepest that is allowed needs less than 1 MiB of stack, and so does what is refused")
+    @Test("values nested to the limit, and deeper ones that are refused, need less than 1 MiB of stack")
     func stack() async {
         await withCheckedContinuation { continuation in
             let thread = Thread {

@@ -25,7 +25,7 @@ struct ParameterEncoderTests {
         enum Choice: String, Encodable { case first }
     }
 
-    @Test("values of every kind, in the order in which they are encoded")
+    @Test("values of every kind are encoded in their order")
     func everything() throws {
         let value = try encode(Everything())
         guard case .dictionary(let dictionary) = value else { return #expect(Bool(false)) }
@@ -54,7 +54,7 @@ struct ParameterEncoderTests {
         #expect(dictionary["choice"] == "first")
     }
 
-    @Test("tops that are no dictionaries")
+    @Test("values that are no dictionaries can be encoded at the top")
     func tops() throws {
         #expect(try encode("a") == "a")
         #expect(try encode([1, 2]) == [1, 2])
@@ -94,7 +94,7 @@ struct ParameterEncoderTests {
         enum Key: String, CodingKey { case name, parent, nested, list }
     }
 
-    @Test("nested containers, and encoders for a superclass")
+    @Test("nested containers and a superclass's encoders are encoded in their places")
     func containers() throws {
         let expected: ParameterValue = [
             "name": "curlew", "super": ["legs": 2], "parent": ["legs": 2], "nested": ["name": 1, "parent": 2],
@@ -111,7 +111,7 @@ struct ParameterEncoderTests {
         struct Owner: Encodable { var firstName = "c" }
     }
 
-    @Test("keys may be renamed; those of dictionaries stay")
+    @Test("keys of types may be renamed, and keys of dictionaries are kept")
     func naming() throws {
         var encoder = ParameterEncoder()
         encoder.keyNaming = .snakeCase

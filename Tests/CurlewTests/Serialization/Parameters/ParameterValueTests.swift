@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Parameters are values")
 struct ParameterValueTests {
-    @Test("literals of every kind")
+    @Test("literals of every kind make parameter values")
     func literals() {
         let name = "Numenius"
         let value: ParameterValue = [
@@ -93,7 +93,7 @@ struct ParameterValueTests {
     }
 
     @Test(
-        "what is no number is none",
+        "a text that is no JSON number makes no number",
         arguments: [
             "", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x1", "1 ", " 1", "nan", "1,5", "1_0", "--1", "\u{661}",
         ])

@@ -30,7 +30,9 @@ struct PropertyListResponseTests {
         return (error?.underlying as? CurlewError)?.message
     }
 
-    @Test("both forms are read", arguments: [PropertyListDecoder.PropertyListFormat.xml, .binary])
+    @Test(
+        "property lists are read in XML and in binary form",
+        arguments: [PropertyListDecoder.PropertyListFormat.xml, .binary])
     func forms(_ format: PropertyListDecoder.PropertyListFormat) async throws {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = format
@@ -39,7 +41,7 @@ struct PropertyListResponseTests {
         #expect(try await PropertyListResponseSerializer<Settings>().serialize(response) == settings)
     }
 
-    @Test("no body is nil or an error of its own; another type is refused")
+    @Test("a missing body is nil or an error of its own, and another media type is refused")
     func empty() async throws {
         let none = try stubResponse(.noContent, type: nil, "")
         #expect(try await PropertyListResponseSerializer<Settings?>().serialize(none) == nil)

@@ -41,7 +41,7 @@ struct EventSourceTests {
         return (words, task)
     }
 
-    @Test("it goes on where it broke off, after the time that the server gave")
+    @Test("an event source reconnects from the last identifier, after the time that the server set")
     func reconnection() async throws {
         let server = try await MockServer.start()
         server.enqueue(
@@ -77,7 +77,7 @@ struct EventSourceTests {
         await task.value
     }
 
-    @Test("the identifier is taken over at each empty line, with data or without, and never before")
+    @Test("the last identifier is updated at each empty line, with data or without, and never before")
     func identifiers() async throws {
         let server = try await MockServer.start()
         server.enqueue(
@@ -93,7 +93,7 @@ struct EventSourceTests {
         #expect(identifiers == ["0", "1", "1", nil, "3"])
     }
 
-    @Test("a server that asks to be asked without a pause is not, and gets more time while it is away")
+    @Test("a server that sets a reconnection time of zero is asked with a pause, which grows while it is away")
     func noPause() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -136,7 +136,7 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
-    @Test("a refusal's body is in the error")
+    @Test("the body of a refusal is in the error of an event source")
     func refusalBody() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(status: .unauthorized, fields: [.contentType: "text/plain"], body: "log in")
@@ -148,7 +148,7 @@ struct EventSourceTests {
         #expect(bodies == [Array("log in".utf8)])
     }
 
-    @Test("another type closes it after a stream was open too")
+    @Test("a wrong media type closes an event source after an earlier stream was open")
     func refusedLater() async throws {
         let server = try await MockServer.start()
         server.enqueue(stream("data: a\n\n"), MockResponse(fields: [.contentType: "text/html"], body: "<p>"))
@@ -161,7 +161,7 @@ struct EventSourceTests {
         #expect(seen == ["open", "message a ", "error connection-lost", "closed unacceptable-content-type"])
     }
 
-    @Test("the request asks for events, without a cache and from where it is told")
+    @Test("the request of an event source asks for events, without a cache and from the given identifier")
     func request() async throws {
         let server = try await MockServer.start()
         server.enqueue(MockResponse(status: .noContent))
@@ -175,7 +175,7 @@ struct EventSourceTests {
     }
 
     @Test(
-        "another status or type closes it at once",
+        "a wrong status or media type closes an event source at once",
         arguments: [
             (MockResponse(status: .noContent), "closed unacceptable-status"),
             (MockResponse(status: .internalServerError, body: "x"), "closed unacceptable-status"),
@@ -199,7 +199,7 @@ struct EventSourceTests {
         await server.shutdown()
     }
 
-    @Test("the wait doubles while connecting fails, up to its bound, and begins anew once a stream was open")
+    @Test("the reconnection time doubles while connecting fails, up to its limit, and starts again after a stream")
     func backoff() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
@@ -230,7 +230,7 @@ struct EventSourceTests {
         await session.shutdown(deadline: .zero)
     }
 
-    @Test("it gives up after as many attempts as allowed")
+    @Test("an event source closes after its limit of attempts")
     func attempts() async throws {
         let unused = try await MockServer.start()
         let url = unused.url()
@@ -247,7 +247,7 @@ struct EventSourceTests {
         #expect(await task.value == ["error connection-refused", "closed connection-refused"])
     }
 
-    @Test("an endless line closes it")
+    @Test("a line beyond the limit closes an event source")
     func endlessLine() async throws {
         let server = try await MockServer.start { _ in
             MockResponse(
@@ -276,7 +276,7 @@ struct EventSourceTests {
         #expect(await server.takeRequest()?.fields[Self.lastEventID] == nil)
     }
 
-    @Test("cancelling ends it: while it connects, while it is open, and while it waits")
+    @Test("cancelling ends an event source while it connects, while it is open and while it waits")
     func cancellation() async throws {
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in

@@ -14,7 +14,7 @@ struct ServerSentEventTests {
         ServerSentEvent(type: type, data: data, lastEventID: id)
     }
 
-    @Test("the examples of the standard", arguments: 1...5)
+    @Test("the examples of the standard are parsed as the standard says", arguments: 1...5)
     func standard(size: Int) throws {
         #expect(
             try events("data: YHOO\ndata: +2\ndata: 10\n\n", cutAt: size) == [message("YHOO\n+2\n10")])
@@ -69,7 +69,7 @@ struct ServerSentEventTests {
     }
 
     @Test(
-        "only digits are a time to wait",
+        "a retry field is read only if it has digits alone",
         arguments: [
             ("retry: 1500", 1500), ("retry:0", 0), ("retry: 00012", 12), ("retry", nil), ("retry: 1.5", nil),
             ("retry: -1", nil),
@@ -82,7 +82,7 @@ struct ServerSentEventTests {
         #expect(parser.reconnectionTime == milliseconds.map { .milliseconds($0) })
     }
 
-    @Test("bytes that are not UTF-8 are repaired")
+    @Test("bytes that are not UTF-8 are replaced by U+FFFD")
     func repair() throws {
         var parser = ServerSentEventParser()
         let bytes = Array("data: a".utf8) + [0xFF] + Array("b\n\n".utf8)

@@ -11,7 +11,7 @@ struct TextTests {
     }
 
     @Test(
-        "the charset says how to read",
+        "a text is decoded by the charset of its Content-Type",
         arguments: [
             ("utf-8", [0xC3, 0xA9], "é"), ("UTF8", [0xC3, 0xA9], "é"), ("\"utf-8\"", [0xC3, 0xA9], "é"),
             ("iso-8859-1", [0xE9, 0x80], "é\u{80}"), ("latin1", [0xE9], "é"),
@@ -28,7 +28,7 @@ struct TextTests {
         #expect(try await read(bytes, type: "text/plain; charset=\(charset)") == text)
     }
 
-    @Test("a byte order mark decides over the charset, and UTF-8 is what is left")
+    @Test("a byte order mark overrides the charset, and UTF-8 is the default")
     func marks() async throws {
         #expect(try await read([0xEF, 0xBB, 0xBF, 0xC3, 0xA9], type: "text/plain; charset=iso-8859-1") == "é")
         #expect(try await read([0xFF, 0xFE, 0xE9, 0], type: "text/plain; charset=utf-8") == "é")
@@ -39,7 +39,7 @@ struct TextTests {
     }
 
     @Test(
-        "a charset that is not known is an error, or read as told",
+        "an unknown charset is an error, or is read in the encoding that the call sets",
         arguments: ["klingon", "\"\"", "x\"y"])
     func unknown(_ charset: String) async throws {
         let type = "text/plain; charset=\(charset)"

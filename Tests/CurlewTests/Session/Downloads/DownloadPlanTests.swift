@@ -48,7 +48,7 @@ struct DownloadPlanTests {
 
     // MARK: The next step
 
-    @Test("a new download asks for the whole, and finishes when all of it is there")
+    @Test("a new download asks for the whole, and finishes when all bytes are received")
     func whole() {
         #expect(plan().next == .askForWhole)
         var plan = begun()
@@ -58,7 +58,7 @@ struct DownloadPlanTests {
         #expect(plan.next == .finish(100))
     }
 
-    @Test("an empty file is whole with its head")
+    @Test("an empty file is complete with its head")
     func empty() { #expect(begun(0).next == .finish(0)) }
 
     @Test("a whole of unknown length is whole when its body ends")
@@ -78,7 +78,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "what broke off is resumed if the server takes ranges and has a strong validator",
+        "a download that broke off is resumed if the server takes ranges and has a strong validator",
         arguments: [
             Interruption(testDescription: "fit", next: .askForRanges([60..<100], atATime: 1)),
             Interruption(
@@ -98,7 +98,7 @@ struct DownloadPlanTests {
         #expect(plan.next == interruption.next)
     }
 
-    @Test("what broke off before its first byte is asked for from the start")
+    @Test("a download that broke off before its first byte is asked for from the start")
     func nothingReceived() {
         var plan = begun()
         _ = plan.open(at: 0)
@@ -152,7 +152,7 @@ struct DownloadPlanTests {
         ])
     func limits(_ segments: Int, _ limit: Int) { #expect(plan(segments: segments).segmentLimit == limit) }
 
-    @Test("a segment lacks what its range has not received, up to its own end or that of the whole")
+    @Test("the missing range of a segment ends at the end of the segment or of the whole")
     func missing() {
         var plan = begun()
         let (number, isNew) = plan.open(at: 50)
@@ -169,7 +169,7 @@ struct DownloadPlanTests {
         #expect(endless.missing(of: 0..<Int64.max, in: first) == nil)
     }
 
-    @Test("bytes that begin where a range ends belong to it")
+    @Test("bytes that begin where a received range ends extend that range")
     func neighbours() {
         var plan = begun()
         receive(10, at: 0, &plan)
@@ -223,7 +223,7 @@ struct DownloadPlanTests {
         #expect(small == .write(upTo: 65_555, isTooSmall: true))
     }
 
-    @Test("an answer tells the length that was not known: by its Content-Range, or by 416")
+    @Test("an answer gives the length that was not known, by its Content-Range or by 416")
     func learnsLength() throws {
         for (head, expected) in [
             (part("bytes 20-99/100"), Plan.RangeVerdict.write(upTo: 100, isTooSmall: false)),
@@ -248,7 +248,7 @@ struct DownloadPlanTests {
     // MARK: Beginning anew
 
     @Test(
-        "after a rejected answer the download restarts from nothing, with one segment",
+        "a download restarts from nothing after a rejected answer, with one segment",
         arguments: [.mismatch(.otherRange), .mismatch(.otherTotal), .whole, .overlong, .unverifiable]
             as [DownloadPlan.Restart])
     func restarts(_ restart: DownloadPlan.Restart) throws {
@@ -282,7 +282,7 @@ struct DownloadPlanTests {
         #expect(plan.next == (asksAgain ? .askForRanges([30..<100], atATime: 1) : .askForWhole))
     }
 
-    @Test("a download begins anew three times and then fails, with the last reason")
+    @Test("a download restarts three times and then fails, with the last reason")
     func givesUp() throws {
         var plan = try restored([0..<20])
         for _ in 0..<3 {
@@ -296,7 +296,7 @@ struct DownloadPlanTests {
                 == .fail("the download began anew 3 times, and again the length of the whole is another one"))
     }
 
-    @Test("answers with the whole are not counted")
+    @Test("a rejected answer that was the whole does not count as a restart")
     func wholeIsFree() throws {
         var plan = try restored([0..<20])
         for _ in 0..<10 {

@@ -28,7 +28,7 @@ struct DownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("the bytes are asked for as they are, by tasks of kind download")
+    @Test("a download asks for bytes without a content coding, in tasks of kind download")
     func request() async throws {
         let bench = try await DownloadBench(100) { _, _ in
             var response = MockResponse(body: .bytes(DownloadBench.bytes(100)))
@@ -44,7 +44,7 @@ struct DownloadTests {
         #expect(request?.fields[.acceptEncoding] == "identity" && request?.fields[.range] == nil)
     }
 
-    @Test("what decides about responses is not asked, on the way or when it goes on")
+    @Test("a download does not ask onResponse, neither at first nor when it resumes")
     func disposition() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 1000), .close))
@@ -54,7 +54,7 @@ struct DownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("the session tells where the file went")
+    @Test("the session publishes where the file went")
     func moved() async throws {
         let bench = try await DownloadBench()
         var events = try #require(bench.session.session?.events).makeAsyncIterator()
@@ -64,7 +64,7 @@ struct DownloadTests {
         #expect(last?.file == bench.path && last?.task?.kind == .download)
     }
 
-    @Test("a status that is no success leaves nothing on the disk, and the error has what the server says to it")
+    @Test("an unsuccessful status leaves no file on the disk, and the error has the beginning of the body")
     func refused() async throws {
         for status in [301, 304, 400, 404, 500, 503] {
             let bench = try await DownloadBench { _, _ in
@@ -78,7 +78,9 @@ struct DownloadTests {
         }
     }
 
-    @Test("a part that was not asked for, and an answer without content, are no file", arguments: [204, 205, 206])
+    @Test(
+        "a 206 that was not asked for, and a response without content, are not saved as a file",
+        arguments: [204, 205, 206])
     func unasked(_ status: Int) async throws {
         let bench = try await DownloadBench { _, _ in
             MockResponse(
@@ -90,7 +92,7 @@ struct DownloadTests {
         #expect(bench.folder.names.isEmpty)
     }
 
-    @Test("Range and If-Range are not the caller's to set", arguments: [HTTPField.Name.range, .ifRange])
+    @Test("a download refuses Range and If-Range from the caller", arguments: [HTTPField.Name.range, .ifRange])
     func ownFields(_ name: HTTPField.Name) async throws {
         let session = try makeSession()
         let error = await curlewError {
@@ -99,7 +101,7 @@ struct DownloadTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("a digest and a length that are right pass; wrong ones leave nothing behind and cannot be gone on with")
+    @Test("a download with the right digest and length succeeds, a wrong one leaves neither file nor token")
     func integrity() async throws {
         let bench = try await DownloadBench()
         let sha256 = try MessageDigest(.sha256)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Downloads that are interrupted, and go on by themselves", .noLeaks, .noLongTurns, .timeLimit(.minutes(3)))
 struct InterruptedDownloadTests {
-    @Test("cut off at any places by any means, the file is whole in the end", arguments: 0..<12)
+    @Test("a download that is cut off in any places by any means has the whole file in the end", arguments: 0..<12)
     func anyPlaces(_ seed: Int) async throws {
         var random = SeededNumbers(seed: UInt64(seed))
         let bench = try await DownloadBench(1 + random.next(upTo: 600_000))
@@ -27,7 +27,7 @@ struct InterruptedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("by hand from token to token, the same", arguments: 0..<6)
+    @Test("a download resumed by hand from token to token has the whole file in the end", arguments: 0..<6)
     func byHand(_ seed: Int) async throws {
         var random = SeededNumbers(seed: 100 + UInt64(seed))
         let bench = try await DownloadBench(200_000 + random.next(upTo: 300_000))
@@ -52,7 +52,9 @@ struct InterruptedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("it goes on as often as it may, and no more; what has come is in the token", arguments: [0, 1, 3])
+    @Test(
+        "a download resumes as often as its limit allows, and the token has the bytes received so far",
+        arguments: [0, 1, 3])
     func bounded(_ resumes: Int) async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 10_000), .close), at: .every)
@@ -64,7 +66,7 @@ struct InterruptedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a body shorter than its Content-Length is gone on with, and is never the file")
+    @Test("a body shorter than its Content-Length is resumed, and never becomes the file by itself")
     func tooShort() async throws {
         let server = try await RawServer.start { connection in
             let head = try await connection.readHead()
@@ -84,7 +86,7 @@ struct InterruptedDownloadTests {
         #expect(error?.resumeToken?.receivedCount == 8 && !folder.names.contains("f"))
     }
 
-    @Test("bytes after those that Content-Length tells of are not the file's")
+    @Test("bytes behind those that Content-Length announces do not become part of the file")
     func tooLong() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"a\"\r\n\r\n0123456789")
         let folder = try ScratchFolder()
@@ -99,7 +101,8 @@ struct InterruptedDownloadTests {
     }
 
     @Test(
-        "without a strong validator nothing is kept, and going on is beginning anew", arguments: Unresumable.allCases)
+        "a download without a strong validator keeps nothing, and restarts instead of resuming",
+        arguments: Unresumable.allCases)
     func noValidator(_ reason: Unresumable) async throws {
         let bench = try await DownloadBench(adjust: { content in
             switch reason {
@@ -120,7 +123,7 @@ struct InterruptedDownloadTests {
         #expect(await bench.ranges() == ["", "", ""])
     }
 
-    @Test("a stall is an end: after the idle timeout it goes on")
+    @Test("a download that stalls resumes after the idle timeout")
     func stall() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 10_000), .stall))
@@ -131,7 +134,7 @@ struct InterruptedDownloadTests {
         #expect(await bench.ranges() == ["", "bytes=10000-"])
     }
 
-    @Test("a status that passes is waited for as long as the server asks")
+    @Test("a download that meets a transient status waits as long as Retry-After says")
     func retryAfter() async throws {
         let bench = try await DownloadBench { number, _ in
             number == 1 ? MockResponse(status: .serviceUnavailable, fields: [.retryAfter: "30"]) : nil
@@ -148,7 +151,7 @@ struct InterruptedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a wait that is too long, a status that does not pass, and a deadline end it", arguments: [0, 1, 2])
+    @Test("a wait beyond the limit, a permanent status or the total timeout ends a download", arguments: [0, 1, 2])
     func final(_ kind: Int) async throws {
         let bench = try await DownloadBench { number, _ in
             guard number == 1 else { return nil }
@@ -164,7 +167,7 @@ struct InterruptedDownloadTests {
         #expect(error?.resumeToken?.receivedCount == 10_000 && bench.server.requestCount == 2)
     }
 
-    @Test("a link that retries does not multiply the attempts of a download that goes on by itself")
+    @Test("a retrying link does not multiply the attempts of a download that resumes by itself")
     func retryLink() async throws {
         let bench = try await DownloadBench(session: makeSession { quickRetry(5) }) { _, _ in
             MockResponse(status: .badGateway)
@@ -179,7 +182,7 @@ struct InterruptedDownloadTests {
         #expect(bench.server.requestCount == 3 + 5 + 4)
     }
 
-    @Test("over HTTP/2 a stream that is reset is gone on with")
+    @Test("a download resumes after its HTTP/2 stream or connection was reset")
     func http2() async throws {
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
         let bench = try await DownloadBench(session: session)

@@ -10,7 +10,7 @@ import Testing
 struct PartFileTamperingTests {
     private func part(_ bench: DownloadBench) throws -> String { try #require(bench.folder.names.first) }
 
-    @Test("a part with another byte, or that is shorter or gone, is not gone on with", arguments: [0, 1, 2])
+    @Test("a part file that is changed, shorter or gone is not resumed", arguments: [0, 1, 2])
     func damaged(_ kind: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -27,7 +27,7 @@ struct PartFileTamperingTests {
         #expect(await bench.ranges() == ["", ""])
     }
 
-    @Test("what somebody has added behind is cut off")
+    @Test("bytes that another program appended to a part file are cut off")
     func longer() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -39,7 +39,7 @@ struct PartFileTamperingTests {
     }
 
     @Test(
-        "another file in its place is not written to, nor is what a link leads to, nor a folder", arguments: [0, 1, 2])
+        "a file, link or folder that replaced the part file is not written to", arguments: [0, 1, 2])
     func replaced(_ kind: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -77,7 +77,7 @@ struct PartFileTamperingTests {
         #expect(bench.folder.names.contains(name))
     }
 
-    @Test("the very bytes in a copy of the file are gone on with: they are known by their hash")
+    @Test("a copy of the part file is resumed if its bytes match the hash")
     func copied() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -90,7 +90,7 @@ struct PartFileTamperingTests {
         #expect(await bench.ranges() == ["", "bytes=100000-"])
     }
 
-    @Test("without a hash only the very file, untouched, is gone on with", arguments: [true, false])
+    @Test("a part file without a hash is resumed only if it is the same file and untouched", arguments: [true, false])
     func withoutHash(isTouched: Bool) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)
@@ -107,7 +107,7 @@ struct PartFileTamperingTests {
         #expect(await bench.ranges() == ["", isTouched ? "" : "bytes=100000-"])
     }
 
-    @Test("a token whose hash or length was changed begins anew, and the file is right", arguments: [0, 1])
+    @Test("a token whose hash or length was changed restarts the download, and the file is right", arguments: [0, 1])
     func tampered(_ kind: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 100_000)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Downloads that go on from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ResumingTests {
-    @Test("what is missing is asked for on condition, and the file is whole", arguments: [1, 65_536, 299_999])
+    @Test("the missing bytes are asked for with a condition, and the file is whole", arguments: [1, 65_536, 299_999])
     func goesOn(_ count: Int) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: count)
@@ -24,7 +24,7 @@ struct ResumingTests {
         #expect(request?.fields[.acceptEncoding] == "identity")
     }
 
-    @Test("a token that was stored goes on in another session, with a date for a validator")
+    @Test("a stored token with a date as its validator is resumed in another session")
     func stored() async throws {
         let bench = try await DownloadBench(adjust: { content in
             content.entityTag = nil
@@ -41,7 +41,7 @@ struct ResumingTests {
         await other.shutdown()
     }
 
-    @Test("the file may go elsewhere than it was to go")
+    @Test("a resumed download may have another destination")
     func elsewhere() async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 1000)
@@ -67,7 +67,7 @@ struct ResumingTests {
     }
 
     @Test(
-        "an answer that does not fit is never written; the download begins anew",
+        "an answer that does not match is never written, and the download restarts",
         arguments: [
             ("bytes 99999-299999/300000", [:]), ("bytes 0-299999/300000", [:]), ("bytes 100000-299999/300001", [:]),
             ("bytes 100000-299999/300000", [.eTag: "\"two\""]), ("bytes 100000-299999/300000", [.eTag: "W/\"one\""]),
@@ -91,7 +91,7 @@ struct ResumingTests {
         await bench.end()
     }
 
-    @Test("a server that does not look at If-Range, and mixes files, is found out")
+    @Test("a server that ignores If-Range and sends a range of another file is detected")
     func ignoresCondition() async throws {
         let bench = try await DownloadBench { number, request in
             guard number == 1 else { return nil }
@@ -106,7 +106,7 @@ struct ResumingTests {
         try bench.expectWhole()
     }
 
-    @Test("a body longer than its Content-Range is not written, and begins anew without ranges")
+    @Test("a body longer than its Content-Range is not written, and the download restarts without ranges")
     func overlong() async throws {
         let bench = try await DownloadBench { number, _ in
             guard number == 1 else { return nil }
@@ -133,7 +133,7 @@ struct ResumingTests {
         #expect(await bench.ranges() == ["", "bytes=100000-"])
     }
 
-    @Test("416 for another file begins anew, and a refusal of the whole is the end")
+    @Test("a 416 for another file restarts the download, and a refusal of the whole ends it")
     func refusedWhole() async throws {
         let bench = try await DownloadBench { number, _ in
             guard number > 0 else { return nil }
@@ -145,7 +145,7 @@ struct ResumingTests {
         #expect(bench.server.requestCount == 3 && bench.folder.names.isEmpty)
     }
 
-    @Test("answers that never fit end the download after it began anew three times")
+    @Test("answers that never match end the download after it restarted three times")
     func neverFits() async throws {
         let bench = try await DownloadBench { _, request in
             guard request.fields[.range] != nil else { return nil }
@@ -161,7 +161,7 @@ struct ResumingTests {
     }
 
     @Test(
-        "a disk that is full leaves what it had room for, and with more room that is gone on with",
+        "a download that fills the disk keeps what had room, and is resumed when there is more room",
         .enabled(if: TemporaryDisk.isPermitted))
     func fullDisk() async throws {
         let disk = try TemporaryDisk(size: 1 << 20)
@@ -197,7 +197,7 @@ struct ResumingTests {
         #expect(error?.code == .lengthMismatch && bench.folder.names.isEmpty)
     }
 
-    @Test("what a 416 says of its own content is not held against the file")
+    @Test("the digest fields of a 416 are not checked against the file")
     func completeWithDigest() async throws {
         let bench = try await DownloadBench { number, _ in
             let zeros = Data([UInt8](repeating: 0, count: 32)).base64EncodedString()
@@ -218,7 +218,7 @@ struct ResumingTests {
         try bench.expectWhole()
     }
 
-    @Test("416 says that all is there, where the length was not known")
+    @Test("a 416 with the length of the received bytes completes a download of unknown length")
     func complete() async throws {
         let bench = try await DownloadBench { number, _ in
             guard number == 0 else { return nil }
@@ -236,7 +236,7 @@ struct ResumingTests {
         try bench.expectWhole()
     }
 
-    @Test("where all is there already, the last byte is asked for once more", arguments: [true, false])
+    @Test("a download whose bytes are all there asks for the last byte once more", arguments: [true, false])
     func allThere(isSame: Bool) async throws {
         let bench = try await DownloadBench()
         let token = try await bench.brokenOff(after: 299_999)

@@ -42,7 +42,7 @@ struct SegmentedDownloadTests {
     }
 
     @Test(
-        "one connection does where the server is not fit for more: no ranges, no validator, no length, or refusals",
+        "a download uses one connection if the server lacks ranges, a validator or a length, or refuses",
         arguments: Unfit.allCases)
     func fallback(_ reason: Unfit) async throws {
         let adjust: (inout RangedContent) -> Void = { content in
@@ -71,7 +71,7 @@ struct SegmentedDownloadTests {
         if reason.isSeenAtOnce { #expect(await bench.ranges() == [""]) }
     }
 
-    @Test("cut off anywhere, each segment goes on by itself", arguments: 0..<8)
+    @Test("each segment that is cut off anywhere is resumed by itself", arguments: 0..<8)
     func cuts(_ seed: Int) async throws {
         var random = SeededNumbers(seed: 200 + UInt64(seed))
         let bench = try await DownloadBench(300_000 + random.next(upTo: 300_000))
@@ -91,7 +91,7 @@ struct SegmentedDownloadTests {
     }
 
     @Test(
-        "one that fails for good cancels the others, and each gap of the token is gone on with, over one or several",
+        "a segment that fails for good cancels the others, and the token's gaps are resumed by one or several",
         arguments: [1, 4])
     func severalRanges(_ segments: Int) async throws {
         let size = Self.size
@@ -121,7 +121,7 @@ struct SegmentedDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("a file that changes while its parts are fetched is fetched anew")
+    @Test("a file that changes while its segments are fetched is fetched again")
     func changes() async throws {
         let size = Self.size
         let content = Guarded<Guarded<RangedContent>?>(nil)
@@ -157,7 +157,7 @@ struct SegmentedDownloadTests {
         #expect(bench.server.requestCount == 9)
     }
 
-    @Test("cancelled, all connections end, and the token goes on")
+    @Test("cancelling a segmented download ends all its connections, and its token can be resumed")
     func cancelled() async throws {
         let bench = try await DownloadBench(4 * Self.size)
         try bench.server.inject(Fault(.inResponseBody(after: 30_000), .stall), at: .every)

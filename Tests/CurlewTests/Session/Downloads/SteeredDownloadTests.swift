@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Downloads that are suspended, resumed and cancelled", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct SteeredDownloadTests {
-    @Test("before it begins: nothing is sent, and a token that it was made of stays good")
+    @Test("a download cancelled before its start sends nothing, and the token that it was made of stays valid")
     func cancelBeforeStart() async throws {
         let bench = try await DownloadBench()
         let fresh = try bench.task()
@@ -23,7 +23,7 @@ struct SteeredDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("before the head: there is nothing to keep")
+    @Test("a download cancelled before the head keeps nothing")
     func cancelBeforeHead() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.atResponseStart, .stall))
@@ -35,7 +35,7 @@ struct SteeredDownloadTests {
         #expect(task.state == .cancelled && bench.folder.names.isEmpty)
     }
 
-    @Test("under way, by the task or by who waits for it: the token goes on", arguments: [true, false])
+    @Test("a download cancelled while it receives leaves a token that can be resumed", arguments: [true, false])
     func cancelUnderWay(byTask: Bool) async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall))
@@ -62,7 +62,7 @@ struct SteeredDownloadTests {
         }
     }
 
-    @Test("under way, though the next chunk is always there")
+    @Test("a download can be cancelled while the next chunk is always available")
     func cancelInHaste() async throws {
         let folder = try ScratchFolder()
         let chunks = Guarded(0)
@@ -74,7 +74,7 @@ struct SteeredDownloadTests {
         #expect(chunks.withLock { $0 } == 3)
     }
 
-    @Test("while the body of a refusal comes: it is cancelled, and not refused")
+    @Test("a download cancelled while it reads the body of a refusal fails as cancelled")
     func cancelRefusal() async throws {
         let bench = try await DownloadBench { _, _ in MockResponse(status: .notFound, body: "no such thing") }
         try bench.server.inject(Fault(.inResponseBody(after: 3), .stall))
@@ -87,7 +87,7 @@ struct SteeredDownloadTests {
         #expect(task.state == .cancelled && bench.folder.names.isEmpty)
     }
 
-    @Test("while it waits to go on, and after its end")
+    @Test("a download can be cancelled while it waits to resume, and cancelling after its end changes nothing")
     func cancelWaiting() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
@@ -137,7 +137,7 @@ struct SteeredDownloadTests {
         await bench.end()
     }
 
-    @Test("suspended it lets no byte through, and its idle timeout does not run")
+    @Test("a suspended download receives no bytes, and its idle timeout does not run")
     func suspended() async throws {
         // Some seconds' worth, so that it does not end before it is suspended.
         let bench = try await DownloadBench(
@@ -166,7 +166,7 @@ struct SteeredDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("suspended while it waits to go on, the next attempt does not begin to run")
+    @Test("a download suspended while it waits to resume does not start its next attempt")
     func suspendedWaiting() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .close))
@@ -189,7 +189,7 @@ struct SteeredDownloadTests {
         try bench.expectWhole()
     }
 
-    @Test("suspended before the head, and cancelled while suspended")
+    @Test("a download can be suspended before the head, and cancelled while suspended")
     func suspendedBeforeHead() async throws {
         let bench = try await DownloadBench()
         try bench.server.inject(Fault(.atResponseStart, .stall), at: .every)
@@ -203,7 +203,7 @@ struct SteeredDownloadTests {
         #expect(early.state == .cancelled && bench.folder.names.isEmpty)
     }
 
-    @Test("a task that nobody holds goes on")
+    @Test("a download whose task nobody holds continues")
     func unheld() async throws {
         let bench = try await DownloadBench()
         let progress: DownloadTask.Progress

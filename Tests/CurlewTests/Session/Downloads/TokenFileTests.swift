@@ -17,7 +17,9 @@ struct TokenFileTests {
         }
     }
 
-    @Test("the token is there with the head, grows with the file, and goes when it is whole", arguments: [false, true])
+    @Test(
+        "the token file exists from the head on, grows with the file, and is removed when the file is whole",
+        arguments: [false, true])
     func life(isSafe: Bool) async throws {
         let bench = try await DownloadBench(1_000_000)
         try bench.server.inject(Fault(.inResponseBody(after: 0), .stall))
@@ -65,7 +67,7 @@ struct TokenFileTests {
         return try JSONDecoder().decode(ResumeToken.self, from: Data(moved.utf8))
     }
 
-    @Test("what a killed process has left is gone on with", arguments: [1, 3])
+    @Test("a download that a killed process left behind can be resumed", arguments: [1, 3])
     func killed(_ segments: Int) async throws {
         let bench = try await DownloadBench(600_000)
         try bench.server.inject(Fault(.inResponseBody(after: 100_000), .stall), at: .every)
@@ -78,7 +80,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "a process that was ended between the file's name and the token's removal is recognized, and a like file is not"
+        "a download that ended before its token was removed is recognized as finished, and a similar file is not"
     )
     func finished() async throws {
         let bench = try await DownloadBench(600_000)
@@ -111,7 +113,9 @@ struct TokenFileTests {
         #expect(bench.folder.names.isEmpty)
     }
 
-    @Test("the file does not go where its token is kept, and is not removed in its stead", arguments: [true, false])
+    @Test(
+        "a download refuses its own destination as the token file, and never removes the file as a token",
+        arguments: [true, false])
     func samePlace(isPlain: Bool) async throws {
         let bench = try await DownloadBench()
         try bench.folder.write("file.bin", [1])

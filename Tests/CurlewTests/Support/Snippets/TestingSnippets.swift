@@ -79,7 +79,7 @@ struct TestingSnippets {
         return response
     }
 
-    @Test("a download that breaks off tells so, and the next one works", .noLeaks)
+    @Test("a download that breaks off is an error, and the next one works", .noLeaks)
     func brokenDownload() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1_000_000)) }
         try server.inject(Fault(.inResponseBody(after: 1000), .close))

@@ -110,10 +110,10 @@ extension Proxy {
 
     var isSOCKS: Bool { scheme != .http && scheme != .https }
 
-    /// Whether the target's name is resolved on our side, unseen by any callback of libcurl.
+    /// True if the target's name is resolved on our side, unseen by any callback of libcurl.
     var resolvesHere: Bool { scheme == .socks4 || scheme == .socks5 }
 
-    /// Whether libcurl has to see a challenge before it can answer it.
+    /// True if libcurl has to see a challenge before it can answer it.
     var awaitsChallenge: Bool { user != nil && authentication != .basic }
 }
 

@@ -103,7 +103,7 @@ struct ProxyResolver: Sendable {
         if case .proxy(let proxy, _) = kind { proxy } else { nil }
     }
 
-    /// Whether every request has the usual proxy, or none.
+    /// True if every request has the same proxy, or none has one.
     var isUniform: Bool {
         switch kind {
         case .none: true
@@ -123,7 +123,7 @@ struct ProxyResolver: Sendable {
 }
 
 extension [ProxyHostPattern] {
-    /// Whether one of the entries is for the target.
+    /// True if one of the entries is for the target.
     func match(_ uri: CurlewURI) -> Bool {
         guard !isEmpty else { return false }
         let address = IPAddress(host: uri.host)

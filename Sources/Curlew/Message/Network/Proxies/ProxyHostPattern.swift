@@ -59,7 +59,7 @@ struct ProxyHostPattern: Sendable, Hashable {
         text.split { $0 == "," || $0.isWhitespace }.compactMap { ProxyHostPattern($0) }
     }
 
-    /// Whether the entry is for a target.
+    /// True if the entry is for a target.
     /// - Parameter address: The target's host if it is an address.
     func matches(_ uri: CurlewURI, address: IPAddress?) -> Bool {
         guard port == nil || port == uri.port else { return false }
