@@ -175,6 +175,7 @@ public struct HTTPSession: Sendable {
     /// Takes no more tasks, waits for those under way, and closes every connection.
     /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
     public func shutdown(deadline: Duration? = nil) async {
+        connectivity?.endWaits()
         await session?.shutdown(deadline: deadline)
     }
 }

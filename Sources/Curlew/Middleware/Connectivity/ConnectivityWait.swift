@@ -48,6 +48,9 @@ public struct ConnectivityWait: CurlewMiddleware {
         let limit = request.options.connectivityTimeout ?? limit
         guard limit > .zero else { return try await next(request) }
         let start = timekeeper.elapsed()
+        // One waits, and not one after the other: whatever follows is not to wait as well.
+        var request = request
+        request.options.connectivityTimeout = .zero
         do {
             return try await next(request)
         } catch let error as CurlewError where Self.mayWait(error, request) {

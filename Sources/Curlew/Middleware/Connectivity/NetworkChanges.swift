@@ -40,6 +40,7 @@ extension NetworkChanges {
 
 extension Timekeeper {
     /// What an operation brings; nil if it takes longer than `limit`, or the task is cancelled. It is cancelled then.
+    @discardableResult
     func first<Value: Sendable>(
         within limit: Duration, _ operation: @escaping @Sendable () async -> Value
     ) async -> Value? {

@@ -11,26 +11,30 @@ extension DownloadTask {
         let source: DownloadProgressSource
 
         public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(values: source.listen().makeAsyncIterator(), interval: source.interval)
+            AsyncIterator(source: source)
         }
 
         public struct AsyncIterator: AsyncIteratorProtocol {
+            private let source: DownloadProgressSource
             private var values: AsyncStream<TaskProgress>.AsyncIterator
-            private let interval: Duration
-            private var earliest: ContinuousClock.Instant?
+            private var last: Duration?
 
-            init(values: AsyncStream<TaskProgress>.AsyncIterator, interval: Duration) {
-                self.values = values
-                self.interval = interval
+            init(source: DownloadProgressSource) {
+                self.source = source
+                values = source.listen().makeAsyncIterator()
             }
 
-            /// The newest value; the first call answers at once, the last value is the end's.
+            /// The newest value; the first call answers at once, the last value is the end's and comes with it.
             public mutating func next() async -> TaskProgress? { await next(isolation: nil) }
 
             public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
-                if let earliest { try? await ContinuousClock().sleep(until: earliest) }
+                let timekeeper = Timekeeper.continuous
+                if let last {
+                    let left = source.interval - (timekeeper.elapsed() - last)
+                    if left > .zero { await timekeeper.first(within: left) { [source] in await source.end() } }
+                }
                 let value = await values.next(isolation: actor)
-                earliest = .now.advanced(by: interval)
+                last = timekeeper.elapsed()
                 return value
             }
         }
@@ -66,6 +70,9 @@ final class DownloadProgressSource: Sendable {
         for listener in listeners { listener.finish() }
         state.withLock { $0.listeners = [] }
     }
+
+    /// Waits for the end of the download.
+    func end() async { for await latest in listen() where latest.isFinished { return } }
 
     func listen() -> AsyncStream<TaskProgress> {
         let (stream, continuation) = AsyncStream.makeStream(

@@ -69,6 +69,12 @@ struct ProxyTests {
         #expect(await proxy.takeRequest()?.credentials == .init(user: "user", password: "p%25w"))
     }
 
+    @Test("a password in a proxy's URL may begin with a combining mark")
+    func combiningPassword() throws {
+        let proxy = try Proxy("http://user:\u{301}pw@proxy.test:3128")
+        #expect(try proxy == Proxy("http://proxy.test:3128").authenticated(user: "user", password: "\u{301}pw"))
+    }
+
     // libcurl before 8.8.0 decodes what it is given, and for these it has to be given them.
     @Test(
         "credentials that libcurl would decode are refused before they leave",

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 @Suite("A request waits for the network after it could not connect", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
-struct WaitsForConnectivityTests {
+struct ConnectivityWaitTests {
     private let network = NetworkPath(interface: "eth0", kind: .wired)
 
     private struct Recording: CurlewMiddleware {
@@ -15,6 +15,7 @@ struct WaitsForConnectivityTests {
         func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
             -> CurlewResponse
         {
+            #expect(request.options.connectivityTimeout == .zero, "whatever follows does not wait as well")
             totals.withLock { $0.append(request.options.totalTimeout) }
             return try await next(request)
         }

@@ -157,6 +157,19 @@ struct DownloadTests {
         #expect(late == [task.currentProgress] && task.state == .completed)
     }
 
+    @Test("the end of a download comes at once, whatever lies between two values of its progress")
+    func progressOfLongIntervals() async throws {
+        let source = DownloadProgressSource(interval: .seconds(Int64.max))
+        let progress = DownloadTask.Progress(source: source)
+        var values = progress.makeAsyncIterator()
+        #expect(await values.next()?.isFinished == false)
+        async let last = values.next()
+        source.publish(received: 1, total: 2)
+        source.finish()
+        #expect(await last?.isFinished == true)
+        #expect(await values.next() == nil)
+    }
+
     @Test("a file that is there stays, unless it is to be replaced")
     func existing() async throws {
         let bench = try await DownloadBench()

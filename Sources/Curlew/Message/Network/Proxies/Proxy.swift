@@ -169,9 +169,12 @@ extension Proxy {
     }
 
     private static func authenticated(_ proxy: Proxy, by information: Substring) throws -> Proxy {
-        let parts = information.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let user = try decoded(parts[0])
-        return try proxy.authenticated(user: user, password: parts.count > 1 ? try decoded(parts[1]) : "")
+        // By bytes: a password may begin with a combining mark.
+        guard let colon = information.utf8.firstIndex(of: .colon) else {
+            return try proxy.authenticated(user: decoded(information), password: "")
+        }
+        let password = information[information.utf8.index(after: colon)...]
+        return try proxy.authenticated(user: decoded(information[..<colon]), password: decoded(password))
     }
 
     private static func decoded(_ text: Substring) throws -> String {
