@@ -4,7 +4,7 @@ import Testing
 
 @testable import Probe
 
-@Suite("An answer tells all that the library does", .timeLimit(.minutes(1)))
+@Suite("An answer has all that the library reports", .timeLimit(.minutes(1)))
 struct AnswerTests {
     @Test("the members of an answer stand in their documented order, with the id first")
     func order() async throws {

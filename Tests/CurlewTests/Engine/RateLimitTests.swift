@@ -6,7 +6,7 @@ import Testing
 
 /// A byte a second lets one piece of what is received pass, and then hours go by before the next.
 @Suite(
-    "Transfers keep to limits of rate, and go on when these are lifted",
+    "Transfers respect limits of their rate, and continue when these are lifted",
     .noLeaks, .noLongTurns, .timeLimit(.minutes(2))
 )
 struct RateLimitTests {

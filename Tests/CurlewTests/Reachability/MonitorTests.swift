@@ -60,7 +60,7 @@ struct MonitorTests {
         #expect(monitor.listenerCount == 1)
     }
 
-    @Test("a listener that waits can be cancelled; the others go on")
+    @Test("a waiting listener can be cancelled, and the others continue")
     func cancellation() async throws {
         let network = try NetworkNamespace()
         let monitor = try network.monitor()

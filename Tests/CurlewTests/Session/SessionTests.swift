@@ -198,7 +198,7 @@ struct SessionTests {
         #expect(body == Array("ok".utf8))
     }
 
-    @Test("events tell every listener what happened, in order, and end with the session")
+    @Test("every listener gets the session's events in order, and their stream ends with the session")
     func events() async throws {
         let server = try await okServer()
         let session = try makeSession()

@@ -30,7 +30,7 @@ extension CurlewRequest {
             if case .none = source { true } else { false }
         }
 
-        /// Whether it is a file, or a range of one.
+        /// True if it is a file, or a range of one.
         var isFile: Bool {
             if case .file = source { true } else { false }
         }

@@ -31,7 +31,7 @@ struct ContentCodingListTests {
         #expect(ContentDecoderKind.all(of: ContentCodingList(fields("gzip;q=1"))) == nil)
     }
 
-    @Test("each coding that is announced has a decoder, and its older name has the same")
+    @Test("each announced coding has a decoder, and so has its older name")
     func announced() throws {
         #expect(ContentDecoderKind.allCases.map(\.name) == ["gzip", "deflate", "br", "zstd"])
         for kind in ContentDecoderKind.allCases {

@@ -15,7 +15,6 @@ struct ConnectivityWaitTests {
         func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
             -> CurlewResponse
         {
-            #expect(request.options.connectivityTimeout == .zero, "whatever follows does not wait as well")
             totals.withLock { $0.append(request.options.totalTimeout) }
             return try await next(request)
         }
@@ -180,5 +179,17 @@ struct ConnectivityWaitTests {
         stage.tell.yield(.notReachable)
         stage.tell.finish()
         #expect(await curlewError { _ = try await stage.get().value }?.code == .hostNotFound)
+    }
+
+    @Test("nothing beneath a link that waits for the network waits for it as well")
+    func noSecondWait() async throws {
+        let limits = Guarded<[Duration?]>([])
+        let link = ConnectivityWait(updates: AsyncStream { $0.finish() }, limit: .seconds(60))
+        let request = try CurlewRequest(.get, CurlewURI("http://a.test/"))
+        _ = try await link.intercept(request) { request in
+            limits.withLock { $0.append(request.options.connectivityTimeout) }
+            return CurlewResponse(.ok, uri: request.uri)
+        }
+        #expect(limits.withLock { $0 } == [.zero])
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads that are interrupted, and go on by themselves", .noLeaks, .noLongTurns, .timeLimit(.minutes(3)))
+@Suite("Downloads that are interrupted, and resume by themselves", .noLeaks, .noLongTurns, .timeLimit(.minutes(3)))
 struct InterruptedDownloadTests {
     @Test("a download that is cut off in any places by any means has the whole file in the end", arguments: 0..<12)
     func anyPlaces(_ seed: Int) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Where downloads go that go on from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+@Suite("The destinations of resumed downloads", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
 struct ResumingPlaceTests {
     private func failure(
         _ bench: DownloadBench, _ token: ResumeToken, to destination: Destination? = nil

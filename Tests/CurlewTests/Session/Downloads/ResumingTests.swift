@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads that go on from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
+@Suite("Downloads that are resumed from a token", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
 struct ResumingTests {
     @Test("the missing bytes are asked for with a condition, and the file is whole", arguments: [1, 65_536, 299_999])
     func goesOn(_ count: Int) async throws {
