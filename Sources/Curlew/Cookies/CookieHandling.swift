@@ -34,6 +34,7 @@ public struct CookieHandling: CurlewMiddleware {
             var field = CookieField(request.fields, limit: jar.limits.fieldSize)
             field.append(cookies)
             field.set(in: &request.fields)
+            if !cookies.isEmpty { request.grantSecret(.cookie) }
             response = try await next(request)
         }
         if response.fields.contains(.setCookie) { jar.store(response.fields, from: response.uri) }

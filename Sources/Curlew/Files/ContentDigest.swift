@@ -30,6 +30,12 @@ public struct ContentDigest: Sendable, Hashable, Codable, CustomStringConvertibl
             algorithm, finished: stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] })
     }
 
+    /// Reads Base 64. nil for anything else, and for a digest of another length.
+    init?(_ algorithm: ContentDigest.Algorithm, base64: String) {
+        guard let data = Data(base64Encoded: base64) else { return nil }
+        self.init(algorithm, bytes: Array(data))
+    }
+
     init(_ algorithm: ContentDigest.Algorithm, finished bytes: [UInt8]) {
         self.algorithm = algorithm
         self.bytes = bytes

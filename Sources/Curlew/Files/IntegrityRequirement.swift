@@ -3,8 +3,7 @@ internal import HTTPTypes
 /// The requirements on a body, to be taken for whole. It is checked before the file gets its name; what differs is removed.
 ///
 /// ```swift
-/// let integrity = IntegrityRequirement(digest: ContentDigest(hex: publishedDigest))
-/// let file = try await response.save(to: .folder("/srv/inbox"), integrity: integrity)
+/// let file = try await response.save(to: .folder("/srv/inbox"), integrity: .sha256(publishedDigest))
 /// ```
 public struct IntegrityRequirement: Sendable, Hashable {
     /// The number of bytes that are written. Where a content coding is undone these are the decoded ones.
@@ -26,6 +25,24 @@ public struct IntegrityRequirement: Sendable, Hashable {
         self.digest = digest
         self.checksFields = checksFields
         self.requiresDigest = requiresDigest
+    }
+
+    /// The SHA-256 of what is written, as it was published: 64 hexadecimal digits, or Base 64.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that is no such digest.
+    public static func sha256(_ text: String) throws -> IntegrityRequirement { try digest(text, .sha256, "SHA-256") }
+
+    /// The SHA-512 of what is written, as it was published: 128 hexadecimal digits, or Base 64.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for text that is no such digest.
+    public static func sha512(_ text: String) throws -> IntegrityRequirement { try digest(text, .sha512, "SHA-512") }
+
+    private static func digest(
+        _ text: String, _ algorithm: ContentDigest.Algorithm, _ name: String
+    ) throws -> IntegrityRequirement {
+        let read = ContentDigest(hex: text) ?? ContentDigest(algorithm, base64: text)
+        guard let digest = read, digest.algorithm == algorithm else {
+            throw CurlewError(.invalidRequest, "the digest to expect is no \(name): its length or its digits are wrong")
+        }
+        return IntegrityRequirement(digest: digest)
     }
 }
 

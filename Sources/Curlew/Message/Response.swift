@@ -22,8 +22,8 @@ public struct CurlewResponse: Sendable {
     public var attempts = 1
     /// The exchange that brought the response; nil where none did, as in a stub.
     let exchange: (any Exchange)?
-    /// What serializers without a bound of their own collect of the body at most.
-    var collectLimit = CurlewResponse.Limits().collectedBody
+    /// What a session has said of its responses: a bound, the dialect of JSON. Message does not look into it.
+    var defaults: (any Sendable & AnyObject)?
     private var keyed = KeyedValues()
 
     /// Makes a response that no task carried: for a link that answers by itself, and for tests.

@@ -74,6 +74,13 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         layout.isSecure == other.layout.isSecure && port == other.port && host.lowercased() == other.host.lowercased()
     }
 
+    /// True if scheme, host and port are written alike, which is mostly so where the origin is the same.
+    func begins(like other: CurlewURI) -> Bool {
+        let count = layout.authorityEnd
+        guard count == other.layout.authorityEnd else { return false }
+        return text.utf8.prefix(count).elementsEqual(other.text.utf8.prefix(count))
+    }
+
     /// The URI without user information, so that it may be logged.
     public var description: String { text }
 

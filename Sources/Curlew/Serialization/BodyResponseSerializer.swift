@@ -103,11 +103,14 @@ public struct CollectedResponse: Sendable {
     public let body: [UInt8]
     /// The URI that answered.
     public let uri: CurlewURI
+    /// The JSON dialect of the session that brought it.
+    public let json: JSONCoding
 
-    public init(head: HTTPResponse, body: [UInt8], uri: CurlewURI) {
+    public init(head: HTTPResponse, body: [UInt8], uri: CurlewURI, json: JSONCoding = JSONCoding()) {
         self.head = head
         self.body = body
         self.uri = uri
+        self.json = json
     }
 
     /// The status.
@@ -143,22 +146,4 @@ public struct NoContent: Sendable, Hashable, Codable, EmptyBodyRepresentable {
     public static var valueOfEmptyBody: NoContent { NoContent() }
 
     private enum EmptyKey: CodingKey {}
-}
-
-/// Hands the body's bytes over as they came.
-///
-/// It takes any media type, an empty body too.
-public struct DataResponseSerializer: BodyResponseSerializer {
-    public var acceptance = ResponseAcceptance(.any)
-
-    public init() {}
-
-    public var format: String { "bytes" }
-
-    public func decode(_ response: CollectedResponse) throws -> [UInt8] { response.body }
-}
-
-extension ResponseSerializer where Self == DataResponseSerializer {
-    /// The body's bytes.
-    public static var data: DataResponseSerializer { DataResponseSerializer() }
 }

@@ -6,6 +6,8 @@ struct ResponseFailure: Sendable {
     var body: [UInt8]?
     /// The media types that would have been taken.
     var acceptable: ResponseAcceptance.ContentTypes?
+    /// The dialect that the body is read by where it is JSON.
+    var json = JSONCoding.standard
     /// The value that the body of an unacceptable status was read as.
     var parsed: (any Sendable)?
     /// The failures of several serializers.
@@ -56,7 +58,7 @@ extension CurlewError {
     public func failure<Failure>(as type: Failure.Type) -> Failure? {
         if let parsed = parsedBody as? Failure { return parsed }
         guard let model = type as? any Decodable.Type, let tree = bodyAsJSON else { return nil }
-        return (try? tree.decode(as: model)) as? Failure
+        return (try? tree.decode(as: model, by: context.failure?.json ?? .standard)) as? Failure
     }
 
     private var bodyAsJSON: JSONValue? {

@@ -47,7 +47,7 @@ extension ResponseAcceptance {
         if readError is CancellationError || (readError as? CurlewError)?.code == .cancelled, let readError {
             throw readError
         }
-        let collected = CollectedResponse(head: response.head, body: bytes, uri: response.uri)
+        let collected = CollectedResponse(head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
         if isStatusAccepted, bytes.isEmpty {
             if let readError { throw readError }
             return .acceptedEmpty(collected)
@@ -62,7 +62,7 @@ extension ResponseAcceptance {
     func collect(_ response: CurlewResponse) async throws -> CollectedResponse {
         do {
             let bytes = try await response.body.collect(upTo: bodyLimit ?? response.collectLimit)
-            return CollectedResponse(head: response.head, body: bytes, uri: response.uri)
+            return CollectedResponse(head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
         } catch let error as CurlewError {
             throw error.adding(CurlewError.Context(uri: response.uri, stage: .receiving, response: response.head))
         }
@@ -75,8 +75,16 @@ extension ResponseAcceptance {
         if let error = error as? CurlewError, error.code == .emptyBody || error.code == .unsupported {
             return error.adding(context)
         }
-        return CurlewError(
+        let failure = CurlewError(
             .decodingFailed, "the body cannot be read as \(format)", context: context, underlying: error)
+        guard format == JSONFormat.name, !ResponseAcceptance.ContentTypes.json.accepts(response.mediaType) else {
+            return failure
+        }
+        // What was decoded whatever its type: that it is of another is likely the reason.
+        let type = response.mediaType.map { "the content type is \($0.essence.prefix(100))" } ?? "there is no content type"
+        return CurlewError(
+            .unacceptableContentType, "\(type), and the body cannot be read as JSON", context: context,
+            underlying: failure)
     }
 }
 
@@ -85,7 +93,7 @@ extension CurlewError.Context {
     init(_ response: CollectedResponse, acceptable: ResponseAcceptance.ContentTypes) {
         self.init(uri: response.uri, stage: .receiving, response: response.head)
         bodyPrefix = Array(response.body.prefix(CurlewError.bodyPrefixLimit))
-        failure = ResponseFailure(acceptable: acceptable)
+        failure = ResponseFailure(acceptable: acceptable, json: response.json)
     }
 }
 

@@ -81,7 +81,7 @@ extension CurlewResponse {
 
 /// Hands the response over as it came: any status, any media type, its body still a stream.
 ///
-/// Calls with parameters use it unless they name another serializer.
+/// A call without `as:` brings it.
 public struct RawResponseSerializer: ResponseSerializer, ReportingSerializer {
     public init() {}
 
@@ -90,5 +90,5 @@ public struct RawResponseSerializer: ResponseSerializer, ReportingSerializer {
 
 extension ResponseSerializer where Self == RawResponseSerializer {
     /// The response as it came.
-    public static var unread: RawResponseSerializer { RawResponseSerializer() }
+    public static var raw: RawResponseSerializer { RawResponseSerializer() }
 }

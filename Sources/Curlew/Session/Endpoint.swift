@@ -1,116 +1,154 @@
 public import HTTPTypes
 
-/// One call of an API as a value: method, reference and chain are fixed, the argument is given when it is called.
+/// One call of an API as a value: what it takes, where it goes, and what it brings. It belongs to no session.
 ///
 /// ```swift
-/// let user = api.endpoint(.get, "users/7") {
-///     RequestID()
-///     JSONResponseSerializer<User>()
-/// }
-/// print(try await user())
+/// let getUser = Endpoint(.get, as: User.self) { (id: Int) in "users/\(id)" }
+/// let create = Endpoint(.post, as: Order.self) { (order: NewOrder) in .init("orders", json: order) }
+/// let user = try await api.call(getUser, 7)
 /// ```
 ///
-/// The links of the session's own chain stand around each request that the endpoint's chain sends.
+/// With links of its own it is a chain: they stand inside those of the session.
+///
+/// ```swift
+/// let birds = Endpoint(.get) { (family: String) in .init("birds", parameters: ["family": family]) } through: {
+///     HTTPRequestSerializer().bringing([Bird].self)
+///     JSONResponseSerializer<[Bird]>()
+/// }
+/// ```
 public struct Endpoint<Input: Sendable, Output: Sendable>: Sendable {
-    let session: HTTPSession
     /// The method of its requests.
     public let method: HTTPRequest.Method
-    /// Where its requests go, absolute or relative to the session's base.
-    public let reference: String
-    /// The fields of its requests, before the chain sees them.
+    /// The fields of its requests, which stand behind those that a call's own ``HTTPSession/EndpointRequest`` has.
     public var fields: HTTPFields
-    /// The options of its requests, before the chain sees them.
+    /// The options of its requests.
     public var options: RequestOptions
-    private let chain: @Sendable (CurlewRequest, Input, Next<CurlewRequest, CurlewResponse>) async throws -> Output
+    private let request: @Sendable (Input) throws -> HTTPSession.EndpointRequest
+    private let run: @Sendable (HTTPSession, CurlewRequest, RequestContent) async throws -> Output
 
-    /// - Parameters:
-    ///   - session: What carries the requests.
-    ///   - method: The method.
-    ///   - reference: The URL, absolute or relative to the session's base. It is resolved at each call.
-    ///   - fields: The fields.
-    ///   - options: The options.
-    ///   - links: The chain.
-    ///   - input: Makes what the chain takes in from the request and the argument of a call.
-    public init<Links: CurlewMiddleware>(
-        _ session: HTTPSession, _ method: HTTPRequest.Method, _ reference: String, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), links: Links,
-        input: @escaping @Sendable (CurlewRequest, Input) throws -> Links.Input
-    ) where Links.Output == Output, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
-        self.session = session
+    private init(
+        _ method: HTTPRequest.Method, _ fields: HTTPFields, _ options: RequestOptions,
+        _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest,
+        run: @escaping @Sendable (HTTPSession, CurlewRequest, RequestContent) async throws -> Output
+    ) {
         self.method = method
-        self.reference = reference
         self.fields = fields
         self.options = options
-        chain = { request, argument, next in try await links.intercept(input(request, argument), next: next) }
+        self.request = request
+        self.run = run
     }
 
-    /// Makes the call.
-    /// - Throws: ``CurlewError``, or what a link throws.
-    public func callAsFunction(_ input: Input) async throws -> Output {
-        let request = CurlewRequest(method, try session.resolve(reference), fields: fields, options: options)
-        return try await chain(request, input) { try await session.send($0) }
+    /// A call whose answer is decoded from JSON, as `as:` with a type does on a verb.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - type: What the answer is decoded as.
+    ///   - fields: The fields.
+    ///   - options: The options.
+    ///   - request: The reference, and what goes into the request, for an argument.
+    public init(
+        _ method: HTTPRequest.Method, as type: Output.Type, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions(),
+        _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest
+    ) where Output: Decodable {
+        self.init(method, as: JSONResponseSerializer<Output>.model(type), fields: fields, options: options, request)
+    }
+
+    /// A call of whose answer a serializer makes a value.
+    public init<Serializer: ResponseSerializer>(
+        _ method: HTTPRequest.Method, as serializer: Serializer, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions(),
+        _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest
+    ) where Serializer.Output == Output {
+        self.init(method, fields, options, request) { session, request, content in
+            try await serializer.intercept(request) { try await session.send($0, content) }
+        }
+    }
+
+    /// A call through links that take a request, the first outermost.
+    public init<Links: CurlewMiddleware>(
+        _ method: HTTPRequest.Method, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest,
+        @ChainBuilder through links: () -> Links
+    )
+    where
+        Links.Input == CurlewRequest, Links.Output == Output, Links.NextInput == CurlewRequest,
+        Links.NextOutput == CurlewResponse
+    {
+        let links = links()
+        self.init(method, fields, options, request) { session, request, content in
+            try await links.intercept(request) { try await session.send($0, content) }
+        }
+    }
+
+    /// A call through links of which the first puts the parameters into the request.
+    public init<Links: CurlewMiddleware>(
+        _ method: HTTPRequest.Method, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        _ request: @escaping @Sendable (Input) throws -> HTTPSession.EndpointRequest,
+        @ChainBuilder through links: () -> Links
+    )
+    where
+        Links.Input == ParameterizedRequest, Links.Output == Output, Links.NextInput == CurlewRequest,
+        Links.NextOutput == CurlewResponse
+    {
+        let links = links()
+        self.init(method, fields, options, request) { session, request, content in
+            try await links.intercept(session.parameterized(request, content)) { try await session.send($0) }
+        }
+    }
+
+    fileprivate func call(_ session: HTTPSession, _ input: Input) async throws -> Output {
+        let made = try request(input)
+        var request = CurlewRequest(method, try session.resolve(made.reference), fields: made.fields, options: options)
+        for field in fields where made.fields[fields: field.name].isEmpty { request.fields.append(field) }
+        return try await run(session, request, made.content)
     }
 }
 
 extension Endpoint where Input == Void {
-    /// Makes the call.
-    public func callAsFunction() async throws -> Output { try await callAsFunction(()) }
+    /// A call without an argument whose answer is decoded from JSON.
+    public init(
+        _ method: HTTPRequest.Method, as type: Output.Type, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions(),
+        _ request: @escaping @Sendable () throws -> HTTPSession.EndpointRequest
+    ) where Output: Decodable {
+        self.init(method, as: type, fields: fields, options: options) { (_: Void) in try request() }
+    }
 }
 
 extension HTTPSession {
-    /// A call without an argument, as a value.
-    public func endpoint<Links: CurlewMiddleware>(
-        _ method: HTTPRequest.Method, _ reference: String, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), @ChainBuilder _ links: () -> Links
-    ) -> Endpoint<Void, Links.Output>
-    where Links.Input == CurlewRequest, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
-        Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, _ in request }
-    }
+    /// The reference and the content of a request that an ``Endpoint`` makes of its argument. It is written as a literal where
+    /// there is no content: `"users/\(id)"`.
+    public struct EndpointRequest: Sendable, ExpressibleByStringInterpolation {
+        let reference: URIReference
+        let fields: HTTPFields
+        let content: RequestContent
 
-    /// A call with the argument that the chain's first link takes, as a value.
-    ///
-    /// ```swift
-    /// let create = api.endpoint(.post, "users") {
-    ///     NewUserSerializer()
-    ///     JSONResponseSerializer<User>()
-    /// }
-    /// let user = try await create(newUser)
-    /// ```
-    public func endpoint<Links: CurlewMiddleware>(
-        _ method: HTTPRequest.Method, _ reference: String, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), @ChainBuilder _ links: () -> Links
-    ) -> Endpoint<Links.Input.Argument, Links.Output>
-    where Links.Input: EndpointInput, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
-        Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, argument in
-            try Links.Input(request, argument: argument)
+        /// The parameters are those of the verbs (``HTTPSession/post(_:parameters:encoding:form:json:body:fields:timeout:options:parts:)``).
+        public init(
+            _ reference: URIReference, parameters: RequestParameters = .none,
+            encoding: RequestParameters.Encoding = .automatic, form: RequestParameters = .none,
+            json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, fields: HTTPFields = HTTPFields()
+        ) {
+            self.reference = reference
+            self.fields = fields
+            content = RequestContent(parameters: parameters, encoding: encoding, form: form, json: json, body: body)
+        }
+
+        public init(stringLiteral value: String) { self.init(URIReference(stringLiteral: value)) }
+
+        public init(stringInterpolation: URIReference.StringInterpolation) {
+            self.init(URIReference(stringInterpolation: stringInterpolation))
         }
     }
 
-    /// A call whose argument becomes the parameters of a request serializer, as a value.
-    ///
-    /// ```swift
-    /// let create = api.endpoint(.post, "users", taking: NewUser.self) {
-    ///     JSONRequestSerializer()
-    ///     JSONResponseSerializer<User>()
-    /// }
-    /// let user = try await create(NewUser(name: "Numenius"))
-    /// ```
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - reference: The URL, absolute or relative to the session's base. It is resolved at each call.
-    ///   - type: The argument's type.
-    ///   - placement: Where the parameters go.
-    ///   - fields: The fields, before the chain sees them.
-    ///   - options: The options, before the chain sees them.
-    ///   - links: The chain; a request serializer stands first.
-    public func endpoint<Argument: Encodable & Sendable, Links: CurlewMiddleware>(
-        _ method: HTTPRequest.Method, _ reference: String, taking type: Argument.Type,
-        placement: RequestParameters.Placement = .automatic, fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions(), @ChainBuilder _ links: () -> Links
-    ) -> Endpoint<Argument, Links.Output>
-    where Links.Input == ParameterizedRequest, Links.NextInput == CurlewRequest, Links.NextOutput == CurlewResponse {
-        Endpoint(self, method, reference, fields: fields, options: options, links: links()) { request, argument in
-            ParameterizedRequest(request, parameters: RequestParameters(argument), placement: placement)
-        }
+    /// Makes the call of an endpoint.
+    /// - Throws: ``CurlewError``, or what a link of the endpoint or the closure that makes its request throws.
+    public func call<Input, Output>(_ endpoint: Endpoint<Input, Output>, _ input: Input) async throws -> Output {
+        try await endpoint.call(self, input)
+    }
+
+    /// Makes the call of an endpoint that takes no argument.
+    public func call<Output>(_ endpoint: Endpoint<Void, Output>) async throws -> Output {
+        try await endpoint.call(self, ())
     }
 }

@@ -81,7 +81,7 @@ extension HTTPSession {
     /// A stream of server-sent events that connects again when it breaks off.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a reference that cannot be resolved.
     public func eventSource(
-        _ reference: String, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        _ reference: URIReference, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
         limits: ServerSentEvent.Limits = ServerSentEvent.Limits(), lastEventID: String = "",
         clock: any Clock<Duration> = ContinuousClock()

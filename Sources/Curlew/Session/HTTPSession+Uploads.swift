@@ -1,70 +1,111 @@
 public import HTTPTypes
 
-/// Uploads: the verbs with a body, with what users of large ones want beside it. Their tasks are of the kind
-/// ``TaskActor/Kind/upload``.
+/// Uploads: POST and other verbs with a large body, and its progress. Their tasks are of the kind ``TaskActor/Kind/upload``.
+///
+/// ```swift
+/// let receipt = try await api.upload("recordings", file: path, as: Receipt.self) { progress in
+///     bar.show(progress.sent.fraction)
+/// }
+/// ```
 extension HTTPSession {
-    /// Sends a body.
-    ///
-    /// ```swift
-    /// let progress = CallProgress()
-    /// Task { for await step in progress { print(step.progress.sent.fraction ?? 0) } }
-    /// let response = try await api.upload("recordings", from: body, progress: progress)
-    /// ```
+    /// Sends a body, and brings the response as it came.
     /// - Parameters:
     ///   - reference: The URL, absolute or relative to ``baseURL``.
     ///   - method: The method.
-    ///   - body: What is sent. Redirects, authentication and retries send it again only if it can be
+    ///   - source: What is sent. Redirects, authentication and retries send it again only if it can be
     ///     (``CurlewRequest/Body/isReplayable``).
     ///   - fields: Fields of this call; they replace defaults of the same name.
+    ///   - timeout: A deadline over the whole call.
     ///   - options: Options of this call; what is nil is the session's.
-    ///   - progress: Follows the call over all its sendings.
-    ///   - response: What becomes of the response; it is brought as it is unless said otherwise.
+    ///   - progress: Called with the newest progress, over all sendings of the call, on no executor in particular.
     /// - Throws: ``CurlewError``; ``ErrorCode/bodyNotReplayable``, ``ErrorCode/bodyFailed`` and
     ///   ``ErrorCode/bodyLengthMismatch`` for a body that cannot be sent, or not again, or is not what it was.
-    public func upload<Result: ResponseSerializer>(
-        _ reference: String, method: HTTPRequest.Method = .post, from body: CurlewRequest.Body,
-        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(), progress: CallProgress? = nil,
-        response: Result = RawResponseSerializer()
-    ) async throws -> Result.Output {
-        defer { progress?.finish() }
-        let options = options.uploading(progress)
-        let request = CurlewRequest(method, try resolve(reference), fields: fields, body: body, options: options)
-        return try await send(request, serializer: response)
+    public func upload(
+        _ reference: URIReference, method: HTTPRequest.Method = .post, from source: UploadBody,
+        fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TaskProgress) -> Void)? = nil
+    ) async throws -> CurlewResponse {
+        try await following(progress, options) { options in
+            try await send(
+                method, reference, source.content, fields: source.complete(fields), timeout: timeout, options: options)
+        }
     }
 
-    /// Sends a file, with the media type that belongs to its name unless `fields` has another.
-    ///
-    /// It must stay as it is until the call is over; see ``CurlewRequest/Body/file(_:offset:length:)``.
-    public func upload<Result: ResponseSerializer>(
-        _ reference: String, method: HTTPRequest.Method = .post, file path: String,
-        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(), progress: CallProgress? = nil,
-        response: Result = RawResponseSerializer()
-    ) async throws -> Result.Output {
-        var fields = fields
-        if fields[.contentType] == nil { fields[.contentType] = MultipartFormData.contentType(forFileNamed: path) }
-        return try await upload(
-            reference, method: method, from: .file(path), fields: fields, options: options, progress: progress,
-            response: response)
+    /// Sends a body and decodes the answer from JSON; see ``upload(_:method:from:fields:timeout:options:progress:)``.
+    public func upload<Value: Decodable & Sendable>(
+        _ reference: URIReference, method: HTTPRequest.Method = .post, from source: UploadBody,
+        as type: Value.Type, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TaskProgress) -> Void)? = nil
+    ) async throws -> Value {
+        try await upload(
+            reference, method: method, from: source, as: .model(type), fields: fields, timeout: timeout, options: options,
+            progress: progress)
     }
 
-    /// Sends a form, as ``send(_:_:multipart:parameters:placement:fields:options:response:)`` does.
-    public func upload<Result: ResponseSerializer>(
-        _ reference: String, method: HTTPRequest.Method = .post, multipart form: MultipartFormData,
-        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(), progress: CallProgress? = nil,
-        response: Result = RawResponseSerializer()
-    ) async throws -> Result.Output {
-        defer { progress?.finish() }
-        return try await send(
-            method, reference, multipart: form, fields: fields, options: options.uploading(progress),
-            response: response)
+    /// Sends a body and makes a value of the answer; see ``upload(_:method:from:fields:timeout:options:progress:)``.
+    public func upload<Serializer: ResponseSerializer>(
+        _ reference: URIReference, method: HTTPRequest.Method = .post, from source: UploadBody,
+        as serializer: Serializer, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TaskProgress) -> Void)? = nil
+    ) async throws -> Serializer.Output {
+        try await following(progress, options) { options in
+            try await send(
+                method, reference, source.content, as: serializer, fields: source.complete(fields), timeout: timeout,
+                options: options)
+        }
+    }
+
+    private func following<Result>(
+        _ progress: (@Sendable (TaskProgress) -> Void)?, _ options: RequestOptions,
+        _ send: (RequestOptions) async throws -> Result
+    ) async throws -> Result {
+        var options = options
+        options.kind = .upload
+        guard let progress else { return try await send(options) }
+        let steps = CallProgress()
+        steps.follow(&options)
+        async let shown: Void = { for await step in steps { progress(step.progress) } }()
+        do {
+            let result = try await send(options)
+            steps.finish()
+            await shown
+            return result
+        } catch {
+            steps.finish()
+            throw error
+        }
     }
 }
 
-extension RequestOptions {
-    fileprivate func uploading(_ progress: CallProgress?) -> RequestOptions {
-        var options = self
-        options.kind = .upload
-        if let progress { progress.follow(&options) }
-        return options
+extension HTTPSession {
+    /// What an upload sends.
+    public struct UploadBody: Sendable {
+        let content: RequestContent
+        private let contentType: String?
+
+        /// A file, with the media type that belongs to its name unless the fields have another. It must stay as it is until the
+        /// call is over; see ``CurlewRequest/Body/file(_:offset:length:)``.
+        public static func file(_ path: String) -> UploadBody {
+            UploadBody(
+                content: RequestContent(body: .file(path)),
+                contentType: MultipartFormData.contentType(forFileNamed: path))
+        }
+
+        /// A body of any kind.
+        public static func body(_ body: CurlewRequest.Body) -> UploadBody {
+            UploadBody(content: RequestContent(body: body), contentType: nil)
+        }
+
+        /// A form.
+        public static func multipart(_ form: MultipartFormData) -> UploadBody {
+            UploadBody(content: RequestContent(multipart: form), contentType: nil)
+        }
+
+        fileprivate func complete(_ fields: HTTPFields) -> HTTPFields {
+            guard let contentType, fields[.contentType] == nil else { return fields }
+            var fields = fields
+            fields[.contentType] = contentType
+            return fields
+        }
     }
 }

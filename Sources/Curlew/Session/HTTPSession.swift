@@ -5,55 +5,61 @@ public import HTTPTypes
 /// It is a value; a copy shares connections and tasks with the original.
 ///
 /// ```swift
-/// let api = try HTTPSession(baseURL: "https://api.example.com/v1/") { RequestID() }
-/// let user = try await api.get("users/7", as: User.self)
+/// let api = try HTTPSession(baseURL: "https://api.example.com/v1/", json: JSONCoding(keys: .snakeCase)) {
+///     BearerToken(token)
+/// }
+/// let user = try await api.get("users/\(id)", as: User.self)
 /// ```
+///
+/// ## Secrets
+///
+/// What is secret of a default field or of a link's is for the origin of ``baseURL``: where a request goes to another origin, be
+/// it by an absolute URL or by a redirect, such fields are taken off before it leaves (``secretScope``). Those that the caller set
+/// on the very request stay, and so do the cookies of a jar and the answers to challenges, which know their own origin.
 public struct HTTPSession: Sendable {
     typealias Call = @Sendable (CurlewRequest, Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse
 
-    /// What relative references are read against; its path ends in a slash.
+    /// The URL that relative references are read against; its path ends in a slash.
     public let baseURL: CurlewURI?
     /// Fields for every request that does not have them itself.
     public var defaultFields: HTTPFields
-    /// What puts parameters into requests, unless a call brings its own: queries and forms as AFNetworking writes them.
+    /// The serializer that puts parameters into requests, unless a call brings its own: queries and forms as AFNetworking writes
+    /// them.
     public var requestSerializer: any RequestSerializer = HTTPRequestSerializer()
-    /// What carries the requests.
+    /// The origins beside the base's that get secrets which are not theirs.
+    public var secretScope = SecretScope.baseOrigin
+    /// The dialect of JSON: what `json:` writes and `as:` reads, error bodies, events and lines.
+    public var json: JSONCoding {
+        didSet { responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json) }
+    }
+    /// The transport that carries the requests.
     public let transport: any Transport
     private let chain: Call?
     private let limits: CurlewResponse.Limits
+    private var responseDefaults: ResponseDefaults
     /// What waits for the network over a transport that is no session; a session waits by itself.
     let connectivity: SessionConnectivity?
 
-    /// Makes a client with a session of its own and no links.
+    /// Makes a client with a session of its own.
     /// - Parameters:
     ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
     ///   - configuration: How the session works.
     ///   - defaultFields: Fields for every request that does not have them itself.
+    ///   - json: The dialect of JSON.
     ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
+    ///   - chain: What the ``StandardChain`` does. `.bare` leaves it out, for gateways that hand on what comes: no content
+    ///     decoding, no redirects, no retry.
+    ///   - links: Links around the standard chain, the first outermost.
     /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used, such as a policy with
     ///   pins and a base URL that is not https.
-    public init(
-        baseURL: String? = nil,
-        configuration: SessionConfiguration = SessionConfiguration(),
-        defaultFields: HTTPFields = HTTPFields(),
-        eventLoops: [CurlewEventLoop] = []
-    ) throws {
-        self.baseURL = try baseURL.map { try CurlewURI($0).asBase() }
-        try configuration.security.checkBase(self.baseURL)
-        self.defaultFields = defaultFields
-        transport = try SessionActor(configuration: configuration, eventLoops: eventLoops)
-        limits = configuration.limits
-        connectivity = nil
-        chain = nil
-    }
-
-    /// Makes a client with a session of its own and a chain of links.
     public init<Links: CurlewMiddleware>(
         baseURL: String? = nil,
         configuration: SessionConfiguration = SessionConfiguration(),
         defaultFields: HTTPFields = HTTPFields(),
+        json: JSONCoding = JSONCoding(),
         eventLoops: [CurlewEventLoop] = [],
-        @ChainBuilder _ links: () throws -> Links
+        chain: StandardChain.Options? = StandardChain.Options(),
+        @ChainBuilder _ links: () throws -> Links = { ChainBuilder.Empty<CurlewRequest, CurlewResponse>() }
     ) throws
     where
         Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
@@ -61,16 +67,27 @@ public struct HTTPSession: Sendable {
     {
         let actor = try SessionActor(configuration: configuration, eventLoops: eventLoops)
         try self.init(
-            baseURL: baseURL, transport: actor, defaultFields: defaultFields, limits: configuration.limits, links)
+            baseURL: baseURL, transport: actor, defaultFields: defaultFields, json: json,
+            limits: configuration.limits, chain: chain, links)
     }
 
     /// Makes a client over any transport: a session shared with others, or a stub.
+    /// - Parameters:
+    ///   - baseURL: What relative references are read against. A slash is added to its path if it lacks one.
+    ///   - transport: What carries the requests.
+    ///   - defaultFields: Fields for every request that does not have them itself.
+    ///   - json: The dialect of JSON.
+    ///   - limits: Bounds on what is collected of a response.
+    ///   - chain: What the ``StandardChain`` does; `.bare` leaves it out.
+    ///   - links: Links around the standard chain, the first outermost.
     public init<Links: CurlewMiddleware>(
         baseURL: String? = nil,
         transport: any Transport,
         defaultFields: HTTPFields = HTTPFields(),
+        json: JSONCoding = JSONCoding(),
         limits: CurlewResponse.Limits = CurlewResponse.Limits(),
-        @ChainBuilder _ links: () throws -> Links
+        chain: StandardChain.Options? = StandardChain.Options(),
+        @ChainBuilder _ links: () throws -> Links = { ChainBuilder.Empty<CurlewRequest, CurlewResponse>() }
     ) throws
     where
         Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
@@ -79,26 +96,41 @@ public struct HTTPSession: Sendable {
         self.baseURL = try baseURL.map { try CurlewURI($0).asBase() }
         try (transport as? SessionActor)?.configuration.security.checkBase(self.baseURL)
         self.defaultFields = defaultFields
+        self.json = json
         self.transport = transport
         self.limits = limits
+        responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json)
         connectivity = transport is SessionActor ? nil : SessionConnectivity()
-        let links = try links()
-        chain = { request, next in try await links.intercept(request, next: next) }
+        self.chain = Self.call(through: try links(), around: chain.map { StandardChain($0) })
+    }
+
+    private static func call<Links: CurlewMiddleware>(through links: Links, around standard: StandardChain?) -> Call?
+    where
+        Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
+        Links.NextOutput == CurlewResponse
+    {
+        let hasLinks = !(links is ChainBuilder.Empty<CurlewRequest, CurlewResponse>)
+        switch (hasLinks, standard) {
+        case (false, nil): return nil
+        case (false, .some(let standard)): return { try await standard.intercept($0, next: $1) }
+        case (true, nil): return { try await links.intercept($0, next: $1) }
+        case (true, .some(let standard)):
+            return { request, next in
+                try await links.intercept(request) { try await standard.intercept($0, next: next) }
+            }
+        }
     }
 
     /// The session beneath, if it is one and not a stub.
     public var session: SessionActor? { transport as? SessionActor }
 
-    /// The absolute URI that `reference` stands for: relative to the base as RFC 3986 §5.2 has it.
+    /// The absolute URI that a reference stands for: relative to the base as RFC 3986 §5.2 has it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL``; also for a relative reference without a base.
-    public func resolve(_ reference: String) throws -> CurlewURI {
-        guard let baseURL else { return try CurlewURI(reference).removingDotSegments() }
-        return try baseURL.resolving(reference)
-    }
+    public func resolve(_ reference: URIReference) throws -> CurlewURI { try reference.resolved(against: baseURL) }
 
     /// Sends a request through the chain and waits for the head of its response.
     public func send(_ request: CurlewRequest) async throws -> CurlewResponse {
-        guard defaultFields.isEmpty, request.options.onResponse == nil, !request.body.isFile else {
+        guard defaultFields.isEmpty, request.options.onResponse == nil, !request.body.isFile, isAtHome(request) else {
             return try await sendCompleted(request)
         }
         return try await pass(request)
@@ -107,6 +139,7 @@ public struct HTTPSession: Sendable {
     /// Sends a request that has to be changed before.
     private func sendCompleted(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
+        if !isAtHome(request) { request.grantSecrets() }
         addDefaultFields(to: &request)
         // Asked here and not at the transport: about what the chain brings, once.
         let decide = request.options.onResponse
@@ -121,17 +154,20 @@ public struct HTTPSession: Sendable {
         var response: CurlewResponse
         if let chain {
             response = try await chain(request) { try await carry($0) }
-        } else if connectivity == nil {
-            response = try await transport.send(request)
         } else {
             response = try await carry(request)
         }
-        response.collectLimit = limits.collectedBody
+        response.defaults = responseDefaults
         return response
     }
 
     /// Sends a request that has come through the chain.
     private func carry(_ request: CurlewRequest) async throws -> CurlewResponse {
+        guard isAtHome(request) else { return try await transfer(request.withoutForeignSecrets()) }
+        return try await transfer(request)
+    }
+
+    private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {
         guard let connectivity, let limit = request.options.connectivityTimeout else {
             return try await transport.send(request)
         }
@@ -141,21 +177,10 @@ public struct HTTPSession: Sendable {
         }
     }
 
-    /// Sends a request made from its parts.
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - reference: The URL, absolute or relative to ``baseURL``.
-    ///   - body: The body.
-    ///   - fields: Fields of this call; they replace defaults of the same name.
-    ///   - options: Options of this call; what is nil is the session's.
-    public func send(
-        _ method: HTTPRequest.Method,
-        _ reference: String,
-        body: CurlewRequest.Body = .none,
-        fields: HTTPFields = HTTPFields(),
-        options: RequestOptions = RequestOptions()
-    ) async throws -> CurlewResponse {
-        try await send(CurlewRequest(method, try resolve(reference), fields: fields, body: body, options: options))
+    /// True if a request may carry the secrets of the session: it goes to the origin of the base, or one that is allowed.
+    private func isAtHome(_ request: CurlewRequest) -> Bool {
+        guard let baseURL else { return true }
+        return secretScope.contains(request.uri, base: baseURL)
     }
 
     /// Looks at the file once for the whole call, so that every sending of it is of the same file.
@@ -169,13 +194,22 @@ public struct HTTPSession: Sendable {
 
     func addDefaultFields(to request: inout CurlewRequest) {
         let own = request.fields
-        for field in defaultFields where own[fields: field.name].isEmpty { request.fields.append(field) }
+        let secrets = isAtHome(request) ? [] : request.secretNames
+        for field in defaultFields where own[fields: field.name].isEmpty && !secrets.contains(field.name) {
+            request.fields.append(field)
+        }
     }
 
-    /// Takes no more tasks, waits for those under way, and closes every connection.
+    /// Takes no more tasks, waits for those under way, and closes every connection. Over a transport that is no session it ends
+    /// the waits for the network alone.
     /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
     public func shutdown(deadline: Duration? = nil) async {
         connectivity?.endWaits()
         await session?.shutdown(deadline: deadline)
     }
+}
+
+extension Optional where Wrapped == StandardChain.Options {
+    /// No standard chain: nothing is decoded, no redirect followed, nothing sent again. For gateways that hand on what comes.
+    public static var bare: StandardChain.Options? { nil }
 }

@@ -122,6 +122,21 @@ enum PercentDecoding {
     }
 }
 
+/// Percent-encoding of what is one part of a URI.
+enum ComponentEncoding {
+    /// Appends bytes, with all but the unreserved characters (RFC 3986 §2.3) encoded.
+    static func append(_ bytes: some Sequence<UInt8>, to text: inout String) {
+        for byte in bytes {
+            if byte.isLetter || byte.isDigit || "-._~".utf8.contains(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += byte < 16 ? "%0" : "%"
+                text += String(byte, radix: 16, uppercase: true)
+            }
+        }
+    }
+}
+
 extension String {
     /// Text in ISO-8859-1: a byte is a scalar.
     init(latin1 bytes: some Sequence<UInt8>) {

@@ -7,7 +7,7 @@ extension CurlewResponse {
     /// Reads the rest of a body that nobody wants, within ``discardLimit`` and ``discardPatience``. Beyond these the body is
     /// dropped, and with it a connection of HTTP/1; over HTTP/2 that costs no more than the stream, and nothing is waited
     /// for.
-    func discardBody() async {
+    public func discard() async {
         await body.discard(upTo: Self.discardLimit, within: version.major < 2 ? Self.discardPatience : .zero)
         // Not left to the last reference: who discards a body may hold its response for longer.
         if !body.isKnownToHaveEnded { exchange?.cancel() }

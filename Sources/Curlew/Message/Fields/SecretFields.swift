@@ -22,3 +22,48 @@ enum SecretFields {
         return "\(scheme) ***"
     }
 }
+
+/// The secret fields of a request that belong to the origin that it goes to, wherever the base of its session is.
+struct GrantedSecrets: Sendable {
+    var origin: String
+    var names: Set<HTTPField.Name>
+}
+
+extension RequestOptions {
+    private enum GrantedSecretsKey: Key { static let defaultValue: GrantedSecrets? = nil }
+
+    fileprivate var grantedSecrets: GrantedSecrets? {
+        get { self[GrantedSecretsKey.self] }
+        set { self[GrantedSecretsKey.self] = newValue }
+    }
+}
+
+extension CurlewRequest {
+    /// The names of fields that are secret in it.
+    var secretNames: Set<HTTPField.Name> { SecretFields.names.union(options.secretFields) }
+
+    /// Notes that the secret fields that the request has now are for the origin that it goes to.
+    mutating func grantSecrets() {
+        let secrets = secretNames
+        for field in fields where secrets.contains(field.name) { grantSecret(field.name) }
+    }
+
+    /// Notes that a secret field is for the origin that the request goes to: a link that knows the origin of its secrets does.
+    mutating func grantSecret(_ name: HTTPField.Name) {
+        let origin = uri.origin
+        var granted = options.grantedSecrets ?? GrantedSecrets(origin: origin, names: [])
+        if granted.origin != origin { granted = GrantedSecrets(origin: origin, names: []) }
+        granted.names.insert(name)
+        options.grantedSecrets = granted
+    }
+
+    /// The request without the secret fields that are for another origin.
+    func withoutForeignSecrets() -> CurlewRequest {
+        let secrets = secretNames
+        let granted = options.grantedSecrets.flatMap { $0.origin == uri.origin ? $0.names : nil } ?? []
+        guard fields.contains(where: { secrets.contains($0.name) && !granted.contains($0.name) }) else { return self }
+        var request = self
+        request.fields = fields.filter { !secrets.contains($0.name) || granted.contains($0.name) }
+        return request
+    }
+}

@@ -63,6 +63,7 @@ struct AuthenticatedExchange {
         }
         let name: HTTPField.Name = party == .origin ? .authorization : .proxyAuthorization
         request.fields[name] = try await value(of: use, count: count, party)
+        request.grantSecret(name)
     }
 
     private func value(of use: AuthenticationUse, count: UInt32, _ party: Party) async throws -> String? {

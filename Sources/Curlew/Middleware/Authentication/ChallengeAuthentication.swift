@@ -63,7 +63,7 @@ public struct ChallengeAuthentication: CurlewMiddleware {
         while true {
             let response = try await next(try await exchange.authenticatedRequest())
             guard try await exchange.shouldAnswer(response) else { return response }
-            await response.discardBody()
+            await response.discard()
         }
     }
 }

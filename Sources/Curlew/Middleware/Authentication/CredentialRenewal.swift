@@ -66,13 +66,18 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
                     method: request.method, uri: request.uri, stage: .receiving, response: response.head))
         }
         let renewed = try await store.renewed(after: issue)
-        await response.discardBody()
+        await response.discard()
         return try await next(authorized(request, renewed.value))
     }
 
     private func authorized(_ request: CurlewRequest, _ value: Value) throws -> CurlewRequest {
-        var request = request
-        try apply(value, &request)
-        return request
+        var authorized = request
+        try apply(value, &authorized)
+        // For this origin alone.
+        let secrets = authorized.secretNames
+        for field in authorized.fields where secrets.contains(field.name) && request.fields[field.name] != field.value {
+            authorized.grantSecret(field.name)
+        }
+        return authorized
     }
 }

@@ -59,7 +59,7 @@ public struct Redirects: CurlewMiddleware {
         do {
             while RedirectRule.isRedirect(response.status.code) {
                 guard var following = try await step(response, request, &trail) else { break }
-                await response.discardBody()
+                await response.discard()
                 try deadline.limit(&following)
                 request = following
                 response = try await next(following)

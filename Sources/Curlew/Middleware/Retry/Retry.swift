@@ -119,7 +119,7 @@ public struct Retry: CurlewMiddleware {
         while let wait = await wait(after: failure, number, request, from: start, deadline) {
             request.options.log?.retrying(
                 request, failure.head?.status, failure.error?.code, after: wait.duration, number)
-            if case .response(let response) = failure { await response.discardBody() }
+            if case .response(let response) = failure { await response.discard() }
             try await pause(for: wait, request, after: failure, attempts: number)
             try deadline.limit(&again)
             number += 1

@@ -44,7 +44,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
     }
 
     public func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
-        let parameters = try call.parameters.value(encodedBy: encoder)
+        let parameters = try call.parameters.pairs(encodedBy: encoder)
         var request = requestWithDefaults(call)
         let text = try parameters.map { try query(of: $0, for: request) }
         if placesInQuery(call) {

@@ -1,15 +1,51 @@
 internal import FoundationEssentials
 
-/// Checks a text and decodes it: by Foundation's decoder, or to a tree if that is what is wanted.
+/// Checks a text and decodes it by a coding: by Foundation's decoder, or from a tree.
 struct JSONReader: Sendable {
     let options: JSONReadingOptions
-    let configure: (@Sendable (JSONDecoder) -> Void)?
+    let coding: JSONCoding
 
     func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         if type == JSONValue.self, let value = try JSONParser.parse(bytes, options: options) as? Value { return value }
-        let decoder = JSONDecoder()
-        configure?(decoder)
+        if let decoder = coding.decoder { return try decoder.decode(json: checked(bytes), as: type) }
+        // Foundation turns the names of JSON into those of types, which does not bring every name back.
+        guard coding.keys == .asWritten else {
+            return try JSONParser.parse(bytes, options: options).decode(as: type, by: coding)
+        }
         return try decoder.decode(type, from: Data(checked(bytes)))
+    }
+
+    /// Foundation's decoder with the rules of the coding.
+    private var decoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        let dates = coding.dates
+        switch dates.kind {
+        case .secondsSince2001: break
+        case .secondsSince1970: decoder.dateDecodingStrategy = .secondsSince1970
+        case .millisecondsSince1970: decoder.dateDecodingStrategy = .millisecondsSince1970
+        case .iso8601, .iso8601WithMilliseconds:
+            decoder.dateDecodingStrategy = .custom { decoder in
+                let container = try decoder.singleValueContainer()
+                guard let date = RFC3339Date.read(try container.decode(String.self)) else {
+                    throw DecodingError.dataCorruptedError(in: container, debugDescription: "it is no date of RFC 3339")
+                }
+                return date
+            }
+        }
+        if coding.data == .base64URL {
+            decoder.dataDecodingStrategy = .custom { decoder in
+                let container = try decoder.singleValueContainer()
+                guard let data = JSONCoding.DataForm.base64URL.bytes(from: try container.decode(String.self)) else {
+                    throw DecodingError.dataCorruptedError(in: container, debugDescription: "it is not Base64")
+                }
+                return data
+            }
+        }
+        if case .text(let positive, let negative, let notANumber) = coding.nonFinite.kind {
+            decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+                positiveInfinity: positive, negativeInfinity: negative, nan: notANumber)
+        }
+        return decoder
     }
 
     /// The text as Foundation's decoder, which has no options of this kind, is to see it.

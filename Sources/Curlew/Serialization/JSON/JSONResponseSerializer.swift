@@ -1,14 +1,10 @@
-public import FoundationEssentials
-
 /// Reads JSON into a `Decodable` type or a ``JSONValue``.
 ///
 /// By default it takes `application/json`, `text/json`, `text/javascript` and every type with the suffix `+json`, and
-/// asks for them in Accept. The text is checked against RFC 8259 and ``options`` before Foundation's decoder sees it.
+/// asks for them in Accept. The text is checked against RFC 8259 and ``options`` before it is decoded.
 ///
 /// ```swift
-/// var serializer = JSONResponseSerializer<[Reading]> { decoder in
-///     decoder.dateDecodingStrategy = .iso8601
-/// }
+/// var serializer = JSONResponseSerializer<[Reading]>(coding: JSONCoding(keys: .snakeCase))
 /// serializer.options.duplicateKeys = .fail
 /// ```
 ///
@@ -16,28 +12,29 @@ public import FoundationEssentials
 /// for any other type. The body of a status that is not taken is decoded too; if the type does not fit it, it is a
 /// ``JSONValue`` in ``CurlewError/parsedBody``.
 public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseSerializer {
-    public var acceptance = ResponseAcceptance(.types(.json, .textJSON, .javaScript))
+    public var acceptance = ResponseAcceptance(.json)
     /// The rules by which the text is read.
     public var options: JSONReadingOptions
     /// At which statuses an empty body is the value that stands for one. At others it is ``ErrorCode/emptyBody``. Any by
     /// default.
     public var emptyBodyStatuses = ResponseAcceptance.Statuses.any
-    private let configure: (@Sendable (JSONDecoder) -> Void)?
+    /// The dialect of the text, but for its ``JSONCoding/reading``, which ``options`` stand for. nil, the default, is that of
+    /// the session that brings the response.
+    public var coding: JSONCoding?
 
     /// - Parameters:
     ///   - type: What to make of the text.
     ///   - options: How the text is read.
-    ///   - configure: Sets up the decoder. Every call has a decoder of its own.
+    ///   - coding: The dialect of the text; nil is that of the session that brings the response.
     public init(
-        _ type: Value.Type = Value.self, options: JSONReadingOptions = JSONReadingOptions(),
-        configure: (@Sendable (JSONDecoder) -> Void)? = nil
+        _ type: Value.Type = Value.self, options: JSONReadingOptions = JSONReadingOptions(), coding: JSONCoding? = nil
     ) {
         self.options = options
-        self.configure = configure
+        self.coding = coding
     }
 
     public var acceptField: String? { "application/json" }
-    public var format: String { "JSON" }
+    public var format: String { JSONFormat.name }
 
     public func decode(_ response: CollectedResponse) throws -> Value {
         if JSONSource.isBlank(response.body) {
@@ -46,7 +43,8 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseS
             }
             return value
         }
-        return try JSONReader(options: options, configure: configure).decode(Value.self, from: response.body)
+        return try JSONReader(options: options, coding: coding ?? response.json).decode(
+            Value.self, from: response.body)
     }
 
     public func decodeFailure(_ response: CollectedResponse) throws -> any Sendable {
@@ -66,18 +64,38 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: BodyResponseS
     public func orFailure<Failure: Decodable & Sendable>(
         _ type: Failure.Type
     ) -> FailureResponseSerializer<Self, JSONResponseSerializer<Failure>> {
-        orFailure(JSONResponseSerializer<Failure>(options: options, configure: configure))
+        orFailure(JSONResponseSerializer<Failure>(options: options, coding: coding))
     }
 }
 
 extension ResponseSerializer {
     /// The body as JSON of a type.
     public static func json<Model: Decodable & Sendable>(
-        _ type: Model.Type, options: JSONReadingOptions = JSONReadingOptions(),
-        configure: (@Sendable (JSONDecoder) -> Void)? = nil
+        _ type: Model.Type, options: JSONReadingOptions = JSONReadingOptions(), coding: JSONCoding? = nil
     ) -> Self where Self == JSONResponseSerializer<Model> {
-        JSONResponseSerializer(type, options: options, configure: configure)
+        JSONResponseSerializer(type, options: options, coding: coding)
     }
+
+    /// What `as: Model.self` stands for: the body as JSON, whatever its media type and whatever value is at the top.
+    static func model<Model: Decodable & Sendable>(
+        _ type: Model.Type, statuses: ResponseAcceptance.Statuses = .successful, bodyLimit: ByteSize? = nil
+    ) -> Self where Self == JSONResponseSerializer<Model> {
+        var serializer = JSONResponseSerializer(type, options: .anyValue)
+        serializer.acceptance = ResponseAcceptance(.any)
+        serializer.acceptance.statuses = statuses
+        serializer.acceptance.bodyLimit = bodyLimit
+        return serializer
+    }
+}
+
+/// JSON among the formats.
+enum JSONFormat {
+    static let name = "JSON"
+}
+
+extension ResponseAcceptance.ContentTypes {
+    /// The media types of JSON, those that end in `+json` among them.
+    static let json = ResponseAcceptance.ContentTypes.types(.json, .textJSON, .javaScript)
 }
 
 /// The value of a type that stands for an empty body, if it has one.

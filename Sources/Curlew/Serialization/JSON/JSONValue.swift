@@ -157,13 +157,14 @@ extension JSONValue: Codable {
         }
     }
 
-    /// The value as a type of your own, decoded as Foundation's `JSONDecoder` does by default: `Data` from Base64, `URL`
-    /// from a string, numbers only where they fit exactly.
+    /// The value as a type of your own: `URL` from a string, numbers only where they fit exactly, all else by the coding's
+    /// rules.
     /// - Throws: `DecodingError`.
     public func decode<Value: Decodable>(
-        as type: Value.Type = Value.self, userInfo: [CodingUserInfoKey: any Sendable] = [:]
+        as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding(),
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws -> Value {
-        try JSONValueDecoder(value: self, codingPath: [], userInfo: userInfo).decode(type)
+        try JSONValueDecoder(value: self, codingPath: [], coding: coding, userInfo: userInfo).decode(type)
     }
 }
 

@@ -4,19 +4,33 @@ internal import FoundationEssentials
 struct JSONValueDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
+    private let coding: JSONCoding
+    /// True where the names are those of a dictionary and not of a type.
+    private let keepsKeys: Bool
     private let sendableUserInfo: [CodingUserInfoKey: any Sendable]
 
     var userInfo: [CodingUserInfoKey: Any] { sendableUserInfo }
 
-    init(value: JSONValue, codingPath: [any CodingKey], userInfo: [CodingUserInfoKey: any Sendable]) {
+    init(
+        value: JSONValue, codingPath: [any CodingKey], coding: JSONCoding, keepsKeys: Bool = false,
+        userInfo: [CodingUserInfoKey: any Sendable]
+    ) {
         self.value = value
         self.codingPath = codingPath
+        self.coding = coding
+        self.keepsKeys = keepsKeys
         sendableUserInfo = userInfo
+    }
+
+    /// The name that a key of a type has in JSON.
+    func name(of key: some CodingKey) -> String {
+        keepsKeys || coding.keys == .asWritten ? key.stringValue : coding.keys.naming.name(of: key)
     }
 
     /// A decoder for what stands at `key` below this.
     func child(_ value: JSONValue, _ key: any CodingKey) -> JSONValueDecoder {
-        JSONValueDecoder(value: value, codingPath: codingPath + [key], userInfo: sendableUserInfo)
+        JSONValueDecoder(
+            value: value, codingPath: codingPath + [key], coding: coding, userInfo: sendableUserInfo)
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -68,14 +82,16 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
     }
 
     func decode(_ type: Double.Type) throws -> Double {
+        if let nonFinite = coding.nonFinite.number(from: value) { return nonFinite }
         guard let number = value.numberValue else { throw mismatch(type) }
         guard let double = number.double else { throw corrupted("the number is beyond the range of Double") }
         return double
     }
 
     func decode(_ type: Float.Type) throws -> Float {
-        let float = Float(try decode(Double.self))
-        guard float.isFinite else { throw corrupted("the number is beyond the range of Float") }
+        let double = try decode(Double.self)
+        let float = Float(double)
+        guard float.isFinite || !double.isFinite else { throw corrupted("the number is beyond the range of Float") }
         return float
     }
 
@@ -106,11 +122,23 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
         if type == Data.self, let value = try data() as? Value { return value }
         if type == URL.self, let value = try url() as? Value { return value }
         if type == Decimal.self, let value = try decimal() as? Value { return value }
-        return try type.init(from: self)
+        if type == Date.self, let value = try date() as? Value { return value }
+        guard coding.keys != .asWritten, type is any DictionaryWithKeysOfItsOwn.Type else {
+            return try type.init(from: self)
+        }
+        return try type.init(
+            from: JSONValueDecoder(
+                value: value, codingPath: codingPath, coding: coding, keepsKeys: true, userInfo: sendableUserInfo))
+    }
+
+    private func date() throws -> Date {
+        guard !value.isNull else { throw mismatch(Date.self) }
+        guard let date = coding.dates.date(from: value) else { throw corrupted("it is no date in the expected form") }
+        return date
     }
 
     private func data() throws -> Data {
-        guard let data = Data(base64Encoded: try decode(String.self)) else { throw corrupted("it is not Base64") }
+        guard let data = coding.data.bytes(from: try decode(String.self)) else { throw corrupted("it is not Base64") }
         return data
     }
 
@@ -136,10 +164,10 @@ private struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     var codingPath: [any CodingKey] { decoder.codingPath }
     var allKeys: [Key] { object.keys.compactMap { Key(stringValue: $0) } }
 
-    func contains(_ key: Key) -> Bool { object[key.stringValue] != nil }
+    func contains(_ key: Key) -> Bool { object[decoder.name(of: key)] != nil }
 
-    private func member(_ key: any CodingKey) throws -> JSONValueDecoder {
-        guard let value = object[key.stringValue] else {
+    private func member(_ key: some CodingKey) throws -> JSONValueDecoder {
+        guard let value = object[decoder.name(of: key)] else {
             let context = DecodingError.Context(codingPath: codingPath, debugDescription: "there is no such member")
             throw DecodingError.keyNotFound(key, context)
         }

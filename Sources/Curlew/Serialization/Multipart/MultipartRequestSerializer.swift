@@ -45,7 +45,7 @@ public struct MultipartRequestSerializer: RequestSerializer {
 
     /// The form with the parameters as its first parts.
     private func formWithParameters(of call: ParameterizedRequest) throws -> MultipartFormData {
-        guard call.placement != .query, let parameters = try call.parameters.value(encodedBy: base.encoder) else {
+        guard call.placement != .query, let parameters = try call.parameters.pairs(encodedBy: base.encoder) else {
             return form
         }
         var whole = form.withoutParts

@@ -72,7 +72,7 @@ extension EncodingState {
 }
 
 /// Marks dictionaries: their keys are not renamed.
-private protocol DictionaryWithKeysOfItsOwn {}
+protocol DictionaryWithKeysOfItsOwn {}
 
 extension Dictionary: DictionaryWithKeysOfItsOwn {}
 

@@ -1,5 +1,3 @@
-public import FoundationEssentials
-
 extension CurlewResponse.Body {
     /// The body as newline-delimited JSON: a value a line, each decoded when it is asked for.
     ///
@@ -14,12 +12,12 @@ extension CurlewResponse.Body {
     ///   - type: What each line is.
     ///   - limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge`` and ends the sequence.
     ///   - options: How a line is read; by default any JSON value may stand on it.
-    ///   - configure: Sets up the decoder. Every line has a decoder of its own.
+    ///   - coding: The dialect of the lines.
     public func ndjson<Value: Decodable & Sendable>(
         as type: Value.Type, upTo limit: ByteSize = .mebibytes(1), options: JSONReadingOptions = .anyValue,
-        configure: (@Sendable (JSONDecoder) -> Void)? = nil
+        coding: JSONCoding = JSONCoding()
     ) -> NDJSONSequence<Value> {
-        NDJSONSequence(body: self, limit: limit.bytes, reader: JSONReader(options: options, configure: configure))
+        NDJSONSequence(body: self, limit: limit.bytes, reader: JSONReader(options: options, coding: coding))
     }
 }
 

@@ -61,5 +61,5 @@ public struct StringResponseSerializer: BodyResponseSerializer {
 
 extension ResponseSerializer where Self == StringResponseSerializer {
     /// The body as text.
-    public static var string: StringResponseSerializer { StringResponseSerializer() }
+    public static var text: StringResponseSerializer { StringResponseSerializer() }
 }

@@ -244,7 +244,7 @@ actor DownloadOperation {
             }
         case .complete:
             if !plan.isConfirmed { try await confirm(with: response, length: plan.representation?.total) }
-            await response.discardBody()
+            await response.discard()
         case .restart(let restart): return rejection(of: response, restart)
         case .refused: throw await attempts.refusal(response)
         }
@@ -259,7 +259,7 @@ actor DownloadOperation {
         case .restart(let restart): return rejection(of: response, restart)
         case .complete, .refused: throw await attempts.refusal(response)
         }
-        await response.discardBody()
+        await response.discard()
         return nil
     }
 

@@ -219,7 +219,20 @@ extension DownloadTask {
         /// Tests have smaller files.
         var smallestSegment = SegmentPlan.smallestSegment
 
-        public init() {}
+        public init(
+            integrity: IntegrityRequirement = IntegrityRequirement(), resumes: Int = 0, segments: Int = 1,
+            tokenFile: String? = nil, checkpoint: ByteSize = .mebibytes(16), synchronizesCheckpoints: Bool = false,
+            backoff: Retry.Backoff = Retry.Backoff(), retryAfterLimit: Duration = .seconds(60)
+        ) {
+            self.integrity = integrity
+            self.resumes = resumes
+            self.segments = segments
+            self.tokenFile = tokenFile
+            self.checkpoint = checkpoint
+            self.synchronizesCheckpoints = synchronizesCheckpoints
+            self.backoff = backoff
+            self.retryAfterLimit = retryAfterLimit
+        }
 
         /// True if the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end
         /// reads them again: hashing takes a third of the processor time of a fast download.

@@ -14,7 +14,7 @@ extension HTTPSession {
     ///     ``RequestOptions/onResponse`` is not asked.
     /// - Throws: ``CurlewError`` for a URL that cannot be read, and for fields that are not the caller's to set.
     public func downloadTask(
-        _ reference: String, to destination: Destination, fields: HTTPFields = HTTPFields(),
+        _ reference: URIReference, to destination: Destination, fields: HTTPFields = HTTPFields(),
         download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
     ) throws -> DownloadTask {
         let request = CurlewRequest(.get, try resolve(reference), fields: fields, options: options)
@@ -48,18 +48,35 @@ extension HTTPSession {
     /// Downloads into a file. Cancelling the calling task cancels the download.
     ///
     /// ```swift
-    /// let file = try await api.download("disc.iso", to: .folder("/tmp"))
+    /// let file = try await api.download("disc.iso", to: .folder("/tmp"), integrity: .sha256(published), resumes: 5) { progress in
+    ///     bar.show(progress.received.fraction)
+    /// }
     /// print(file.path, file.size)
     /// ```
-    /// The parameters are those of ``downloadTask(_:to:fields:download:options:)``.
+    /// - Parameters:
+    ///   - reference: The URL, absolute or relative to the session's base.
+    ///   - destination: Where the file goes.
+    ///   - integrity: What the file must be; nil is what `download` says.
+    ///   - resumes: The most times that it is resumed after it broke off; nil is what `download` says.
+    ///   - fields: As in ``downloadTask(_:to:fields:download:options:)``.
+    ///   - timeout: A deadline over all of it.
+    ///   - download: The options of the download.
+    ///   - options: Options of its requests.
+    ///   - progress: Called with the newest progress, on no executor in particular.
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
-        _ reference: String, to destination: Destination, fields: HTTPFields = HTTPFields(),
-        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
+        _ reference: URIReference, to destination: Destination, integrity: IntegrityRequirement? = nil,
+        resumes: Int? = nil, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> DownloadedFile {
+        var download = download
+        if let integrity { download.integrity = integrity }
+        if let resumes { download.resumes = resumes }
+        var options = options
+        if let timeout { options.totalTimeout = timeout }
         let task = try downloadTask(reference, to: destination, fields: fields, download: download, options: options)
-        task.resume()
-        return try await task.file()
+        return try await task.file(showing: progress)
     }
 
     /// Resumes a download. Cancelling the calling task cancels the download.
@@ -76,12 +93,12 @@ extension HTTPSession {
     /// - Throws: ``CurlewError``, as ``DownloadTask/file()`` does.
     public func download(
         resuming token: ResumeToken, to destination: Destination? = nil, fields: HTTPFields = HTTPFields(),
-        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions()
+        download: DownloadTask.Options = DownloadTask.Options(), options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> DownloadedFile {
         let task = try downloadTask(
             resuming: token, to: destination, fields: fields, download: download, options: options)
-        task.resume()
-        return try await task.file()
+        return try await task.file(showing: progress)
     }
 
     private func downloadTask(
@@ -92,5 +109,17 @@ extension HTTPSession {
         }
         return DownloadTask(
             session: self, request: request, destination: destination, options: download, token: token)
+    }
+}
+
+extension DownloadTask {
+    /// Starts the task and waits for its end.
+    fileprivate func file(showing show: (@Sendable (TaskProgress) -> Void)?) async throws -> DownloadedFile {
+        resume()
+        guard let show else { return try await file() }
+        async let shown: Void = { for await step in progress { show(step) } }()
+        let file = try await file()
+        await shown
+        return file
     }
 }

@@ -1,0 +1,204 @@
+public import FoundationEssentials
+
+/// The parameters of one call: names and values, a tree of ``ParameterValue``, or anything `Encodable`.
+///
+/// A literal takes values of mixed types. nil leaves its pair out, here as in an `Encodable` value:
+///
+/// ```swift
+/// let hits = try await api.get("search", parameters: ["q": text, "page": page, "since": date, "tag": optionalTag], as: [Hit].self)
+/// let birds = try await api.get("birds", parameters: .encoding(filter), as: [Bird].self)
+/// ```
+///
+/// A tree within is written with ``ParameterValue/nested(_:)``.
+public struct RequestParameters: Sendable {
+    private enum Source: Sendable {
+        case none
+        case value(ParameterValue)
+        case encodable(any Encodable & Sendable)
+    }
+
+    private let source: Source
+
+    /// No parameters, which is not the same as empty ones.
+    public static let none = RequestParameters(source: .none)
+
+    private init(source: Source) { self.source = source }
+
+    /// - Parameter value: A tree; nil stands for no parameters.
+    public init(_ value: ParameterValue?) {
+        source = value.map(Source.value) ?? .none
+    }
+
+    /// - Parameter value: A value that a serializer's ``ParameterEncoder`` will make a tree of; nil stands for no
+    ///   parameters.
+    public init(_ value: (some Encodable & Sendable)?) {
+        source = value.map(Source.encodable) ?? .none
+    }
+
+    /// A value that a serializer's ``ParameterEncoder`` will make a tree of; nil stands for no parameters.
+    public static func encoding(_ value: (some Encodable & Sendable)?) -> RequestParameters { RequestParameters(value) }
+
+    /// A tree; nil stands for no parameters.
+    public static func tree(_ value: ParameterValue?) -> RequestParameters { RequestParameters(value) }
+
+    /// True if there are none.
+    public var isNone: Bool {
+        if case .none = source { true } else { false }
+    }
+
+    /// The tree; nil if there are no parameters.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed``.
+    public func value(encodedBy encoder: ParameterEncoder = ParameterEncoder()) throws -> ParameterValue? {
+        switch source {
+        case .none: nil
+        case .value(let value): value
+        case .encodable(let value): try encoder.encode(value)
+        }
+    }
+
+    /// The tree for pairs: what an `Encodable` value has no value for is left out. An explicit ``ParameterValue/null`` of a
+    /// tree stays.
+    func pairs(encodedBy encoder: ParameterEncoder) throws -> ParameterValue? {
+        guard case .encodable = source else { return try value(encodedBy: encoder) }
+        return try value(encodedBy: encoder)?.removingNullMembers(depth: 0)
+    }
+}
+
+extension RequestParameters: ExpressibleByDictionaryLiteral {
+    /// Names and values in their order; of a name that comes twice the last value counts.
+    public init(dictionaryLiteral elements: (String, (any ParameterConvertible)?)...) {
+        self.init(ParameterValue.nested(elements))
+    }
+}
+
+extension RequestParameters: ExpressibleByNilLiteral {
+    public init(nilLiteral: ()) { self = .none }
+}
+
+/// A type whose values can be parameters.
+///
+/// An enumeration with raw values needs no more than the conformance:
+///
+/// ```swift
+/// enum Order: String, ParameterConvertible { case newest, nearest }
+/// ```
+public protocol ParameterConvertible {
+    /// The value as a parameter.
+    var parameterValue: ParameterValue { get }
+}
+
+extension ParameterConvertible where Self: RawRepresentable, RawValue: ParameterConvertible {
+    public var parameterValue: ParameterValue { rawValue.parameterValue }
+}
+
+extension ParameterConvertible where Self: BinaryInteger {
+    public var parameterValue: ParameterValue { ParameterValue(self) }
+}
+
+extension Int: ParameterConvertible {}
+extension Int8: ParameterConvertible {}
+extension Int16: ParameterConvertible {}
+extension Int32: ParameterConvertible {}
+extension Int64: ParameterConvertible {}
+extension UInt: ParameterConvertible {}
+extension UInt8: ParameterConvertible {}
+extension UInt16: ParameterConvertible {}
+extension UInt32: ParameterConvertible {}
+extension UInt64: ParameterConvertible {}
+
+extension ParameterValue: ParameterConvertible {
+    public var parameterValue: ParameterValue { self }
+}
+
+extension String: ParameterConvertible {
+    public var parameterValue: ParameterValue { .string(self) }
+}
+
+extension Substring: ParameterConvertible {
+    public var parameterValue: ParameterValue { .string(String(self)) }
+}
+
+extension Bool: ParameterConvertible {
+    public var parameterValue: ParameterValue { .boolean(self) }
+}
+
+extension Double: ParameterConvertible {
+    public var parameterValue: ParameterValue { ParameterValue(self) }
+}
+
+extension Float: ParameterConvertible {
+    public var parameterValue: ParameterValue { ParameterValue(self) }
+}
+
+extension Decimal: ParameterConvertible {
+    public var parameterValue: ParameterValue { (try? ParameterValue(encoding: self)) ?? .string(description) }
+}
+
+extension Date: ParameterConvertible {
+    public var parameterValue: ParameterValue { .date(self) }
+}
+
+extension UUID: ParameterConvertible {
+    public var parameterValue: ParameterValue { .string(uuidString) }
+}
+
+extension URL: ParameterConvertible {
+    public var parameterValue: ParameterValue { .string(absoluteString) }
+}
+
+extension CurlewURI: ParameterConvertible {
+    public var parameterValue: ParameterValue { .string(description) }
+}
+
+extension Data: ParameterConvertible {
+    public var parameterValue: ParameterValue { .data(Array(self)) }
+}
+
+extension Array: ParameterConvertible where Element: ParameterConvertible {
+    public var parameterValue: ParameterValue { .array(map(\.parameterValue)) }
+}
+
+extension Set: ParameterConvertible where Element: ParameterConvertible {
+    public var parameterValue: ParameterValue { .set(Set<ParameterValue>(map(\.parameterValue))) }
+}
+
+extension Dictionary: ParameterConvertible where Key == String, Value: ParameterConvertible {
+    public var parameterValue: ParameterValue {
+        .dictionary(ParameterValue.Object(map { ($0.key, $0.value.parameterValue) }))
+    }
+}
+
+extension ParameterValue {
+    /// Names and values of mixed types, as in the literal of ``RequestParameters``; nil leaves its pair out.
+    ///
+    /// ```swift
+    /// let parameters: RequestParameters = ["price": ParameterValue.nested(["least": least, "most": most])]
+    /// ```
+    public static func nested(_ members: KeyValuePairs<String, (any ParameterConvertible)?>) -> ParameterValue {
+        nested(Array(members))
+    }
+
+    fileprivate static func nested(_ members: [(key: String, value: (any ParameterConvertible)?)]) -> ParameterValue {
+        .dictionary(
+            ParameterValue.Object(members.compactMap { name, value in value.map { (name, $0.parameterValue) } }))
+    }
+
+    fileprivate static func nested(_ members: [(String, (any ParameterConvertible)?)]) -> ParameterValue {
+        .dictionary(
+            ParameterValue.Object(members.compactMap { name, value in value.map { (name, $0.parameterValue) } }))
+    }
+
+    /// The tree without the members of dictionaries that are null.
+    fileprivate func removingNullMembers(depth: Int) -> ParameterValue {
+        // Nothing deeper can be written.
+        guard depth <= Self.depthLimit else { return self }
+        switch self {
+        case .array(let values): return .array(values.map { $0.removingNullMembers(depth: depth + 1) })
+        case .dictionary(let members):
+            let kept = members.lazy.filter { $0.value != .null }
+            return .dictionary(
+                ParameterValue.Object(kept.map { ($0.key, $0.value.removingNullMembers(depth: depth + 1)) }))
+        case .null, .boolean, .number, .string, .data, .date, .set: return self
+        }
+    }
+}
