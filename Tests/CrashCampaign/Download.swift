@@ -16,7 +16,7 @@ struct Download {
         options.checkpoint = .mebibytes(1)
         options.segments = segments
         options.resumes = 3
-        let session = try HTTPSession()
+        let session = try HTTPSession(chain: .bare)
         if access(tokenFile, F_OK) == 0 {
             let token = try await ResumeToken(contentsOf: tokenFile)
             if await token.isFinished {
@@ -25,7 +25,7 @@ struct Download {
                 _ = try await session.download(resuming: token, download: options)
             }
         } else {
-            _ = try await session.download(url, to: .file(path), download: options)
+            _ = try await session.download(.raw(url), to: .file(path), download: options)
         }
         await session.shutdown()
     }

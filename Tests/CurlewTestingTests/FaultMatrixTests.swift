@@ -31,7 +31,7 @@ struct FaultMatrixTests {
         let (server, session) = try await self.pair(scene.wire)
         let error = #expect(throws: TestKitError.self) { try server.inject(scene.fault) }
         #expect(error?.description.hasPrefix("\(scene.fault): ") == true)
-        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
         #expect(server.committedFaults == [])
         try server.verify()
     }
@@ -43,7 +43,7 @@ struct FaultMatrixTests {
         let (heads, heard) = AsyncStream.makeStream(of: Void.self)
         let call = Task { () -> Result<[UInt8], CurlewError> in
             do {
-                let response = try await session.post(server.url(), body: .bytes(FaultCase.requestBody))
+                let response = try await session.post(.raw(server.url()), body: .bytes(FaultCase.requestBody))
                 heard.yield()
                 return .success(try await response.body.collect(upTo: .mebibytes(1)))
             } catch let error as CurlewError {
@@ -82,7 +82,7 @@ struct FaultMatrixTests {
         let spoilsStream = scene.fault.effect == .resetStream(.cancel)
         // At a response's end the client may not have seen yet what has become of its connection.
         if !spoilsStream { await session.session?.closeIdleConnections() }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: .mebibytes(1)).count == FaultCase.responseLength)
         // With libcurl 8.12 to 8.15 a connection is not kept whose first stream ends before an answer, as nobody could join it.
         let isKept = spoilsStream && !(Engine.joinsAfterFirstAnswer && scene.precedesAnswer)
@@ -104,7 +104,7 @@ struct FaultMatrixTests {
         var client = SessionConfiguration()
         client.security = .anchors(pem: certificate.certificatePEM)
         if wire == .http2 { client.versionPolicy = .http2PriorKnowledge }
-        return (server, try HTTPSession(configuration: client))
+        return (server, try HTTPSession(configuration: client, chain: .bare))
     }
 }
 

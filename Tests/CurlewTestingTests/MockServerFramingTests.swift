@@ -9,7 +9,7 @@ struct MockServerFramingTests {
     private func session(_ choice: HTTPVersionPolicy = .http2PriorKnowledge) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.versionPolicy = choice
-        return try HTTPSession(configuration: configuration)
+        return try HTTPSession(configuration: configuration, chain: .bare)
     }
 
     @Test("the framing of a response decides on Content-Length and the connection's end in HTTP/2")
@@ -20,14 +20,14 @@ struct MockServerFramingTests {
             var answer = MockResponse(body: "hello")
             answer.framing = framing
             server.enqueue(answer)
-            let response = try await session.get(server.url())
+            let response = try await session.get(.raw(server.url()))
             #expect(response.contentLength == length)
             #expect(try await response.body.collect(upTo: 9) == Array("hello".utf8))
         }
         #expect(server.connectionCounts.accepted == 1)
         // GOAWAY came before the last of them.
         server.enqueue(MockResponse())
-        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
         #expect(server.connectionCounts.accepted > 1)
     }
 
@@ -36,7 +36,7 @@ struct MockServerFramingTests {
         let server = try await MockServer.start { MockResponse(body: .stream($0.body)) }
         for choice in [HTTPVersionPolicy.http11, .http2PriorKnowledge] {
             let bytes = BytePattern.bytes(count: 3 << 20)
-            let response = try await self.session(choice).put(server.url(), body: .bytes(bytes))
+            let response = try await self.session(choice).put(.raw(server.url()), body: .bytes(bytes))
             #expect(try await response.body.collect(upTo: .mebibytes(4)) == bytes)
         }
     }
@@ -68,7 +68,7 @@ struct MockServerFramingTests {
         try server.inject(Fault(.inResponseBody(after: 2), .close))
         try server.inject(Fault(.atResponseStart, .reset), at: .exchange(7))
         try server.inject(Fault(.atResponseStart, .stall), at: .connection(7))
-        #expect(try await self.session().get(server.url()).status == .ok)
+        #expect(try await self.session().get(.raw(server.url())).status == .ok)
         await server.shutdown()
         let complaint = #expect(throws: TestKitError.self) { try server.verify() }
         #expect(
@@ -83,7 +83,7 @@ struct MockServerFramingTests {
     func wrongVersion() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "x") }
         try server.inject(Fault(.atResponseStart, .goAway(.noError)))
-        let response = try await self.session(.http11).get(server.url())
+        let response = try await self.session(.http11).get(.raw(server.url()))
         #expect(response.status == .internalServerError)
         let text = String(decoding: try await response.body.collect(upTo: 200), as: UTF8.self)
         #expect(text.contains("GOAWAY 0 at the response's start: this exchange does not use HTTP/2"))

@@ -14,8 +14,8 @@ struct NoLeaksTests {
     func clean() async throws {
         let left = try await LeakCheck(patience: NoLeaksTrait.patience).leaks {
             let server = try await MockServer.start { _ in MockResponse(body: "x") }
-            let session = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-clean")])
-            #expect(try await session.get(server.url()).status == .ok)
+            let session = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-clean")], chain: .bare)
+            #expect(try await session.get(.raw(server.url())).status == .ok)
             await Task { await Task.yield() }.value
             await session.shutdown()
             await server.shutdown()
@@ -39,8 +39,8 @@ struct NoLeaksTests {
             try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             try await connection.closed
         }
-        let session = try HTTPSession()
-        let left = try await self.check.leaks { _ = try await session.get(server.url()) }
+        let session = try HTTPSession(chain: .bare)
+        let left = try await self.check.leaks { _ = try await session.get(.raw(server.url())) }
         // The server's end of it, in the same process, is another one.
         #expect(left.contains { $0.hasPrefix("connection ") && $0.hasSuffix("port \(server.port))") }, "\(left)")
     }
@@ -76,7 +76,7 @@ struct NoLeaksTests {
     @Test("a task of a session that has not ended is found, and named by its request")
     func sessionTask() async throws {
         let stall = try StalledListener()
-        let session = try HTTPSession()
+        let session = try HTTPSession(chain: .bare)
         let held = Held<TaskActor>()
         let left = try await self.check.leaks {
             let task = try #require(session.session).dataTask(CurlewRequest(.get, stall.url("/kept")))

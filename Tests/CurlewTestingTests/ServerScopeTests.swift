@@ -10,7 +10,7 @@ struct ServerScopeTests {
 
     /// Expects that nobody listens any more.
     private func expectEnd(of url: String) async throws {
-        let error = await #expect(throws: CurlewError.self) { _ = try await HTTPSession().get(url) }
+        let error = await #expect(throws: CurlewError.self) { _ = try await HTTPSession(chain: .bare).get(.raw(url)) }
         #expect(error?.code == .connectionRefused)
     }
 
@@ -23,7 +23,7 @@ struct ServerScopeTests {
         do {
             let status = try await withMockServer(handler: answer) { server in
                 url = server.url()
-                let status = try await HTTPSession().get(url).status
+                let status = try await HTTPSession(chain: .bare).get(.raw(url)).status
                 if throwing { throw Stop() }
                 return status
             }

@@ -121,7 +121,7 @@ final class Soak: Sendable {
         options.totalTimeout = Self.totalTimeout
         let isUpload = exchange.kind == .upload
         let response = try await session.send(
-            isUpload ? .put : .get, server.mock.url(exchange.path),
+            isUpload ? .put : .get, .raw(server.mock.url(exchange.path)),
             body: isUpload ? .bytes(exchange.content) : .none, options: options)
         guard response.status == exchange.expectedStatus else {
             return tally.find("\(exchange.path) is answered \(response.status)")
@@ -154,7 +154,7 @@ final class Soak: Sendable {
         configuration.timeouts = Timeouts(connect: .seconds(2), idle: .milliseconds(500), total: Self.totalTimeout)
         // Enough that requests that hang leave room for others.
         configuration.connections.perHost = 24
-        return try HTTPSession.standard(
+        return try HTTPSession(
             configuration: configuration, eventLoops: [CurlewEventLoop(name: Resources.loopName)])
     }
 

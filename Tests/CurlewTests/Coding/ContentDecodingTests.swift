@@ -13,7 +13,7 @@ struct ContentDecodingTests {
     ) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         adjust(&configuration)
-        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
+        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
             ContentDecoding(limits: limits)
         }
     }
@@ -37,7 +37,7 @@ struct ContentDecodingTests {
                 response.framing = framing
                 let coded = response
                 let server = try await MockServer.start { _ in coded }
-                let answer = try await api.get(server.url())
+                let answer = try await api.get(.raw(server.url()))
                 #expect(answer.version == (version == "2" ? .http2 : .http11))
                 #expect(answer.fields[.contentEncoding] == nil && answer.fields[.contentLength] == nil)
                 #expect(answer.body.length == nil && answer.contentLength == nil)
@@ -66,7 +66,7 @@ struct ContentDecodingTests {
         let api = try session()
         for (response, codings) in cases {
             server.enqueue(response)
-            let answer = try await api.get(server.url())
+            let answer = try await api.get(.raw(server.url()))
             #expect(answer.contentCodings == codings)
             #expect(try await answer.body.collect(upTo: 1000) == CodedBodies.short)
         }
@@ -84,7 +84,7 @@ struct ContentDecodingTests {
             ([:], raw, []), ([.acceptEncoding: "gzip"], raw, ["gzip"]),
         ]
         for (fields, options, expected) in cases {
-            _ = try await api.get(server.url(), fields: fields, options: options)
+            _ = try await api.get(.raw(server.url()), fields: fields, options: options)
             #expect(try #require(await server.takeRequest()).fields[values: .acceptEncoding] == expected)
         }
     }
@@ -102,7 +102,7 @@ struct ContentDecodingTests {
         ]
         for (name, options) in cases {
             server.enqueue(coded(gzip, name))
-            let answer = try await api.get(server.url(), options: options)
+            let answer = try await api.get(.raw(server.url()), options: options)
             #expect(answer.fields[.contentEncoding] == name && answer.contentLength == Int64(gzip.count))
             #expect(answer.contentCodings.isEmpty && answer.encodedFields.isEmpty)
             #expect(try await answer.body.collect(upTo: 1000) == gzip)
@@ -130,16 +130,16 @@ struct ContentDecodingTests {
             return response
         }
         for path in ["/204", "/304", "/empty"] {
-            let answer = try await api.get(server.url(path))
+            let answer = try await api.get(.raw(server.url(path)))
             #expect(answer.fields[.contentEncoding] == "gzip" && answer.contentCodings.isEmpty)
             #expect(try await answer.body.collect(upTo: 1000) == [])
         }
-        let head = try await api.send(.head, server.url())
+        let head = try await api.send(.head, .raw(server.url()))
         #expect(head.fields[.contentEncoding] == "gzip" && head.contentLength == Int64(gzip.count))
-        let part = try await api.get(server.url("/206"), fields: [.range: "bytes=0-"])
+        let part = try await api.get(.raw(server.url("/206")), fields: [.range: "bytes=0-"])
         #expect(part.fields[.contentEncoding] == "gzip")
         #expect(try await part.body.collect(upTo: 1000) == gzip)
-        #expect(try await api.get(server.url("/empty-chunked")).body.collect(upTo: 0) == [])
+        #expect(try await api.get(.raw(server.url("/empty-chunked"))).body.collect(upTo: 0) == [])
     }
 
     @Test(
@@ -153,7 +153,7 @@ struct ContentDecodingTests {
         }
         let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         for count in 1..<gzip.count {
-            let answer = try await api.get(server.url("/\(count)"))
+            let answer = try await api.get(.raw(server.url("/\(count)")))
             var read: [UInt8] = []
             let error = await curlewError { for try await chunk in answer.body { read += chunk } }
             #expect(error?.code == .responseTruncated)
@@ -172,7 +172,7 @@ struct ContentDecodingTests {
         let server = try await rawAnswer(
             "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n")
         let api = try session()
-        let answer = try await api.get(server.url())
+        let answer = try await api.get(.raw(server.url()))
         #expect(await curlewError { _ = try await answer.body.collect(upTo: 1000) }?.code == .responseTruncated)
         let other = try await self.server([
             "/good": coded(gzip, "gzip"), "/trailing": coded(gzip + [1], "gzip"),
@@ -203,7 +203,7 @@ struct ContentDecodingTests {
             #expect(try await api.fetch(server.url("/\(count)")) == CodedBodies.short)
         }
         for count in 6...10 {
-            let error = await curlewError { _ = try await api.get(server.url("/\(count)")) }
+            let error = await curlewError { _ = try await api.get(.raw(server.url("/\(count)"))) }
             #expect(error?.code == .contentDecodingFailed && error?.response?.status == .ok)
         }
         let tolerant = try session(ContentDecoding.Limits(codings: 10))
@@ -232,7 +232,7 @@ struct ContentDecodingTests {
         for path in responses.keys {
             for (session, bound) in [(api, 4 << 20), (bounded, 2 << 20)] {
                 var count = 0
-                let answer = try await session.get(server.url(path))
+                let answer = try await session.get(.raw(server.url(path)))
                 let error = await curlewError { for try await chunk in answer.body { count += chunk.count } }
                 #expect(error?.code == .responseTooLarge)
                 #expect(count <= bound)
@@ -258,7 +258,7 @@ struct ContentDecodingTests {
         let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
         weak var decoding: BodyDecoding?
         do {
-            let answer = try await api.get(server.url())
+            let answer = try await api.get(.raw(server.url()))
             guard case .stream(let stream) = answer.body.storage, let chunks = stream as? DecodedChunks else {
                 Issue.record("the body is not decoded")
                 return
@@ -272,7 +272,7 @@ struct ContentDecodingTests {
         try await eventually("the task has ended") { await api.session?.tasks().isEmpty != false }
         // Cancelled while it waits for a chunk.
         let reading = Task {
-            let answer = try await api.get(server.url())
+            let answer = try await api.get(.raw(server.url()))
             for try await _ in answer.body where Task.isCancelled { break }
             try Task.checkCancellation()
         }
@@ -291,10 +291,10 @@ struct ContentDecodingTests {
         let coded = response
         let server = try await MockServer.start { _ in coded }
         let api = try session()
-        let answer = try await api.get(server.url())
+        let answer = try await api.get(.raw(server.url()))
         _ = try await answer.body.collect(upTo: 1000)
         #expect(answer.body.trailers == [name: "yes"])
-        #expect(try await api.get(server.url(), as: [String: [Int]].self) == ["a": [1, 2]])
+        #expect(try await api.get(.raw(server.url()), as: [String: [Int]].self) == ["a": [1, 2]])
     }
 
     @Test("a body that fails ends its transfer, though the response is kept", arguments: ["1.1", "2"])
@@ -306,7 +306,7 @@ struct ContentDecodingTests {
                 body: .stream { writer in while true { try await writer.write(CodedBodies.short) } })
         }
         let api = try session { $0.versionPolicy = version == "2" ? .http2PriorKnowledge : .http11 }
-        let answer = try await api.get(server.url())
+        let answer = try await api.get(.raw(server.url()))
         let error = await curlewError { for try await _ in answer.body {} }
         #expect(error?.code == .contentDecodingFailed)
         try await eventually("the task has ended") { await api.session?.tasks().isEmpty != false }

@@ -15,7 +15,7 @@ struct RequestCompressionTests {
     }
 
     private func session(_ link: RequestCompression) throws -> HTTPSession {
-        try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) { link }
+        try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) { link }
     }
 
     private let text = Array(repeating: Array("curlews whistle. ".utf8), count: 20_000).flatMap { $0 }
@@ -45,7 +45,7 @@ struct RequestCompressionTests {
             (.stream { [self] in chunks([], of: 1) }, [], false),
         ]
         for (body, expected, isWhole) in bodies {
-            _ = try await session(RequestCompression(format)).post(server.url(), body: body)
+            _ = try await session(RequestCompression(format)).post(.raw(server.url()), body: body)
             let request = try #require(await server.takeRequest())
             #expect(request.fields[values: .contentEncoding] == [format.name])
             #expect(request.fields[.contentLength] == (isWhole ? "\(request.bodyLength)" : nil))
@@ -63,7 +63,7 @@ struct RequestCompressionTests {
         let api = try session(link)
         var bodies: [[UInt8]] = []
         for _ in 0..<2 {
-            _ = try await api.post(server.url(), body: .bytes(text))
+            _ = try await api.post(.raw(server.url()), body: .bytes(text))
             let request = try #require(await server.takeRequest())
             #expect(request.fields[.contentLength] == nil)
             bodies.append(request.body)
@@ -89,7 +89,7 @@ struct RequestCompressionTests {
         ]
         let api = try session(RequestCompression())
         for (body, fields, expected) in cases {
-            _ = try await api.post(server.url(), body: body, fields: fields)
+            _ = try await api.post(.raw(server.url()), body: body, fields: fields)
             let request = try #require(await server.takeRequest())
             #expect(request.fields[.contentEncoding] == fields[.contentEncoding])
             #expect(request.body == expected)
@@ -101,7 +101,7 @@ struct RequestCompressionTests {
     func givenLength() async throws {
         let server = try await server()
         let api = try session(RequestCompression())
-        _ = try await api.post(server.url(), body: .bytes(text), fields: [.contentLength: "\(text.count)"])
+        _ = try await api.post(.raw(server.url()), body: .bytes(text), fields: [.contentLength: "\(text.count)"])
         let request = try #require(await server.takeRequest())
         #expect(request.fields[.contentLength] == "\(request.bodyLength)")
     }
@@ -120,14 +120,14 @@ struct RequestCompressionTests {
         }
         let server = try await server()
         let (answers, report) = AsyncStream.makeStream(of: Bool.self)
-        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
+        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
             RequestCompression()
             Ask { report.yield($0) }
         }
         let text = self.text
-        _ = try await api.post(server.url(), body: .stream { [self] in chunks(text, of: 5000) })
+        _ = try await api.post(.raw(server.url()), body: .stream { [self] in chunks(text, of: 5000) })
         for _ in 0..<2 { #expect(try inflated(#require(await server.takeRequest()).body) == text) }
-        let error = await curlewError { _ = try await api.post(server.url(), body: .once(chunks(text, of: 5000))) }
+        let error = await curlewError { _ = try await api.post(.raw(server.url()), body: .once(chunks(text, of: 5000))) }
         #expect(error?.code == .bodyNotReplayable)
         report.finish()
         #expect(await answers.reduce(into: []) { $0.append($1) } == [true, false])
@@ -148,7 +148,7 @@ struct RequestCompressionTests {
             (.stream { () throws -> AsyncStream<[UInt8]> in throw Reason() }, .bodyFailed),
         ]
         for (body, code) in bodies {
-            let error = await curlewError { _ = try await api.post(server.url(), body: body) }
+            let error = await curlewError { _ = try await api.post(.raw(server.url()), body: body) }
             #expect(error?.code == code)
         }
         try await api.expectUsable()

@@ -21,7 +21,7 @@ struct CookiesLinkTests {
     ) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         adjust(&configuration)
-        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
+        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
             CookieHandling(jar)
         }
     }
@@ -29,7 +29,7 @@ struct CookiesLinkTests {
     private func text(
         _ session: HTTPSession, _ url: String, fields: HTTPFields = [:], options: RequestOptions = RequestOptions()
     ) async throws -> String {
-        let response = try await session.get(url, fields: fields, options: options)
+        let response = try await session.get(.raw(url), fields: fields, options: options)
         return String(decoding: try await response.body.collect(upTo: .mebibytes(1)), as: UTF8.self)
     }
 
@@ -56,7 +56,7 @@ struct CookiesLinkTests {
             var response = MockResponse(status: .init(code: code), fields: [.setCookie: "c\(code)=1"])
             response.interim = [.init(status: .init(code: 103), fields: [.setCookie: "interim=1"])]
             server.enqueue(response)
-            _ = try await api.get(server.url())
+            _ = try await api.get(.raw(server.url()))
         }
         #expect(jar.cookies.map(\.name) == ["c200", "c204", "c302", "c304", "c404", "c500"])
     }
@@ -95,7 +95,7 @@ struct CookiesLinkTests {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
         let (first, second) = (try session(jar), try session(jar))
-        let other = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) { CookieHandling() }
+        let other = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) { CookieHandling() }
         _ = try await text(first, server.url("/?a=1"))
         #expect(try await text(second, server.url()) == "a=1")
         #expect(try await text(other, server.url()) == "")
@@ -125,7 +125,7 @@ struct CookiesLinkTests {
         let server = try await MockServer.start { _ in MockResponse(fields: fields, body: "ok") }
         let jar = CookieJar()
         let api = try session(jar)
-        let error = await curlewError { _ = try await api.get(server.url()) }
+        let error = await curlewError { _ = try await api.get(.raw(server.url())) }
         #expect(error?.code == .responseHeadTooLarge)
         #expect(jar.cookies.isEmpty)
         let tolerant = try session(jar) { $0.limits.fieldCount = 10_000 }
@@ -142,7 +142,7 @@ struct CookiesLinkTests {
         }
         let jar = CookieJar()
         let api = try session(jar)
-        let error = await curlewError { _ = try await api.get(server.url("/huge")) }
+        let error = await curlewError { _ = try await api.get(.raw(server.url("/huge"))) }
         #expect(error?.code == .responseHeadTooLarge)
         #expect(try await text(api, server.url("/large")) == "ok")
         #expect(jar.cookies.isEmpty)
@@ -184,7 +184,7 @@ struct CookiesLinkTests {
             }
             return MockResponse(status: .found, fields: [.location: "/end", .setCookie: "a=1; path=/"])
         }
-        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
+        let api = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
             Follow()
             CookieHandling()
         }

@@ -50,7 +50,7 @@ struct BodyFaultTests {
     @Test("a chunked body with extensions, upper-case sizes, leading zeros and trailers is read")
     func goodChunks() async throws {
         let server = try await rawAnswer(chunked("5;a=b\r\nhello\r\n000A \r\n, world!!!\r\n0\r\nX-Sum: 7\r\n\r\n"))
-        let response = try await makeSession().get(server.url())
+        let response = try await makeSession().get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: 100) == Array("hello, world!!!".utf8))
         #expect(response.body.trailers[HTTPField.Name("X-Sum")!] == "7")
     }
@@ -60,7 +60,7 @@ struct BodyFaultTests {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 200000000000\r\n\r\nx")
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.get(server.url()).body.collect(upTo: ByteSize(.max))
+            _ = try await session.get(.raw(server.url())).body.collect(upTo: ByteSize(.max))
         }
         #expect(error?.code == .responseTruncated)
         try await session.expectUsable()
@@ -76,7 +76,7 @@ struct BodyFaultTests {
     func truncated(_ answer: String) async throws {
         let server = try await rawAnswer(answer)
         let session = try makeSession()
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         var read: [UInt8] = []
         let error = await curlewError { for try await chunk in response.body { read += chunk } }
         #expect(error?.code == .responseTruncated)
@@ -110,7 +110,7 @@ struct BodyFaultTests {
         }
         let session = try makeSession()
         for _ in 0..<3 {
-            let response = try await session.get(server.url())
+            let response = try await session.get(.raw(server.url()))
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 100) == Array("hello".utf8))
         }
@@ -134,7 +134,7 @@ struct BodyFaultTests {
         }
         let session = try makeSession()
         for _ in 0..<2 {
-            let response = try await session.send(HTTPRequest.Method(method)!, server.url())
+            let response = try await session.send(HTTPRequest.Method(method)!, .raw(server.url()))
             #expect(response.status.code == status)
             #expect(try await response.body.collect(upTo: 10) == [])
         }

@@ -34,7 +34,7 @@ struct BodyMemoryTests {
         let session = try makeSession()
         try await session.expectUsable()
         let before = try residentBytes()
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         for await _ in sent {}
         // What the server has written is in the session's hands after some more turns of its loop.
         try await session.letTurnsPass()

@@ -15,16 +15,16 @@ struct ConnectErrorTests {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let session = try makeSession()
         // Leaves a handle behind that has met a refusal, and everything made that the session needs but a socket.
-        #expect(await curlewError { _ = try await session.get(refused.url()) }?.code == .connectionRefused)
+        #expect(await curlewError { _ = try await session.get(.raw(refused.url())) }?.code == .connectionRefused)
 
         // Of the loop alone: without any descriptor libdispatch ends the process.
         curlew_arm_fault(CURLEW_FAULT_SOCKET, 0, .max)
-        let error = await curlewError { _ = try await session.get(server.url()) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url())) }
         curlew_disarm_faults()
         #expect(error?.code == .resourcesExhausted)
         #expect(error?.message.contains("too many open files") == true, "\(String(describing: error))")
 
-        _ = try await session.get(server.url()).body.collect(upTo: .kibibytes(1))
+        _ = try await session.get(.raw(server.url())).body.collect(upTo: .kibibytes(1))
     }
 
     @Test("a request with another read buffer size works after a name was not found")

@@ -17,7 +17,7 @@ struct RouteTests {
     @Test("IPv6 works as IPv4 does")
     func ipv6() async throws {
         let server = try await server(at: .ipv6)
-        let response = try await makeSession().get(server.url())
+        let response = try await makeSession().get(.raw(server.url()))
         _ = try await response.body.collect(upTo: 100)
         #expect(await response.task?.metrics.last?.remoteAddress == "::1")
     }
@@ -43,7 +43,7 @@ struct RouteTests {
         let session = try makeSession {
             $0.route.hosts = [.init(host: "both.test", port: server.port, addresses: addresses)]
         }
-        #expect(try await session.get("http://both.test:\(server.port)/").status == .ok)
+        #expect(try await session.get("http://both.test:\(raw: "\(server.port)")/").status == .ok)
     }
 
     @Test("an address that never answers gives way to the other family")
@@ -106,7 +106,7 @@ struct RouteTests {
     func localInterface() async throws {
         let server = try await server(at: .ipv4)
         let session = try makeSession { $0.route.localInterface = "lo" }
-        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
         let other = try makeSession { $0.route.localInterface = "nowhere0" }
         #expect(await curlewError { _ = try await other.fetch(server.url()) }?.code == .connectionFailed)
     }

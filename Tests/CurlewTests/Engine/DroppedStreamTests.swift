@@ -27,7 +27,7 @@ struct DroppedStreamTests {
 
     /// Asks for the endless body and lets go of it after so many chunks.
     private func read(_ count: Int, of url: String, _ session: HTTPSession) async throws {
-        let response = try await session.get(url)
+        let response = try await session.get(.raw(url))
         #expect(response.version == .http2)
         var iterator = response.body.makeAsyncIterator()
         for _ in 0..<count { #expect(try await iterator.next()?.isEmpty == false) }
@@ -51,7 +51,7 @@ struct DroppedStreamTests {
         // What the server writes goes nowhere from now on; libcurl from 8.15 on says so and keeps the connection.
         if Engine.keepsResetsBack { try await server.waitForConnections(open: 0) }
         // Not repeatable, so it must not meet what is left of the connection.
-        let response = try await session.send(.post, server.url("/small"), body: .bytes([1]))
+        let response = try await session.send(.post, .raw(server.url("/small")), body: .bytes([1]))
         #expect(try await response.body.collect(upTo: 100) == Array("small".utf8))
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
     }
@@ -70,7 +70,7 @@ struct DroppedStreamTests {
     func siblings() async throws {
         let (server, session) = try await stage(true)
         _ = try await session.fetch(server.url("/small"))
-        let held = try await session.get(server.url("/endless"))
+        let held = try await session.get(.raw(server.url("/endless")))
         try await read(1, of: server.url("/endless"), session)
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
         var iterator = held.body.makeAsyncIterator()

@@ -19,7 +19,7 @@ struct EventLoopTests {
         let count = flood.stop()
         #expect(count > 1000)
         let busy = try await endlessServer()
-        let response = try await session.get(busy.url())
+        let response = try await session.get(.raw(busy.url()))
         let reader = Task { for try await _ in response.body {} }
         for _ in 0..<1000 { await withCheckedContinuation { done in loop.core.execute { done.resume() } } }
         reader.cancel()
@@ -45,7 +45,7 @@ struct EventLoopTests {
         func run() async throws {
             let loop = try CurlewEventLoop(name: "curlew-preferred")
             core = loop.core
-            let session = try HTTPSession(eventLoops: [loop])
+            let session = try HTTPSession(eventLoops: [loop], chain: .bare)
             for _ in 0..<50 {
                 let task = Task(executorPreference: loop) { try await session.fetch(server.url()) }
                 #expect(try await task.value == Array("ok".utf8))

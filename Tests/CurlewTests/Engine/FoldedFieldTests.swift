@@ -61,7 +61,7 @@ struct FoldedFieldTests {
         ] {
             let server = try await rawAnswer(answer)
             let session = try makeSession()
-            let error = await curlewError { _ = try await session.get(server.url()).body.collect(upTo: 10) }
+            let error = await curlewError { _ = try await session.get(.raw(server.url())).body.collect(upTo: 10) }
             #expect(error?.code == .responseHeadTooLarge)
             try await session.expectUsable()
         }

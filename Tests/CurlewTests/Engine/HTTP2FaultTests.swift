@@ -27,7 +27,7 @@ struct HTTP2FaultTests {
         options.idleTimeout = idle
         let result: Result<[UInt8], CurlewError>
         do {
-            let response = try await session.send(method, server.url(), body: body, options: options)
+            let response = try await session.send(method, .raw(server.url()), body: body, options: options)
             result = .success(try await response.body.collect(upTo: .mebibytes(16)))
         } catch let error as CurlewError {
             result = .failure(error)
@@ -192,10 +192,10 @@ struct HTTP2FaultTests {
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
         #expect(try await session.fetch(server.url()) == [1])
         let upload = Task {
-            try await session.send(.post, server.url(), body: .bytes(Array(repeating: 1, count: 200_000)))
+            try await session.send(.post, .raw(server.url()), body: .bytes(Array(repeating: 1, count: 200_000)))
         }
         for await _ in uploads {}
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         headRead.finish()
         #expect(await curlewError { _ = try await upload.value }?.code == .connectionLost)
         failed.finish()

@@ -20,7 +20,7 @@ struct HTTP2Tests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<100 {
                 group.addTask {
-                    let response = try await session.get(server.url("/\(index)"))
+                    let response = try await session.get(.raw(server.url("/\(index)")))
                     #expect(response.version == .http2)
                     #expect(try await response.body.collect(upTo: 100) == Array("/\(index)".utf8))
                     #expect(await response.task?.metrics.last?.tlsVersion == .tls13)
@@ -38,7 +38,7 @@ struct HTTP2Tests {
         let (server, session) = try await tlsServer { _ in MockResponse(body: "ok") }
         var options = RequestOptions()
         options.versionPolicy = .http11
-        #expect(try await session.get(server.url(), options: options).version == .http11)
+        #expect(try await session.get(.raw(server.url()), options: options).version == .http11)
     }
 
     @Test("HTTP/2 with prior knowledge works without TLS, for requests at once and in a row")
@@ -46,7 +46,7 @@ struct HTTP2Tests {
         let server = try await MockServer.start { request in MockResponse(body: .string(request.target)) }
         let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
         for index in 0..<3 {
-            let response = try await session.get(server.url("/\(index)"))
+            let response = try await session.get(.raw(server.url("/\(index)")))
             #expect(response.version == .http2)
             #expect(try await response.body.collect(upTo: 100) == Array("/\(index)".utf8))
         }
@@ -66,7 +66,7 @@ struct HTTP2Tests {
         let (server, session) = try await tlsServer { request in
             request.path == "/big" ? MockResponse(body: .pattern(count: 64 << 20)) : MockResponse(body: "small")
         }
-        let big = try await session.get(server.url("/big"))
+        let big = try await session.get(.raw(server.url("/big")))
         for _ in 0..<20 { #expect(try await session.fetch(server.url("/small")) == Array("small".utf8)) }
         var count = 0
         for try await chunk in big.body {
@@ -83,7 +83,7 @@ struct HTTP2Tests {
             request.path == "/big" ? MockResponse(body: .pattern(count: 1 << 30)) : MockResponse(body: "small")
         }
         func use() async throws {
-            for try await _ in try await session.get(server.url("/big")).body { break }
+            for try await _ in try await session.get(.raw(server.url("/big"))).body { break }
         }
         for _ in 0..<3 { try await use() }
         #expect(try await session.fetch(server.url("/small")) == Array("small".utf8))
@@ -100,7 +100,7 @@ struct HTTP2Tests {
             response.interim = [.init(status: HTTPResponse.Status(code: 103), fields: [name: "early"])]
             return response
         }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         #expect(response.interim.map(\.status.code) == [103])
         #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         #expect(response.body.trailers[name] == "7")
@@ -113,7 +113,7 @@ struct HTTP2Tests {
             for try await chunk in request.body { count += chunk.count }
             return MockResponse(body: .string("\(count)"))
         }
-        let response = try await session.put(server.url(), body: .bytes(Array(repeating: 1, count: 8 << 20)))
+        let response = try await session.put(.raw(server.url()), body: .bytes(Array(repeating: 1, count: 8 << 20)))
         #expect(try await response.body.collect(upTo: 100) == Array("\(8 << 20)".utf8))
     }
 }

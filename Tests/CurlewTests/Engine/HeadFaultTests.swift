@@ -106,7 +106,7 @@ struct HeadFaultTests {
         let lines = (0..<100).map { "Field-\($0): \(String(repeating: "v", count: 1010))\r\n" }.joined()
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 2\r\n\r\nok")
         let session = try makeSession()
-        #expect(try await session.get(server.url()).fields.count == 101)
+        #expect(try await session.get(.raw(server.url())).fields.count == 101)
         let small = try makeSession { $0.limits.headSize = .kibibytes(64) }
         let error = await curlewError { _ = try await small.fetch(server.url()) }
         #expect(error?.code == .responseHeadTooLarge)
@@ -138,7 +138,7 @@ struct HeadFaultTests {
         let server = try await rawAnswer(
             "HTTP/1.1 200 \r\nx-fold: one\r\n  two\r\n\tthree\r\ncOnTeNt-LeNgTh: \t 2 \r\nContent-Length: 2\r\nE:\r\n\r\nok"
         )
-        let response = try await makeSession().get(server.url())
+        let response = try await makeSession().get(.raw(server.url()))
         #expect(response.fields[HTTPField.Name("X-Fold")!] == "one two three")
         #expect(response.fields[HTTPField.Name("E")!] == "")
         #expect(response.head.status.reasonPhrase == "")

@@ -33,7 +33,7 @@ struct RateLimitTests {
         let (server, session) = try await download(http2: http2, idle: .milliseconds(150))
         var options = RequestOptions()
         options.rateLimit = Self.nearlyNothing
-        let response = try await session.get(server.url(), options: options)
+        let response = try await session.get(.raw(server.url()), options: options)
         let task = try #require(response.task)
         #expect(await task.rateLimit == Self.nearlyNothing)
         try await session.letIdleLimitPass()
@@ -86,10 +86,10 @@ struct RateLimitTests {
             servers.append(try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) })
         }
         let session = try HTTPSession(
-            configuration: configuration, eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") })
+            configuration: configuration, eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
         let actor = try #require(session.session)
         var responses: [CurlewResponse] = []
-        for server in servers { responses.append(try await session.get(server.url())) }
+        for server in servers { responses.append(try await session.get(.raw(server.url()))) }
         var received: Int64 = 0
         for response in responses { received += try #require(await response.task?.currentProgress).received.wire }
         #expect(received <= Self.piece)
@@ -110,7 +110,7 @@ struct RateLimitTests {
         actor.setRateLimit(RateLimit(receiving: 1_000_000_000))
         var options = RequestOptions()
         options.rateLimit = RateLimit(receiving: 1)
-        let held = try await session.get(server.url(), options: options)
+        let held = try await session.get(.raw(server.url()), options: options)
         let task = try #require(held.task)
         expectPattern(try await session.fetch(server.url()))
         #expect(await task.currentProgress.received.wire <= Self.piece)
@@ -144,7 +144,7 @@ struct RateLimitTests {
         let (server, session) = try await download(http2: http2)
         var options = RequestOptions()
         options.rateLimit = Self.nearlyNothing
-        let response = try await session.get(server.url(), options: options)
+        let response = try await session.get(.raw(server.url()), options: options)
         let task = try #require(response.task)
         for _ in 0..<20 {
             task.suspend()
@@ -158,7 +158,7 @@ struct RateLimitTests {
         task.resume()
         expectPattern(try await response.body.collect(upTo: .mebibytes(4)))
 
-        let other = try await session.get(server.url(), options: options)
+        let other = try await session.get(.raw(server.url()), options: options)
         other.task?.cancel()
         #expect(await curlewError { _ = try await other.body.collect(upTo: .mebibytes(4)) }?.code == .cancelled)
     }
@@ -210,10 +210,10 @@ struct RateLimitTests {
             request.path == "/" ? redirect(307, to: "/end") : MockResponse(body: .pattern(count: 4 << 20))
         }
         let actor = try #require(try makeSession().session)
-        let session = try HTTPSession(transport: actor) { Redirects() }
+        let session = try HTTPSession(transport: actor, chain: .bare) { Redirects() }
         var options = RequestOptions()
         options.rateLimit = RateLimit(receiving: 1)
-        let response = try await session.get(server.url(), options: options)
+        let response = try await session.get(.raw(server.url()), options: options)
         let task = try #require(response.task)
         #expect(await task.rateLimit.receiving == 1)
         try await settle(task)

@@ -18,7 +18,7 @@ struct RequestCheckTests {
         ])
     func badURL(_ url: String) async throws {
         let session = try makeSession()
-        let error = await curlewError { _ = try await session.get(url) }
+        let error = await curlewError { _ = try await session.get(.raw(url)) }
         #expect(error?.code == .invalidURL, "\(String(describing: error))")
     }
 
@@ -27,7 +27,7 @@ struct RequestCheckTests {
         arguments: ["file:///etc/passwd", "ftp://host/", "gopher://h/", "javascript:x", "HTTPX://h/"])
     func badScheme(_ url: String) async throws {
         let session = try makeSession()
-        #expect(await curlewError { _ = try await session.get(url) }?.code == .unsupportedScheme)
+        #expect(await curlewError { _ = try await session.get(.raw(url)) }?.code == .unsupportedScheme)
     }
 
     @Test("a field made of text that cannot be sent is an error; every other byte is kept")
@@ -52,12 +52,12 @@ struct RequestCheckTests {
         #expect(HTTPRequest.Method("GE\rT") == nil)
         #expect(HTTPField.Name("Na\nme") == nil)
         let name = HTTPField.Name("X-Name")!
-        _ = try await session.get(server.url("/"), fields: [name: "a\r\nInjected: 1"])
+        _ = try await session.get(.raw(server.url("/")), fields: [name: "a\r\nInjected: 1"])
         let recorded = try #require(await server.takeRequest())
         #expect(recorded.fields[HTTPField.Name("Injected")!] == nil)
         var fields = HTTPFields()
         fields.append(HTTPField(name: name, lenientValue: [0x61, 0x01, 0x62]))
-        let error = await curlewError { _ = try await session.get(server.url("/"), fields: fields) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url("/")), fields: fields) }
         #expect(error?.code == .invalidRequest)
         #expect(error?.description.contains("\u{1}") == false)
     }
@@ -81,11 +81,11 @@ struct RequestCheckTests {
         ]
         for fields in bad {
             let error = await curlewError {
-                _ = try await session.post(server.url(), body: .bytes([1, 2, 3]), fields: fields)
+                _ = try await session.post(.raw(server.url()), body: .bytes([1, 2, 3]), fields: fields)
             }
             #expect(error?.code == .invalidRequest, "\(fields)")
         }
-        _ = try await session.post(server.url(), body: .bytes([1, 2, 3]), fields: [.contentLength: "3"])
+        _ = try await session.post(.raw(server.url()), body: .bytes([1, 2, 3]), fields: [.contentLength: "3"])
         let recorded = try #require(await server.takeRequest())
         #expect(recorded.fields[values: .contentLength] == ["3"])
     }
@@ -101,7 +101,7 @@ struct RequestCheckTests {
         fields.append(HTTPField(name: HTTPField.Name("X-First")!, value: ""))
         fields.append(HTTPField(name: HTTPField.Name("x-Second")!, value: "again"))
         let url = "http://user:s%40cret@127.0.0.1:\(server.port)/a b/\u{e9}?q=<>#part"
-        let body = try await makeSession().get(url, fields: fields).body.collect(upTo: 10_000)
+        let body = try await makeSession().get(.raw(url), fields: fields).body.collect(upTo: 10_000)
         let head = String(decoding: body, as: UTF8.self)
         #expect(head.hasPrefix("GET /a%20b/%C3%A9?q=%3C%3E HTTP/1.1\r\n"))
         #expect(
@@ -109,7 +109,7 @@ struct RequestCheckTests {
         #expect(head.contains("\r\nHost: 127.0.0.1:\(server.port)\r\n"))
         #expect(try CurlewURI(url).description.contains("cret") == false)
         for bad in ["http://user:secret@/", "https:/user:secret@host/", "us_er:secret@host", "1u:secret@h"] {
-            let error = await curlewError { _ = try await makeSession().get(bad) }
+            let error = await curlewError { _ = try await makeSession().get(.raw(bad)) }
             #expect(error?.description.contains("secret") == false)
         }
     }

@@ -80,7 +80,7 @@ struct ResponseHeadCacheTests {
         }
         let session = try makeSession()
         for value in values {
-            let response = try await session.get(server.url())
+            let response = try await session.get(.raw(server.url()))
             #expect(response.fields[HTTPField.Name("X-Value")!] == value)
             #expect(response.contentLength == Int64(value.count))
             #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array(value.utf8))

@@ -80,7 +80,7 @@ struct SystemFaultTests {
         let first = try await echo()
         let second = try await echo()
         let loop = try CurlewEventLoop(name: "curlew-test")
-        let sessions = try (0..<2).map { _ in try HTTPSession(eventLoops: [loop]) }
+        let sessions = try (0..<2).map { _ in try HTTPSession(eventLoops: [loop], chain: .bare) }
         #expect(try await sessions[0].fetch(first.url("/1")) == Array("/1".utf8))
         try await with(CURLEW_FAULT_SOCKET) {
             let body = try await sessions[1].fetch(second.url("/2"))
@@ -151,7 +151,7 @@ struct SystemFaultTests {
         let method = try #require(HTTPRequest.Method(method))
         #expect(try await session.fetch(server.url()) == Array("right".utf8))
         try await with(CURLEW_FAULT_OVERTAKEN_SEND) {
-            let answer = Task { try await session.send(method, server.url()).body.collect(upTo: 100) }
+            let answer = Task { try await session.send(method, .raw(server.url())).body.collect(upTo: 100) }
             // The request is about to be sent.
             await withCheckedContinuation { struck in
                 Thread.detachNewThread {

@@ -40,7 +40,7 @@ struct FullDiskTests {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 30)) }
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.get(server.url()).save(to: .file(disk.folder.file("a")))
+            _ = try await session.get(.raw(server.url())).save(to: .file(disk.folder.file("a")))
         }
         #expect(error?.code == .diskFull && error?.message.contains("room for") == true)
         #expect(disk.folder.names == [])
@@ -56,7 +56,7 @@ struct FullDiskTests {
         }
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.get(server.url()).save(to: .file(disk.folder.file("a")))
+            _ = try await session.get(.raw(server.url())).save(to: .file(disk.folder.file("a")))
         }
         #expect(error?.code == .diskFull && error?.response?.status == .ok)
         #expect(disk.folder.names == [])

@@ -16,7 +16,7 @@ struct SaveTests {
         server.enqueue(response)
         let session = try makeSession { $0.limits.collectedBody = 1 }
         let fields: HTTPFields = range ? [.range: "bytes=0-4"] : [:]
-        let answer = try await session.send(method, server.url("/path/name.txt"), fields: fields)
+        let answer = try await session.send(method, .raw(server.url("/path/name.txt")), fields: fields)
         do {
             let file = try await answer.save(to: .folder(folder.path), integrity: integrity)
             await server.shutdown()
@@ -106,7 +106,7 @@ struct SaveTests {
         let folder = try ScratchFolder()
         let server = try await rawAnswer(answer)
         let session = try makeSession()
-        let error = await curlewError { _ = try await session.get(server.url()).save(to: .file(folder.file("a"))) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url())).save(to: .file(folder.file("a"))) }
         #expect(error?.code == .responseTruncated && error?.file == nil)
         #expect(folder.names == [])
         try await session.expectUsable()
@@ -126,7 +126,7 @@ struct SaveTests {
                 })
         }
         let session = try makeSession()
-        let saving = Task { try await session.get(server.url()).save(to: .file(folder.file("a"))) }
+        let saving = Task { try await session.get(.raw(server.url())).save(to: .file(folder.file("a"))) }
         for await _ in arrivals { break }
         saving.cancel()
         let error = await curlewError { _ = try await saving.value }
@@ -163,7 +163,7 @@ struct SaveTests {
         let server = try await MockServer.start { _ in MockResponse(body: "hello") }
         let session = try makeSession()
         var events = try #require(session.session).events.makeAsyncIterator()
-        let answer = try await session.get(server.url())
+        let answer = try await session.get(.raw(server.url()))
         var response = answer
         response.body = .stream(Interrupted(body: answer.body) { _ = try folder.write("a", [1]) })
         let error = await curlewError { [response] in _ = try await response.save(to: .file(folder.file("a"))) }
@@ -177,7 +177,7 @@ struct SaveTests {
         }
         var destination = Destination.file(folder.file("a"))
         destination.existing = .unique
-        let file = try await session.get(server.url()).save(to: destination)
+        let file = try await session.get(.raw(server.url())).save(to: destination)
         #expect(file.path == folder.file("a (1)"))
         while let event = await events.next() {
             guard event.kind == .moved else { continue }
@@ -191,7 +191,7 @@ struct SaveTests {
         struct Unwanted: Error {}
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 24)) }
         let session = try makeSession()
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         await #expect(throws: Unwanted.self) { _ = try await response.save(to: .chosen { _, _ in throw Unwanted() }) }
         #expect(await curlewError { _ = try await response.save(to: .folder("")) }?.code == .invalidDestination)
     }

@@ -73,7 +73,7 @@ struct KeyTests {
     @Test("a link hands its option on to the response, and to the error")
     func link() async throws {
         let stub = StubTransport { _ in .response(.ok) }
-        let session = try HTTPSession(transport: stub) { Tenancy() }
+        let session = try HTTPSession(transport: stub, chain: .bare) { Tenancy() }
         var options = RequestOptions()
         options.tenant = "a"
         #expect(try await session.get("http://a.test/", options: options).tenant == "a")

@@ -33,8 +33,8 @@ struct URITests {
         ])
     func base(_ reference: String, _ expected: String) throws {
         for base in ["http://example.com/v1/", "http://example.com/v1"] {
-            let session = try HTTPSession(baseURL: base)
-            #expect(try session.resolve(reference).description == expected)
+            let session = try HTTPSession(baseURL: base, chain: .bare)
+            #expect(try session.resolve(.raw(reference)).description == expected)
         }
     }
 

@@ -62,7 +62,7 @@ struct ChainTests {
         Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
         Links.NextOutput == CurlewResponse
     {
-        let session = try HTTPSession(baseURL: "http://stub.test/", transport: Stub(), links)
+        let session = try HTTPSession(baseURL: "http://stub.test/", transport: Stub(), chain: .bare, links)
         return try await session.get("x").fields[Mark.field]
     }
 
@@ -89,7 +89,7 @@ struct ChainTests {
 
     @Test("a link may answer by itself, and call the rest twice")
     func shortcuts() async throws {
-        let cached = try HTTPSession(transport: Stub()) { Cached() }
+        let cached = try HTTPSession(transport: Stub(), chain: .bare) { Cached() }
         #expect(try await cached.get("http://stub.test/").status == .notModified)
         let twice = try await marks {
             Twice()
@@ -107,15 +107,14 @@ struct ChainTests {
 
     @Test("an empty chain passes everything on")
     func empty() async throws {
-        let session = try HTTPSession(baseURL: "http://stub.test/a", transport: Stub()) {}
+        let session = try HTTPSession(baseURL: "http://stub.test/a", transport: Stub(), chain: .bare) {}
         #expect(try await session.get("b").fields[.location] == "http://stub.test/a/b")
     }
 
     @Test("default fields give way to a call's own")
     func defaults() async throws {
         let session = try HTTPSession(
-            baseURL: "http://stub.test/", transport: Stub(), defaultFields: [.userAgent: "default", .accept: "a/b"]
-        ) {}
+            baseURL: "http://stub.test/", transport: Stub(), defaultFields: [.userAgent: "default", .accept: "a/b"], chain: .bare) {}
         let fields = try await session.get("x", fields: [.userAgent: "mine"]).fields
         #expect(fields[values: .userAgent] == ["mine"])
         #expect(fields[.accept] == "a/b")
@@ -139,8 +138,8 @@ struct ChainTests {
         let server = try await MockServer.start { _ in MockResponse() }
         let loop = try CurlewEventLoop(name: "curlew-test")
         let (places, report) = AsyncStream.makeStream(of: Bool.self)
-        let session = try HTTPSession(eventLoops: [loop]) { WhereAmI(loop: loop) { report.yield($0) } }
-        _ = try await session.get(server.url())
+        let session = try HTTPSession(eventLoops: [loop], chain: .bare) { WhereAmI(loop: loop) { report.yield($0) } }
+        _ = try await session.get(.raw(server.url()))
         report.finish()
         for await isOnLoop in places { #expect(!isOnLoop) }
     }

@@ -81,7 +81,7 @@ struct PolicyIsolationTests {
         func resumed(_ policy: SecurityPolicy) async throws -> Bool? {
             var options = RequestOptions()
             options.security = policy
-            let response = try await session.get(server.url(), options: options)
+            let response = try await session.get(.raw(server.url()), options: options)
             _ = try await response.body.collect(upTo: 100)
             #expect(response.security?.chain.map(\.der) == chain)
             return response.security?.isResumed

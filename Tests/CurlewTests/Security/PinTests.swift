@@ -94,16 +94,16 @@ struct PinTests {
         var configuration = SessionConfiguration()
         configuration.security = policy
         let error = #expect(throws: CurlewError.self) {
-            try HTTPSession(baseURL: "http://example.test/", configuration: configuration)
+            try HTTPSession(baseURL: "http://example.test/", configuration: configuration, chain: .bare)
         }
         #expect(error?.code == .invalidTLSSetting)
         #expect(throws: CurlewError.self) {
-            try HTTPSession(baseURL: "http://example.test/", configuration: configuration) {
+            try HTTPSession(baseURL: "http://example.test/", configuration: configuration, chain: .bare) {
                 ChainBuilder.Empty<CurlewRequest, CurlewResponse>()
             }
         }
-        _ = try HTTPSession(baseURL: "https://example.test/", configuration: configuration)
-        let session = try HTTPSession(configuration: configuration)
+        _ = try HTTPSession(baseURL: "https://example.test/", configuration: configuration, chain: .bare)
+        let session = try HTTPSession(configuration: configuration, chain: .bare)
         let refused = await curlewError { _ = try await session.get("http://example.test/") }
         #expect(refused?.code == .invalidRequest)
     }

@@ -32,7 +32,7 @@ struct SecurityWarningTests {
         configuration.security = .pinned(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))
         let actor = try SessionActor(configuration: configuration)
         let error = #expect(throws: CurlewError.self) {
-            try HTTPSession(baseURL: "http://example.test/", transport: actor) {
+            try HTTPSession(baseURL: "http://example.test/", transport: actor, chain: .bare) {
                 ChainBuilder.Empty<CurlewRequest, CurlewResponse>()
             }
         }

@@ -33,7 +33,7 @@ struct TrustStage {
     func fetch(_ policy: SecurityPolicy, _ url: String? = nil) async throws -> CurlewResponse {
         var options = RequestOptions()
         options.security = policy
-        let response = try await session.get(url ?? self.url, options: options)
+        let response = try await session.get(.raw(url ?? self.url), options: options)
         _ = try await response.body.collect(upTo: 100)
         return response
     }

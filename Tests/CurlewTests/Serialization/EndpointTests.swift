@@ -10,19 +10,11 @@ struct EndpointTests {
 
     /// Turns a user into a request: what a request serializer does.
     struct UserSerializer: CurlewMiddleware {
-        struct Input: EndpointInput {
-            var request: CurlewRequest
-            var user: User
-
-            init(_ request: CurlewRequest, argument: User) {
-                self.request = request
-                user = argument
-            }
-        }
-
-        func intercept(_ input: Input, next: Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse {
-            var request = input.request
-            request.body = .string("{\"name\": \"\(input.user.name)\"}")
+        func intercept(_ call: ParameterizedRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+            -> CurlewResponse
+        {
+            var request = call.request
+            request.body = .string("{\"name\": \"\(try call.parameters.value()?["name"] ?? "none")\"}")
             request.fields[.contentType] = "application/json"
             return try await next(request)
         }
@@ -55,29 +47,29 @@ struct EndpointTests {
     @Test("an endpoint without an argument can be called many times")
     func withoutArgument() async throws {
         let server = try await echo()
-        let api = try HTTPSession(baseURL: server.url("/v1/"), eventLoops: [CurlewEventLoop(name: "curlew-test")]) {
+        let api = try HTTPSession(baseURL: server.url("/v1/"), eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
             Mark(letter: "s")
         }
-        let user = api.endpoint(.get, "users/7", fields: [.userAgent: "-"]) {
+        let user = Endpoint(.get, fields: [.userAgent: "-"]) { (_: Void) in "users/7" } through: {
             Mark(letter: "a")
             JSONResponseSerializer<User>()
             Mark(letter: "b")
         }
-        for _ in 0..<2 { #expect(try await user() == User(name: "GET /v1/users/7 -abs")) }
-        let raw = api.endpoint(.delete, "users/7") {}
-        #expect(try await raw().status == .ok)
+        for _ in 0..<2 { #expect(try await api.call(user) == User(name: "GET /v1/users/7 -abs")) }
+        let raw = Endpoint(.delete, as: .raw) { (_: Void) in "users/7" }
+        #expect(try await api.call(raw).status == .ok)
     }
 
     @Test("the argument of an endpoint goes through the chain's own serializer, and the value comes back")
     func withArgument() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
-        let create = api.endpoint(.post, "users") {
+        let create = Endpoint(.post) { (user: User) in .init("users", parameters: .encoding(user)) } through: {
             UserSerializer()
             Mark(letter: "a")
             JSONResponseSerializer<User>().orFailure(User.self)
         }
-        #expect(try await create(User(name: "Numenius")) == User(name: "Numenius"))
+        #expect(try await api.call(create, User(name: "Numenius")) == User(name: "Numenius"))
         let request = await server.takeRequest()
         #expect(request?.method == .post)
         #expect(request?.fields[.accept] == "application/json")
@@ -87,39 +79,51 @@ struct EndpointTests {
     func parameters() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
-        let create = api.endpoint(.post, "users", taking: User.self) {
+        let create = Endpoint(.post) { (user: User) in .init("users", parameters: .encoding(user)) } through: {
             JSONRequestSerializer()
             Mark(letter: "a")
             JSONResponseSerializer<User>()
         }
-        #expect(try await create(User(name: "Numenius")) == User(name: "Numenius"))
+        #expect(try await api.call(create, User(name: "Numenius")) == User(name: "Numenius"))
         let created = await server.takeRequest()
         #expect(created?.fields[.contentType] == "application/json")
-        let search = api.endpoint(.get, "users", taking: [String: Int].self) {
+        let search = Endpoint(.get) { (terms: [String: Int]) in .init("users", parameters: .encoding(terms)) } through: {
             HTTPRequestSerializer()
             StringResponseSerializer()
         }
-        _ = try await search(["page": 2])
-        _ = try await search([:])
+        _ = try await api.call(search, ["page": 2])
+        _ = try await api.call(search, [:])
         #expect(await server.takeRequest()?.target == "/users?page=2")
         #expect(await server.takeRequest()?.target == "/users")
+    }
+
+    @Test("an endpoint of a type needs its argument alone, and belongs to no session")
+    func typed() async throws {
+        let server = try await echo()
+        let api = try makeSession(baseURL: server.url())
+        let user = Endpoint(.get, as: User.self) { (id: String) in "users/\(id)" }
+        #expect(try await api.call(user, "a/b").name.hasPrefix("GET /users/a%2Fb") == true)
+        let create = Endpoint(.post, as: User.self) { (user: User) in .init("users", json: user) }
+        #expect(try await api.call(create, User(name: "Numenius")) == User(name: "Numenius"))
+        let all = Endpoint(.get, as: User.self) { "users" }
+        #expect(try await api.call(all).name.hasPrefix("GET /users") == true)
     }
 
     @Test("an endpoint's error names the method, and a reference that cannot be resolved is the call's error")
     func errors() async throws {
         let server = try await MockServer.start { _ in .notFound }
         let api = try makeSession(baseURL: server.url())
-        let missing = api.endpoint(.put, "x") {
+        let missing = Endpoint(.put) { (_: Void) in "x" } through: {
             Mark(letter: "a")
             JSONResponseSerializer<User>()
         }
-        let error = await curlewError { _ = try await missing() }
+        let error = await curlewError { _ = try await api.call(missing) }
         #expect(error?.code == .unacceptableStatus)
         #expect(error?.method == .put)
         #expect(error?.uri?.path == "/x")
-        let first = api.endpoint(.put, "x") { JSONResponseSerializer<User>() }
-        #expect(await curlewError { _ = try await first() }?.method == .put)
-        let broken = api.endpoint(.get, "ftp://example.com/") { StringResponseSerializer() }
-        #expect(await curlewError { _ = try await broken() }?.code == .unsupportedScheme)
+        let first = Endpoint(.put, as: .json(User.self)) { (_: Void) in "x" }
+        #expect(await curlewError { _ = try await api.call(first) }?.method == .put)
+        let broken = Endpoint(.get, as: .text) { (_: Void) in "ftp://example.com/" }
+        #expect(await curlewError { _ = try await api.call(broken) }?.code == .unsupportedScheme)
     }
 }

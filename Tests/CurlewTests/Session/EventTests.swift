@@ -37,7 +37,7 @@ struct EventTests {
         let session = try makeSession()
         let actor = try #require(session.session)
         let listener = actor.events.makeAsyncIterator()
-        let bird = try await session.get(server.url("/"), serializer: .json(Bird.self))
+        let bird = try await session.get(.raw(server.url("/")), as: .json(Bird.self))
         #expect(bird == Bird(name: "curlew"))
         await session.shutdown()
         let events = await rest(listener)
@@ -63,7 +63,7 @@ struct EventTests {
         let server = try await birdServer()
         let session = try makeSession()
         let listener = try #require(session.session).events.makeAsyncIterator()
-        let error = await curlewError { _ = try await session.get(server.url(path), as: Bird.self) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url(path)), as: Bird.self) }
         await session.shutdown()
         let events = await rest(listener)
         #expect(events.map(\.kind) == [.resumed, .completed, .serialized, .invalidated])
@@ -81,9 +81,9 @@ struct EventTests {
         let listener = try #require(session.session).events.makeAsyncIterator()
         var small = StringResponseSerializer()
         small.acceptance.bodyLimit = 1000
-        let error = await curlewError { _ = try await session.get(server.url("/long"), serializer: small) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url("/long")), as: small) }
         #expect(error?.code == .responseTooLarge)
-        let bytes = try await session.get(server.url("/long"), serializer: DataResponseSerializer())
+        let bytes = try await session.get(.raw(server.url("/long")), as: DataResponseSerializer())
         #expect(bytes.count == 4 << 20)
         await session.shutdown()
         let events = await rest(listener)
@@ -104,12 +104,12 @@ struct EventTests {
         let server = try await birdServer()
         let session = try makeSession()
         let listener = try #require(session.session).events.makeAsyncIterator()
-        #expect(try await session.get(server.url("/missing"), serializer: Status()) == 404)
+        #expect(try await session.get(.raw(server.url("/missing")), as: Status()) == 404)
         let compound = CompoundResponseSerializer([
             JSONResponseSerializer<Int>().map { "\($0)" }, JSONResponseSerializer<Bird>().map(\.name),
         ])
-        #expect(try await session.get(server.url("/"), serializer: compound) == "curlew")
-        _ = try await session.get(server.url("/"), serializer: .unread).body.collect(upTo: 100)
+        #expect(try await session.get(.raw(server.url("/")), as: compound) == "curlew")
+        _ = try await session.get(.raw(server.url("/")), as: .raw).body.collect(upTo: 100)
         await session.shutdown()
         let told = await rest(listener).filter { $0.kind == .serialized }
         #expect(told.map(\.serialization?.serializer) == ["Status", "CompoundResponseSerializer<String>"])
@@ -123,7 +123,7 @@ struct EventTests {
     func order(loops: Int) async throws {
         var servers: [MockServer] = []
         for _ in 0..<6 { servers.append(try await birdServer()) }
-        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") })
+        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
         let actor = try #require(session.session)
         let first = actor.events.makeAsyncIterator()
         let second = actor.events.makeAsyncIterator()
@@ -132,7 +132,7 @@ struct EventTests {
                 let url = servers[index % 6].url("/")
                 group.addTask {
                     if index.isMultiple(of: 3) {
-                        _ = try await session.get(url, as: Bird.self)
+                        _ = try await session.get(.raw(url), as: Bird.self)
                     } else {
                         let task = try actor.dataTask(CurlewRequest(.get, url))
                         task.resume()
@@ -174,7 +174,7 @@ struct EventTests {
     func cancelling(loops: Int) async throws {
         var servers: [RawServer] = []
         for _ in 0..<5 { servers.append(try await RawServer.start { connection in try await connection.closed }) }
-        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") })
+        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
         let actor = try #require(session.session)
         let listener = actor.events.makeAsyncIterator()
         let tasks = try servers.flatMap { server in
@@ -246,7 +246,7 @@ struct EventTests {
         let listener = try #require(session.session).events.makeAsyncIterator()
         var last: TaskActor.Identifier?
         for _ in 0..<20 {
-            let response = try await session.get(server.url("/"))
+            let response = try await session.get(.raw(server.url("/")))
             _ = try await response.body.collect(upTo: 100)
             last = response.task?.id
         }
@@ -263,7 +263,7 @@ struct EventTests {
             let session = try makeSession { $0.eventBufferSize = 1 }
             let listener = try #require(session.session).events.makeAsyncIterator()
             for _ in 0..<10 {
-                let response = try await session.get(server.url("/"))
+                let response = try await session.get(.raw(server.url("/")))
                 _ = try await response.body.collect(upTo: 100)
                 for await progress in try #require(response.task).progress where progress.isFinished {}
                 // The end is told in the same turn of the loop as the last of the progress.
@@ -281,9 +281,9 @@ struct EventTests {
         let session = try makeSession { $0.rateLimit = RateLimit(sending: 1000) }
         let old = try #require(session.session)
         await old.invalidate(cancelling: true)
-        _ = await curlewError { _ = try await session.get(server.url("/")) }
-        let renewed = try HTTPSession(configuration: old.configuration, eventLoops: [old.eventLoop])
-        #expect(try await renewed.get(server.url("/"), as: Bird.self) == Bird(name: "curlew"))
+        _ = await curlewError { _ = try await session.get(.raw(server.url("/"))) }
+        let renewed = try HTTPSession(configuration: old.configuration, eventLoops: [old.eventLoop], chain: .bare)
+        #expect(try await renewed.get(.raw(server.url("/")), as: Bird.self) == Bird(name: "curlew"))
         #expect(renewed.session?.rateLimit == RateLimit(sending: 1000))
     }
 }

@@ -26,21 +26,21 @@ struct ParameterVerbsTests {
         typealias Call = (String, () async throws -> CurlewResponse)
         let calls: [Call] = [
             ("GET", { try await api.get("x", parameters: ["text": "a b", "page": 2]) }),
-            ("GET", { try await api.get("x", parameters: Search()) }),
-            ("HEAD", { try await api.head("x", parameters: tree) }),
-            ("HEAD", { try await api.head("x", parameters: Search()) }),
-            ("POST", { try await api.post("x", parameters: tree) }),
-            ("POST", { try await api.post("x", parameters: Search()) }),
-            ("PUT", { try await api.put("x", parameters: tree) }),
-            ("PUT", { try await api.put("x", parameters: Search()) }),
-            ("PATCH", { try await api.patch("x", parameters: tree) }),
-            ("PATCH", { try await api.patch("x", parameters: Search()) }),
-            ("DELETE", { try await api.delete("x", parameters: tree) }),
-            ("DELETE", { try await api.delete("x", parameters: Search()) }),
-            ("DELETE", { try await api.delete("x", parameters: Search(), placement: .body) }),
-            ("POST", { try await api.post("x", parameters: Search(), placement: .query) }),
-            ("QUERY", { try await api.send(HTTPRequest.Method("QUERY")!, "x", parameters: tree) }),
-            ("QUERY", { try await api.send(HTTPRequest.Method("QUERY")!, "x", parameters: Search()) }),
+            ("GET", { try await api.get("x", parameters: RequestParameters(Search())) }),
+            ("HEAD", { try await api.head("x", parameters: RequestParameters(tree)) }),
+            ("HEAD", { try await api.head("x", parameters: RequestParameters(Search())) }),
+            ("POST", { try await api.post("x", parameters: RequestParameters(tree)) }),
+            ("POST", { try await api.post("x", parameters: RequestParameters(Search())) }),
+            ("PUT", { try await api.put("x", parameters: RequestParameters(tree)) }),
+            ("PUT", { try await api.put("x", parameters: RequestParameters(Search())) }),
+            ("PATCH", { try await api.patch("x", parameters: RequestParameters(tree)) }),
+            ("PATCH", { try await api.patch("x", parameters: RequestParameters(Search())) }),
+            ("DELETE", { try await api.delete("x", parameters: RequestParameters(tree)) }),
+            ("DELETE", { try await api.delete("x", parameters: RequestParameters(Search())) }),
+            ("DELETE", { try await api.delete("x", parameters: RequestParameters(Search()), encoding: .form) }),
+            ("POST", { try await api.post("x", parameters: RequestParameters(Search()), encoding: .query) }),
+            ("QUERY", { try await api.send(HTTPRequest.Method("QUERY")!, "x", parameters: RequestParameters(tree)) }),
+            ("QUERY", { try await api.send(HTTPRequest.Method("QUERY")!, "x", parameters: RequestParameters(Search())) }),
         ]
         for (index, (method, call)) in calls.enumerated() {
             #expect(try await call().status == .ok)
@@ -79,19 +79,19 @@ struct ParameterVerbsTests {
         let tree: ParameterValue = ["k": 1]
         let answer = JSONResponseSerializer<Answer>()
         let texts: [String] = [
-            try await api.get("x", parameters: ["k": 1], response: answer).text,
-            try await api.get("x", parameters: Search(), response: .json(Answer.self)).text,
-            try await api.post("x", parameters: tree, response: answer).text,
-            try await api.post("x", parameters: Search(), response: answer).text,
-            try await api.put("x", parameters: tree, response: answer).text,
-            try await api.put("x", parameters: Search(), response: answer).text,
-            try await api.patch("x", parameters: tree, response: answer).text,
-            try await api.patch("x", parameters: Search(), response: answer).text,
-            try await api.delete("x", parameters: tree, response: answer).text,
-            try await api.delete("x", parameters: Search(), response: answer).text,
-            try await api.send(.options, "x", parameters: tree, response: answer).text,
-            try await api.send(.options, "x", parameters: Search(), response: answer).text,
-            try await api.send(.put, "x", parameters: RequestParameters(tree), response: answer).text,
+            try await api.get("x", parameters: ["k": 1], as: answer).text,
+            try await api.get("x", parameters: RequestParameters(Search()), as: .json(Answer.self)).text,
+            try await api.post("x", parameters: RequestParameters(tree), as: answer).text,
+            try await api.post("x", parameters: RequestParameters(Search()), as: answer).text,
+            try await api.put("x", parameters: RequestParameters(tree), as: answer).text,
+            try await api.put("x", parameters: RequestParameters(Search()), as: answer).text,
+            try await api.patch("x", parameters: RequestParameters(tree), as: answer).text,
+            try await api.patch("x", parameters: RequestParameters(Search()), as: answer).text,
+            try await api.delete("x", parameters: RequestParameters(tree), as: answer).text,
+            try await api.delete("x", parameters: RequestParameters(Search()), as: answer).text,
+            try await api.send(.options, "x", parameters: RequestParameters(tree), as: answer).text,
+            try await api.send(.options, "x", parameters: RequestParameters(Search()), as: answer).text,
+            try await api.send(.put, "x", parameters: RequestParameters(tree), as: answer).text,
         ]
         let search = "page=2&text=a%20b"
         #expect(
@@ -100,9 +100,9 @@ struct ParameterVerbsTests {
                 "PUT /x \(search)", "PATCH /x k=1", "PATCH /x \(search)", "DELETE /x?k=1 ", "DELETE /x?\(search) ",
                 "OPTIONS /x k=1", "OPTIONS /x \(search)", "PUT /x k=1",
             ])
-        #expect(try await api.head("x", parameters: tree, response: .string).isEmpty)
-        #expect(try await api.head("x", parameters: Search(), response: .data).isEmpty)
-        let unread = try await api.get("gone", parameters: ["k": 1], response: .unread)
+        #expect(try await api.send(.head, "x", parameters: RequestParameters(tree), as: .text).isEmpty)
+        #expect(try await api.send(.head, "x", parameters: RequestParameters(Search()), as: .bytes).isEmpty)
+        let unread = try await api.get("gone", parameters: ["k": 1], as: .raw)
         #expect(unread.status == .gone)
         #expect(try await unread.body.collect(upTo: 1000).isEmpty == false)
     }
@@ -113,16 +113,16 @@ struct ParameterVerbsTests {
         var api = try makeSession(baseURL: server.url())
         api.requestSerializer = JSONRequestSerializer()
         let answer = JSONResponseSerializer<Answer>()
-        #expect(try await api.post("x", parameters: ["k": 1], response: answer).accept == "application/json")
-        let own = try await api.post("x", parameters: ["k": 1], fields: [.accept: "a/b"], response: answer)
+        #expect(try await api.post("x", parameters: ["k": 1], as: answer).accept == "application/json")
+        let own = try await api.post("x", parameters: ["k": 1], as: answer, fields: [.accept: "a/b"])
         #expect(own.accept == "a/b")
-        let gone = await curlewError { _ = try await api.put("gone", parameters: nil, response: answer) }
+        let gone = await curlewError { _ = try await api.put("gone", parameters: nil, as: answer) }
         #expect(gone?.code == .unacceptableStatus)
         #expect(gone?.method == .put)
         #expect(gone?.uri?.path == "/gone")
         #expect(gone?.failure(as: Answer.self)?.text == "PUT /gone ")
         let unwritten = await curlewError {
-            _ = try await api.post("x", parameters: ["a": ParameterValue(Double.nan)], response: answer)
+            _ = try await api.post("x", parameters: ["a": ParameterValue(Double.nan)], as: answer)
         }
         #expect(unwritten?.code == .encodingFailed)
         #expect(unwritten?.uri?.path == "/x")
@@ -140,9 +140,8 @@ struct ParameterVerbsTests {
                     var own = serializer
                     if number % 2 == 0 { own.style.arrays = .repeated }
                     let answer = try await api.get(
-                        "x", parameters: ["n": [ParameterValue(number)]],
-                        serializer: number % 2 == 0 ? own : serializer,
-                        response: .json(Answer.self))
+                        "x", parameters: ["n": [ParameterValue(number)]], encoding: .serializer(number % 2 == 0 ? own : serializer),
+                        as: .json(Answer.self))
                     let name = number % 2 == 0 ? "n" : "n%5B0%5D"
                     #expect(answer.text == "GET /x?\(name)=\(number) ")
                 }
@@ -157,10 +156,12 @@ struct ParameterVerbsTests {
         let api = try makeSession(baseURL: server.url())
         _ = try await api.get("x", parameters: nil)
         #expect(await server.takeRequest()?.target == "/x")
-        _ = try await api.post("x", parameters: Search?.none)
+        _ = try await api.post("x", parameters: RequestParameters(Search?.none))
         let post = try #require(await server.takeRequest())
         #expect(post.fields[.contentLength] == "0")
-        #expect(post.fields[.contentType] == "application/x-www-form-urlencoded")
+        #expect(post.fields[.contentType] == nil)
+        _ = try await api.post("x", encoding: .form)
+        #expect(await server.takeRequest()?.fields[.contentType] == "application/x-www-form-urlencoded")
     }
 
     @Test("a session's serializer serves every call but those that bring their own")
@@ -168,11 +169,11 @@ struct ParameterVerbsTests {
         let server = try await server()
         var api = try makeSession(baseURL: server.url())
         api.requestSerializer = JSONRequestSerializer()
-        _ = try await api.post("x", parameters: Search())
+        _ = try await api.post("x", parameters: RequestParameters(Search()))
         #expect(await server.takeRequest()?.text == #"{"text":"a b","page":2}"#)
-        _ = try await api.post("x", parameters: Search(), serializer: HTTPRequestSerializer())
+        _ = try await api.post("x", parameters: RequestParameters(Search()), encoding: .serializer(HTTPRequestSerializer()))
         #expect(await server.takeRequest()?.text == "page=2&text=a%20b")
-        _ = try await api.post("x", parameters: Search(), serializer: PropertyListRequestSerializer())
+        _ = try await api.post("x", parameters: RequestParameters(Search()), encoding: .serializer(PropertyListRequestSerializer()))
         #expect(await server.takeRequest()?.fields[.contentType] == "application/x-plist")
     }
 
@@ -185,7 +186,7 @@ struct ParameterVerbsTests {
         serializer.defaultFields[.accept] = "serializer"
         serializer.defaultFields[.cacheControl] = "serializer"
         _ = try await api.post(
-            "x", parameters: ["k": 1], serializer: serializer, fields: [.accept: "call", .contentType: "text/x-call"])
+            "x", parameters: ["k": 1], encoding: .serializer(serializer), fields: [.accept: "call", .contentType: "text/x-call"])
         let sent = try #require(await server.takeRequest()).fields
         #expect(sent[values: .accept] == ["call"])
         #expect(sent[values: .userAgent] == ["session"])
@@ -196,7 +197,7 @@ struct ParameterVerbsTests {
     @Test("plain calls have none of the serializer's fields")
     func plain() async throws {
         let server = try await server()
-        _ = try await makeSession().get(server.url())
+        _ = try await makeSession().get(.raw(server.url()))
         let sent = try #require(await server.takeRequest()).fields
         #expect(sent[.userAgent] == nil)
         #expect(sent[.acceptLanguage] == nil)
@@ -217,10 +218,10 @@ struct ParameterVerbsTests {
         serializer.queryEncoder = { _, _ in throw Reason() }
         for method: HTTPRequest.Method in [.get, .post] {
             await #expect(throws: Reason()) {
-                try await api.send(method, "x", parameters: ["a": 1], serializer: serializer)
+                try await api.send(method, "x", parameters: ["a": 1], encoding: .serializer(serializer))
             }
         }
-        let head = await curlewError { _ = try await api.head("x", parameters: ["a": 1], placement: .body) }
+        let head = await curlewError { _ = try await api.head("x", parameters: ["a": 1], encoding: .form) }
         #expect(head?.code == .invalidRequest)
         _ = try await api.get("last")
         #expect(await server.takeRequest()?.target == "/last")
@@ -230,9 +231,9 @@ struct ParameterVerbsTests {
     func request() throws {
         let api = try HTTPSession(
             baseURL: "https://a.test/v1", defaultFields: [.userAgent: "session"],
-            eventLoops: [CurlewEventLoop(name: "curlew-test")])
+            eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare)
         let request = try api.request(
-            .post, "x", parameters: RequestParameters(Search()), serializer: JSONRequestSerializer())
+            .post, "x", parameters: .encoding(Search()), encoding: .json)
         #expect(request.uri.description == "https://a.test/v1/x")
         #expect(request.fields[.userAgent] == "session")
         #expect(request.fields[.contentType] == "application/json")
@@ -254,7 +255,7 @@ struct ParameterVerbsTests {
             }
         }
         let server = try await server()
-        _ = try await makeSession().get(server.url(), parameters: ["k": 1], serializer: Signing())
+        _ = try await makeSession().get(.raw(server.url()), parameters: ["k": 1], encoding: .serializer(Signing()))
         #expect(await server.takeRequest()?.fields[.authorization] == "signed")
     }
 }

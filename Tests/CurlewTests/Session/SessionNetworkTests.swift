@@ -188,7 +188,7 @@ struct SessionNetworkTests {
     func reachable() async throws {
         let refused = try RefusedPort.unused()
         let session = try makeSession { $0.connectivityTimeout = .seconds(30) }
-        #expect(await curlewError { _ = try await session.get(refused.url()) }?.code == .connectionRefused)
+        #expect(await curlewError { _ = try await session.get(.raw(refused.url())) }?.code == .connectionRefused)
     }
 }
 
@@ -211,7 +211,7 @@ struct SessionNamespaceTests {
         var source = NetworkSource()
         source.opening = network.opening
         actor.connectivity.use(source)
-        return try HTTPSession(transport: actor) {}
+        return try HTTPSession(transport: actor, chain: .bare) {}
     }
 
     /// Answers one request after the other with the address that it came from, until the listening socket is closed.
@@ -231,7 +231,7 @@ struct SessionNamespaceTests {
         let session = try await session(network) { $0.connectivityTimeout = .seconds(50) }
         var events = try #require(session.session).events.makeAsyncIterator()
         let (port, stop) = try serve(network, "0.0.0.0")
-        let call = Task { try await session.post("http://192.0.2.10:\(port)/", body: .string("x")).status }
+        let call = Task { try await session.post("http://192.0.2.10:\(raw: "\(port)")/", body: .string("x")).status }
         var ended: TaskActor.Identifier?
         while let event = await events.next() {
             if event.kind == .completed { ended = event.task?.id }
@@ -252,7 +252,7 @@ struct SessionNamespaceTests {
         try network.ip("link set lo up")
         let stub = StubTransport { _ in .response(.ok) }
         stub.enqueue(.failure(.connectionFailed, "no route", stage: .connecting))
-        let session = try HTTPSession(transport: stub) {}
+        let session = try HTTPSession(transport: stub, chain: .bare) {}
         let connectivity = try #require(session.connectivity)
         var source = NetworkSource()
         source.opening = network.opening

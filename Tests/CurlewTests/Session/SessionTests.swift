@@ -34,11 +34,11 @@ struct SessionTests {
     func queueTimeout() async throws {
         let server = try await stalledServer()
         let session = try makeSession { $0.tasksInFlight = 1 }
-        let first = Task { try await session.get(server.url()) }
+        let first = Task { try await session.get(.raw(server.url())) }
         try await server.waitForAccepted(1)
         var options = RequestOptions()
         options.totalTimeout = .milliseconds(100)
-        let error = await curlewError { _ = try await session.get(server.url(), options: options) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url()), options: options) }
         #expect(error?.code == .totalTimeout)
         #expect(error?.stage == .preparing)
         first.cancel()
@@ -53,7 +53,7 @@ struct SessionTests {
         let other = try await okServer()
         let session = try makeSession { $0.tasksInFlight = 1 }
         let actor = try #require(session.session)
-        let first = Task { try await session.get(server.url()) }
+        let first = Task { try await session.get(.raw(server.url())) }
         try await server.waitForAccepted(1)
         var request = try CurlewRequest(.get, other.url())
         if !resumes { request.options.totalTimeout = .milliseconds(300) }
@@ -109,7 +109,7 @@ struct SessionTests {
     func deadline() async throws {
         let server = try await stalledServer()
         let session = try makeSession()
-        let call = Task { try await session.get(server.url()) }
+        let call = Task { try await session.get(.raw(server.url())) }
         try await server.waitForAccepted(1)
         await session.shutdown(deadline: .milliseconds(50))
         #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
@@ -120,13 +120,13 @@ struct SessionTests {
     func invalidate() async throws {
         let server = try await stalledServer()
         let session = try makeSession()
-        let call = Task { try await session.get(server.url()) }
+        let call = Task { try await session.get(.raw(server.url())) }
         try await server.waitForAccepted(1)
         await session.session?.invalidate(cancelling: false)
         #expect(await session.session?.tasks().count == 1)
         await session.session?.invalidate(cancelling: true)
         #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
-        #expect(await curlewError { _ = try await session.get(server.url()) }?.code == .sessionInvalidated)
+        #expect(await curlewError { _ = try await session.get(.raw(server.url())) }?.code == .sessionInvalidated)
     }
 
     @Test("a session that is dropped ends by itself, after its tasks")
@@ -137,7 +137,7 @@ struct SessionTests {
             let session = try makeSession()
             actor = session.session
             _ = try await session.fetch(server.url())
-            return try await session.get(server.url())
+            return try await session.get(.raw(server.url()))
         }
         func read() async throws {
             #expect(try await use().body.collect(upTo: 10) == Array("ok".utf8))
@@ -152,7 +152,7 @@ struct SessionTests {
         let server = try await okServer()
         let loop = try CurlewEventLoop(name: "curlew-thousand")
         for _ in 0..<1000 {
-            let session = try HTTPSession(eventLoops: [loop])
+            let session = try HTTPSession(eventLoops: [loop], chain: .bare)
             #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         }
         try await server.waitForConnections(open: 0)
@@ -164,7 +164,7 @@ struct SessionTests {
         for _ in 0..<20 {
             let session = try makeSession()
             let calls = (0..<5).map { _ in
-                Task { for try await _ in try await session.get(server.url()).body {} }
+                Task { for try await _ in try await session.get(.raw(server.url())).body {} }
             }
             try await server.waitForConnections { $0.open > 0 }
             await session.session?.invalidate(cancelling: true)
@@ -177,7 +177,7 @@ struct SessionTests {
     func severalLoops() async throws {
         let servers = [try await okServer(), try await okServer(), try await okServer()]
         let loops = [try CurlewEventLoop(), try CurlewEventLoop()]
-        let session = try HTTPSession(eventLoops: loops)
+        let session = try HTTPSession(eventLoops: loops, chain: .bare)
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for index in 0..<60 { group.addTask { try await session.fetch(servers[index % 3].url()) } }
             for try await body in group { #expect(body == Array("ok".utf8)) }
@@ -207,7 +207,7 @@ struct SessionTests {
         var second = actor.events.makeAsyncIterator()
         var options = RequestOptions()
         options.tag = "mine"
-        let response = try await session.get(server.url(), options: options)
+        let response = try await session.get(.raw(server.url()), options: options)
         _ = try await response.body.collect(upTo: 10)
         _ = await curlewError { _ = try await session.get("http://127.0.0.1:1/") }
         await session.shutdown()

@@ -21,9 +21,9 @@ struct StandardChainTests {
             MockResponse(status: .badGateway), redirect(302, to: "/there"),
             MockResponse(status: .serviceUnavailable), MockResponse(body: "there"))
         let log = RecordingLog()
-        let session = try HTTPSession.standard(
+        let session = try HTTPSession(
             baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")],
-            options: options(log.logger(.info)))
+            chain: options(log.logger(.info)))
         let response = try await session.get("here")
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
         #expect(response.history.map(\.attempts) == [2])
@@ -39,7 +39,7 @@ struct StandardChainTests {
             ReadmeSnippets.BearerToken(token: "secret")
             StandardChain(options())
         }
-        _ = try await session.get(server.url())
+        _ = try await session.get(.raw(server.url()))
         #expect(await server.takeRequest()?.fields[.authorization] == "Bearer secret")
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
     }
@@ -52,8 +52,8 @@ struct StandardChainTests {
         options.retry = nil
         options.redirects.policy = .manual
         let session = try makeSession { [options] in StandardChain(options) }
-        #expect(try await session.get(server.url()).status == .badGateway)
-        #expect(try await session.get(server.url()).status == .found)
+        #expect(try await session.get(.raw(server.url())).status == .badGateway)
+        #expect(try await session.get(.raw(server.url())).status == .found)
         #expect(server.requestCount == 2)
     }
 
@@ -68,7 +68,7 @@ struct StandardChainTests {
             StandardChain(options())
             Hedging(after: .seconds(1), clock: clock)
         }
-        let call = Task { try await session.get(server.url()).attempts }
+        let call = Task { try await session.get(.raw(server.url())).attempts }
         try await server.waitForRequests(1)
         try await clock.advanceToNextSleeper()
         #expect(try await call.value == 2)

@@ -23,7 +23,7 @@ where
     configuration.security = security
     configuration.versionPolicy = versionPolicy
     return try HTTPSession(
-        configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], links)
+        configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare, links)
 }
 
 /// A body that can be read once.

@@ -31,7 +31,7 @@ extension HTTPSession {
         var options = RequestOptions()
         options.rateLimit = RateLimit.none
         for _ in 0..<2 {
-            let error = await curlewError { _ = try await get(stalled.url(), options: options) }
+            let error = await curlewError { _ = try await get(.raw(stalled.url()), options: options) }
             guard error?.code == .idleTimeout else { throw error ?? CurlewError(.invalidRequest, "no error") }
         }
     }

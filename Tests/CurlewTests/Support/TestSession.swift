@@ -11,7 +11,7 @@ func makeSession(
     configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
     adjust(&configuration)
     return try HTTPSession(
-        baseURL: baseURL, configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")])
+        baseURL: baseURL, configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare)
 }
 
 /// The error that `body` throws.
@@ -32,7 +32,7 @@ func curlewError(
 extension HTTPSession {
     /// Fetches and reads the whole.
     func fetch(_ url: String, options: RequestOptions = RequestOptions()) async throws -> [UInt8] {
-        try await get(url, options: options).body.collect(upTo: .mebibytes(256))
+        try await get(.raw(url), options: options).body.collect(upTo: .mebibytes(256))
     }
 
     /// Proves that the session can still be used.

@@ -81,7 +81,7 @@ struct CancellationTests {
         }
         let session = try makeSession()
         let body = CurlewRequest.Body.stream { BytePattern.endless }
-        let call = Task { try await session.put(server.url(), body: body) }
+        let call = Task { try await session.put(.raw(server.url()), body: body) }
         try await server.waitForAccepted(1)
         call.cancel()
         #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
@@ -92,7 +92,7 @@ struct CancellationTests {
     func waiting() async throws {
         let server = try await RawServer.start { connection in try await connection.closed }
         let session = try makeSession()
-        let call = Task { try await session.get(server.url()) }
+        let call = Task { try await session.get(.raw(server.url())) }
         try await server.waitForAccepted(1)
         call.cancel()
         #expect(await curlewError { _ = try await call.value }?.code == .cancelled)
@@ -110,7 +110,7 @@ struct CancellationTests {
         let session = try makeSession()
         let (started, signal) = AsyncStream.makeStream(of: Void.self)
         let call = Task {
-            for try await _ in try await session.get(server.url()).body { signal.yield() }
+            for try await _ in try await session.get(.raw(server.url())).body { signal.yield() }
         }
         for await _ in started { break }
         call.cancel()
@@ -122,7 +122,7 @@ struct CancellationTests {
     func paused() async throws {
         let server = try await endlessServer()
         let session = try makeSession { $0.bodyBufferSize = .kibibytes(64) }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         response.task?.cancel()
         let error = await curlewError { for try await _ in response.body {} }
         #expect(error?.code == .cancelled)
@@ -132,7 +132,7 @@ struct CancellationTests {
     @Test("cancelling a task after its end changes nothing")
     func done() async throws {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        let response = try await makeSession().get(server.url())
+        let response = try await makeSession().get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
         let task = try #require(response.task)
         task.cancel()
@@ -147,7 +147,7 @@ struct CancellationTests {
         let server = try await endlessServer()
         let session = try makeSession()
         func use() async throws {
-            let response = try await session.get(server.url())
+            let response = try await session.get(.raw(server.url()))
             if readsPart { for try await _ in response.body { break } }
         }
         try await use()
@@ -162,7 +162,7 @@ struct CancellationTests {
             $0.timeouts.total = .milliseconds(400)
             $0.bodyBufferSize = .kibibytes(128)
         }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         try await server.waitForConnections { $0.open == 0 }
         var read = 0
         let error = await curlewError { for try await chunk in response.body { read += chunk.count } }

@@ -23,7 +23,7 @@ struct DispositionTests {
     func allowed() async throws {
         let server = try await server()
         let session = try makeSession()
-        let response = try await session.get(server.url(), options: options { _, _ in .allow })
+        let response = try await session.get(.raw(server.url()), options: options { _, _ in .allow })
         #expect(try await response.body.collect(upTo: 9) == Array("hello".utf8))
         #expect(response.file == nil && response.task?.kind == .data)
     }
@@ -34,7 +34,7 @@ struct DispositionTests {
         let session = try makeSession()
         let error = await curlewError {
             _ = try await session.get(
-                server.url(),
+                .raw(server.url()),
                 options: options { head, task in
                     #expect(head.status == .ok && task != nil)
                     return .cancel
@@ -49,7 +49,7 @@ struct DispositionTests {
         let server = try await server(MockResponse(body: .pattern(count: 1 << 26)))
         let session = try makeSession()
         await #expect(throws: Unwanted.self) {
-            _ = try await session.get(server.url(), options: options { _, _ in throw Unwanted() })
+            _ = try await session.get(.raw(server.url()), options: options { _, _ in throw Unwanted() })
         }
     }
 
@@ -64,7 +64,7 @@ struct DispositionTests {
             return .download(.folder(folder.path))
         }
         options.onTask = { task in seen.withLock { $0.append(task) } }
-        let response = try await session.get(server.url("/a.bin"), options: options)
+        let response = try await session.get(.raw(server.url("/a.bin")), options: options)
         let file = try #require(response.file)
         #expect(file.path == folder.file("a.bin") && file.size == 1 << 20)
         let bytes = try folder.bytes("a.bin")
@@ -89,10 +89,10 @@ struct DispositionTests {
             if request.target == "/" { return MockResponse(status: .found, fields: [.location: "/there.txt"]) }
             return MockResponse(fields: [.contentEncoding: "gzip"], body: .bytes(coded))
         }
-        let session = try HTTPSession(transport: try #require(try makeSession().session)) { StandardChain() }
+        let session = try HTTPSession(transport: try #require(try makeSession().session), chain: .bare) { StandardChain() }
         let asked = Guarded(0)
         let response = try await session.get(
-            server.url(),
+            .raw(server.url()),
             options: options { _, _ in
                 asked.withLock { $0 += 1 }
                 return .download(.folder(folder.path), integrity: IntegrityRequirement(length: 10_000))
@@ -108,12 +108,12 @@ struct DispositionTests {
         let refusing = try await server(MockResponse(status: .notFound, body: "none"))
         let session = try makeSession()
         let options = options { _, _ in .download(.file(folder.file("a"))) }
-        let response = try await session.get(refusing.url(), options: options)
+        let response = try await session.get(.raw(refusing.url()), options: options)
         #expect(response.status == .notFound && response.file == nil && response.task?.kind == .data)
         #expect(try await response.body.collect(upTo: 9) == Array("none".utf8))
         try folder.write("a", [1])
         let server = try await server(MockResponse(body: .pattern(count: 1 << 26)))
-        #expect(await curlewError { _ = try await session.get(server.url(), options: options) }?.code == .fileExists)
+        #expect(await curlewError { _ = try await session.get(.raw(server.url()), options: options) }?.code == .fileExists)
         #expect(try folder.bytes("a") == [1])
     }
 
@@ -150,7 +150,7 @@ struct DispositionTests {
     @Test("a response that no task carried is decided about without a task")
     func stub() async throws {
         let folder = try ScratchFolder()
-        let session = try HTTPSession(transport: StubTransport { _ in .response(body: .string("hello")) }) {
+        let session = try HTTPSession(transport: StubTransport { _ in .response(body: .string("hello")) }, chain: .bare) {
             ContentDecoding()
         }
         let response = try await session.get(

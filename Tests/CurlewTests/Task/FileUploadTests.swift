@@ -54,7 +54,7 @@ struct FileUploadTests {
         let size = 64 << 20
         let path = try folder.sparse("f", size: size)
         let session = try makeSession()
-        let call = Task { try await session.upload(server.url(), file: path) }
+        let call = Task { try await session.upload(.raw(server.url()), from: .file(path)) }
         for await _ in begun { break }
         try change.apply(to: "f", in: folder)
         open.yield()
@@ -80,7 +80,7 @@ struct FileUploadTests {
                 ? MockResponse(status: .temporaryRedirect, fields: [.location: "/again"])
                 : MockResponse(status: .serviceUnavailable)
         }
-        let session = try HTTPSession(transport: try #require(try makeSession().session)) {
+        let session = try HTTPSession(transport: try #require(try makeSession().session), chain: .bare) {
             Redirects()
             quickRetry()
         }
@@ -96,7 +96,7 @@ struct FileUploadTests {
         let (server, session) = try await twice(again) { try change.apply(to: "f", in: folder) }
         var options = RequestOptions()
         options.isIdempotent = true
-        let error = await curlewError { _ = try await session.upload(server.url(), file: path, options: options) }
+        let error = await curlewError { _ = try await session.upload(.raw(server.url()), from: .file(path), options: options) }
         #expect(error?.code == change.code)
         #expect(await nextCount() == 1000)
     }
@@ -106,7 +106,7 @@ struct FileUploadTests {
         let folder = try ScratchFolder()
         let path = try folder.sparse("f", size: 1 << 20)
         let (server, session) = try await twice(again) {}
-        let response = try await session.send(.put, server.url(), body: .file(path))
+        let response = try await session.send(.put, .raw(server.url()), body: .file(path))
         #expect(try await response.body.collect(upTo: 100) == Array("\(1 << 20)".utf8))
         #expect(await nextCount() == 1 << 20)
         #expect(await nextCount() == 1 << 20)
@@ -122,7 +122,7 @@ struct FileUploadTests {
         let session = try makeSession()
         let body = CurlewRequest.Body.file(path)
         for length in [10, 11, 12] {
-            let response = try await session.put(server.url(), body: body)
+            let response = try await session.put(.raw(server.url()), body: body)
             #expect(try await response.body.collect(upTo: 10) == Array("\(length)".utf8))
             try FileChange.grown.apply(to: "f", in: folder)
         }

@@ -172,7 +172,7 @@ struct SuspensionTests {
         ) { _ in
             MockResponse(body: .pattern(count: 8 << 20))
         }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         let task = try #require(response.task)
         var bytes: [UInt8] = []
         var body = response.body.makeAsyncIterator()
@@ -214,7 +214,7 @@ struct SuspensionTests {
         }
         var options = RequestOptions()
         options.totalTimeout = .milliseconds(400)
-        let response = try await session.get(server.url(), options: options)
+        let response = try await session.get(.raw(server.url()), options: options)
         response.task?.suspend()
         #expect(response.status == .ok && response.contentLength == 8 << 20)
         var count = 0

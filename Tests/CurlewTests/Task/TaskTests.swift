@@ -26,7 +26,7 @@ struct TaskTests {
     func suspend() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 8 << 20)) }
         let session = try makeSession { $0.timeouts.idle = .milliseconds(300) }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         let task = try #require(response.task)
         task.suspend()
         #expect(await task.state == .suspended)
@@ -36,7 +36,7 @@ struct TaskTests {
         // Two requests that stall, one after the other, show how long the limit is.
         let stalled = try await RawServer.start { connection in try await connection.closed }
         for _ in 0..<2 {
-            #expect(await curlewError { _ = try await session.get(stalled.url()) }?.code == .idleTimeout)
+            #expect(await curlewError { _ = try await session.get(.raw(stalled.url())) }?.code == .idleTimeout)
         }
         #expect(await task.currentProgress.received.wire == before)
         task.resume()
@@ -98,7 +98,7 @@ struct TaskTests {
             try await connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
         }
         let session = try makeSession()
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         _ = await curlewError { _ = try await response.body.collect(upTo: 100) }
         var last: TaskProgress?
         for await progress in try #require(response.task).progress { last = progress }
@@ -126,8 +126,8 @@ struct TaskTests {
         }
         let session = try makeSession()
         for path in ["/", "/stream"] {
-            #expect(try await session.get(server.url(path)).body.collect(upTo: 100).count == 100)
-            let error = await curlewError { _ = try await session.get(server.url(path)).body.collect(upTo: 99) }
+            #expect(try await session.get(.raw(server.url(path))).body.collect(upTo: 100).count == 100)
+            let error = await curlewError { _ = try await session.get(.raw(server.url(path))).body.collect(upTo: 99) }
             #expect(error?.code == .responseTooLarge)
         }
     }
@@ -142,13 +142,13 @@ struct TaskTests {
         }
         let session = try makeSession()
         var lines: [String] = []
-        for try await line in try await session.get(server.url()).body.lines() { lines.append(line) }
+        for try await line in try await session.get(.raw(server.url())).body.lines() { lines.append(line) }
         #expect(lines == ["one", "two", "", "h\u{e9}", "last"])
         var bytes: [UInt8] = []
-        for try await byte in try await session.get(server.url()).body.bytes { bytes.append(byte) }
+        for try await byte in try await session.get(.raw(server.url())).body.bytes { bytes.append(byte) }
         #expect(bytes == Array("one\r\ntwo\n\nh\u{e9}\nlast".utf8))
         let error = await curlewError {
-            for try await _ in try await session.get(server.url()).body.lines(upTo: 2) {}
+            for try await _ in try await session.get(.raw(server.url())).body.lines(upTo: 2) {}
         }
         #expect(error?.code == .responseTooLarge)
     }
@@ -187,7 +187,7 @@ struct TaskTests {
     @Test("64 MiB are streamed in bounded pieces, and every byte is right")
     func stream() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 64 << 20)) }
-        let response = try await makeSession().get(server.url())
+        let response = try await makeSession().get(.raw(server.url()))
         var count = 0
         for try await chunk in response.body {
             #expect(BytePattern.matches(chunk.prefix(8), at: count))

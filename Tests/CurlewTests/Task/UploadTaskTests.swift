@@ -96,7 +96,7 @@ struct UploadTaskTests {
         let path = try folder.write("song.wav", Array(repeating: 1, count: 1000))
         var kinds: [TaskActor.Kind] = []
         for fields in [HTTPFields(), [.contentType: "audio/x-mine"]] {
-            let text = try await session.upload("x", method: .put, file: path, fields: fields, response: .string)
+            let text = try await session.upload("x", method: .put, from: .file(path), as: .text, fields: fields)
             #expect(text == "1000")
             let recorded = try #require(await server.takeRequest())
             #expect(recorded.method == .put)
@@ -104,7 +104,7 @@ struct UploadTaskTests {
         }
         var form = MultipartFormData()
         try form.append(file: path, name: "f")
-        let response = try await session.upload("x", multipart: form)
+        let response = try await session.upload("x", from: .multipart(form))
         kinds.append(try #require(response.task?.kind))
         _ = try await response.body.collect(upTo: 10)
         let recorded = try #require(await server.takeRequest())
@@ -127,7 +127,7 @@ struct UploadTaskTests {
             }
         }
         let credential = try Credential.Scoped(server.url(), .password(user: "u", password: "p"))
-        let session = try HTTPSession(transport: try #require(try makeSession().session)) {
+        let session = try HTTPSession(transport: try #require(try makeSession().session), chain: .bare) {
             Redirects()
             ChallengeAuthentication(credential)
         }
@@ -143,7 +143,9 @@ struct UploadTaskTests {
         var expected = 4
         for body in [CurlewRequest.Body.bytes(Array(repeating: 1, count: 1000)), .file(file.path), form.body] {
             let progress = CallProgress()
-            let text = try await session.upload(server.url(), from: body, progress: progress, response: .string)
+            let text = try await session.upload(
+                .raw(server.url()), from: .body(body), as: .text, options: following(progress))
+            progress.finish()
             var last: CallProgress.Element?
             for await step in progress {
                 #expect(step.attempt >= last?.attempt ?? 1)
@@ -170,7 +172,10 @@ struct UploadTaskTests {
                 $0.finish()
             })
         let progress = CallProgress()
-        let error = await curlewError { _ = try await session.upload(server.url(), from: body, progress: progress) }
+        let error = await curlewError {
+            _ = try await session.upload(.raw(server.url()), from: .body(body), options: following(progress))
+        }
+        progress.finish()
         #expect(error?.code == .bodyNotReplayable)
         var last: CallProgress.Element?
         for await step in progress { last = step }
@@ -186,7 +191,8 @@ struct UploadTaskTests {
         options.onTask = { see.yield($0.id) }
         let progress = CallProgress()
         let response = try await session.upload(
-            server.url(), from: .string("x"), options: options, progress: progress)
+            .raw(server.url()), from: .body(.string("x")), options: following(progress, options))
+        progress.finish()
         for await id in seen {
             #expect(id == response.task?.id)
             break
@@ -199,13 +205,13 @@ struct UploadTaskTests {
 
     @Test("progress of a call that sends nothing ends with the call")
     func nothingSent() async throws {
-        let progress = CallProgress()
         let session = try makeSession()
         let error = await curlewError {
-            _ = try await session.upload("http://127.0.0.1:1/", file: "/nowhere", progress: progress)
+            _ = try await session.upload("http://127.0.0.1:1/", from: .file("/nowhere")) { _ in
+                Issue.record("there was no task")
+            }
         }
         #expect(error?.code == .bodyFailed)
-        for await _ in progress { Issue.record("there was no task") }
     }
 
     @Test("a file is sent while the main thread is busy")
@@ -221,7 +227,13 @@ struct UploadTaskTests {
                 gate.wait()
             }
         }
-        let text = try await session.upload(server.url(), file: file.path, response: .string)
+        let text = try await session.upload(.raw(server.url()), from: .file(file.path), as: .text)
         #expect(text == "\(8 << 20)")
     }
+}
+
+private func following(_ progress: CallProgress, _ options: RequestOptions = RequestOptions()) -> RequestOptions {
+    var options = options
+    progress.follow(&options)
+    return options
 }

@@ -67,7 +67,7 @@ struct AddressEnforcementTests {
             $0.addressPolicy = only
             $0.route.hosts = [.init(host: "several.test", port: server.port, addresses: addresses)]
         }
-        let response = try await session.get("http://several.test:\(server.port)/")
+        let response = try await session.get("http://several.test:\(raw: "\(server.port)")/")
         _ = try await response.body.collect(upTo: 10)
         #expect(await response.task?.metrics.last?.remoteAddress == "127.0.0.1")
     }
@@ -108,12 +108,12 @@ struct AddressEnforcementTests {
             $0.route.hosts = [.init(host: "twice.test", port: server.port, addresses: ["127.0.0.2", "127.0.0.1"])]
         }
         let url = "http://twice.test:\(server.port)/"
-        let first = try await session.get(url)
+        let first = try await session.get(.raw(url))
         _ = try await first.body.collect(upTo: 10)
         #expect(await first.task?.metrics.last?.remoteAddress == "127.0.0.2")
         var options = RequestOptions()
         options.addressPolicy = .any.denying([try IPNetwork("127.0.0.2")])
-        let second = try await session.post(url, body: .string("once"), options: options)
+        let second = try await session.post(.raw(url), body: .string("once"), options: options)
         _ = try await second.body.collect(upTo: 10)
         #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
         #expect(server.requestCount == 2)
@@ -128,7 +128,7 @@ struct AddressEnforcementTests {
             return MockResponse(body: "ok")
         }
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
-        #expect(try await session.get(server.url()).version == .http2)
+        #expect(try await session.get(.raw(server.url())).version == .http2)
         let slow = Task { try await session.fetch(server.url("/slow")) }
         try await server.waitForRequests(2)
         let error = await curlewError { _ = try await session.fetch(server.url("/no"), options: publicOnly()) }
@@ -157,7 +157,7 @@ struct AddressEnforcementTests {
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
         feed.yield([1, 2, 3])
         feed.finish()
-        let error = await curlewError { _ = try await session.post(server.url(), body: .once(chunks)) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .once(chunks)) }
         #expect(error?.code == .addressForbidden)
         var left: [[UInt8]] = []
         for await chunk in chunks { left.append(chunk) }

@@ -34,7 +34,7 @@ struct ProxyTests {
         let proxy = try await MockProxy.start(.init(credentials: credentials))
         let session = try session(authenticated(proxy.url))
         let url = "http://named.test:\(server.port)/a?b=c"
-        let response = try await session.post(url, body: .string("body"))
+        let response = try await session.post(.raw(url), body: .string("body"))
         #expect(try await response.body.collect(upTo: 10) == Array("body".utf8))
         let asked = try #require(await proxy.takeRequest())
         #expect(asked.method == "POST")
@@ -95,7 +95,7 @@ struct ProxyTests {
         let server = try await origin(certificate)
         let proxy = try await MockProxy.start(.init(credentials: credentials))
         let session = try session(authenticated(proxy.url), trusting: certificate)
-        let response = try await session.get("https://localhost:\(server.port)/a")
+        let response = try await session.get("https://localhost:\(raw: "\(server.port)")/a")
         #expect(response.version == .http2)
         _ = try await response.body.collect(upTo: 10)
         #expect(await proxy.takeRequest()?.target == "localhost:\(server.port)")
@@ -120,7 +120,7 @@ struct ProxyTests {
         #expect((error?.underlying as? CurlewError)?.code == .untrustedCertificate)
         proxy.anchorsPEM = front.certificatePEM
         let trusting = try session(proxy, trusting: certificate)
-        #expect(try await trusting.get(url).status == .ok)
+        #expect(try await trusting.get(.raw(url)).status == .ok)
         #expect(server.requestCount == 1)
     }
 
@@ -139,7 +139,7 @@ struct ProxyTests {
             var route = RequestOptions()
             route.route = ConnectionRoute(addressFamily: .ipv4)
             let session = try session(authenticated("\(scheme)://127.0.0.1:\(proxy.port)"), trusting: certificate)
-            #expect(try await session.get(url, options: route).status == .ok)
+            #expect(try await session.get(.raw(url), options: route).status == .ok)
             let asked = try #require(await proxy.takeRequest())
             #expect(asked.target == "\(target):\(server.port)")
             #expect(asked.credentials?.user == "user")
@@ -157,9 +157,9 @@ struct ProxyTests {
         let proxied = try session(Proxy(proxy.url), trusting: certificate)
         let direct = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
         for server in [secure, plain] {
-            #expect(try await proxied.get(server.url(), fields: field).status == .ok)
+            #expect(try await proxied.get(.raw(server.url()), fields: field).status == .ok)
             #expect(await proxy.takeRequest()?.credentials == credentials)
-            #expect(try await direct.get(server.url(), fields: field).status == .ok)
+            #expect(try await direct.get(.raw(server.url()), fields: field).status == .ok)
             for _ in 0..<2 { #expect(await server.takeRequest()?.fields[.proxyAuthorization] == nil) }
             await server.shutdown()
         }
@@ -222,9 +222,9 @@ struct ProxyTests {
         var options = RequestOptions()
         options.versionPolicy = .http2PriorKnowledge
         let socks = try await MockProxy.start(.init(kind: .socks5))
-        #expect(try await session(Proxy(socks.url)).get(server.url(), options: options).version == .http2)
+        #expect(try await session(Proxy(socks.url)).get(.raw(server.url()), options: options).version == .http2)
         let http = try session(Proxy("http://127.0.0.1:1"))
-        #expect(await curlewError { _ = try await http.get(server.url(), options: options) }?.code == .unsupported)
+        #expect(await curlewError { _ = try await http.get(.raw(server.url()), options: options) }?.code == .unsupported)
     }
 
     @Test("a redirection of the route goes through a tunnel")

@@ -16,7 +16,7 @@ struct AuthenticationDecisionTests {
     }
 
     private func session(_ decide: @escaping ChallengeAuthentication.Decide) throws -> HTTPSession {
-        try HTTPSession(configuration: SessionConfiguration()) { ChallengeAuthentication(decide: decide) }
+        try HTTPSession(configuration: SessionConfiguration(), chain: .bare) { ChallengeAuthentication(decide: decide) }
     }
 
     @Test("a decision sees the scheme, the realm and the number of failures, and may try again")
@@ -27,7 +27,7 @@ struct AuthenticationDecisionTests {
             report.yield(attempt)
             return .use(.bearer(["first", "second", "third"][attempt.failureCount]))
         }
-        #expect(try await session.get(server.url("/x")).status == .ok)
+        #expect(try await session.get(.raw(server.url("/x"))).status == .ok)
         report.finish()
         var counts: [Int] = []
         for await attempt in attempts {
@@ -45,9 +45,9 @@ struct AuthenticationDecisionTests {
     @Test("a refused challenge makes the 401 the response, and a failed one throws exactly that error")
     func refuse() async throws {
         let server = try await server(accepting: "x")
-        #expect(try await session { _ in .refuse }.get(server.url()).status == .unauthorized)
-        await #expect(throws: Declined()) { try await session { _ in .fail(Declined()) }.get(server.url()) }
-        await #expect(throws: Declined()) { try await session { _ in throw Declined() }.get(server.url()) }
+        #expect(try await session { _ in .refuse }.get(.raw(server.url())).status == .unauthorized)
+        await #expect(throws: Declined()) { try await session { _ in .fail(Declined()) }.get(.raw(server.url())) }
+        await #expect(throws: Declined()) { try await session { _ in throw Declined() }.get(.raw(server.url())) }
         #expect(server.requestCount == 3)
     }
 
@@ -56,20 +56,20 @@ struct AuthenticationDecisionTests {
         let server = try await server(accepting: "own")
         for (token, status, requests) in [("own", HTTPResponse.Status.ok, 2), ("wrong", .unauthorized, 4)] {
             let credential = try Credential.Scoped(server.url(), .bearer(token))
-            let session = try HTTPSession(configuration: SessionConfiguration()) {
+            let session = try HTTPSession(configuration: SessionConfiguration(), chain: .bare) {
                 ChallengeAuthentication(credential) { _ in .usual }
             }
-            #expect(try await session.get(server.url()).status == status)
+            #expect(try await session.get(.raw(server.url())).status == status)
             #expect(server.requestCount == requests)
         }
-        #expect(try await session { _ in .usual }.get(server.url()).status == .unauthorized)
+        #expect(try await session { _ in .usual }.get(.raw(server.url())).status == .unauthorized)
     }
 
     @Test("a decision that always offers a credential ends at the limit of attempts")
     func endless() async throws {
         let server = try await server(accepting: "right")
         let session = try session { _ in .use(.bearer("wrong")) }
-        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .unauthorized)
         #expect(server.requestCount == 1 + ChallengeAuthentication.attemptLimit)
     }
 
@@ -81,7 +81,7 @@ struct AuthenticationDecisionTests {
             #expect(attempt.challenges.isEmpty)
             return .use(.password(user: "u", password: "p"))
         }
-        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .unauthorized)
         #expect(server.requestCount == 1)
     }
 
@@ -94,7 +94,7 @@ struct AuthenticationDecisionTests {
             try await untilCancelled()
             return .refuse
         }
-        let task = Task { try await session.get(server.url()) }
+        let task = Task { try await session.get(.raw(server.url())) }
         for await _ in asked { break }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

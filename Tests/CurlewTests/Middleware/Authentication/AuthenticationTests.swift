@@ -27,7 +27,7 @@ struct AuthenticationTests {
     }
 
     private func session(_ link: ChallengeAuthentication) throws -> HTTPSession {
-        try HTTPSession(configuration: SessionConfiguration()) { link }
+        try HTTPSession(configuration: SessionConfiguration(), chain: .bare) { link }
     }
 
     private func seen(_ server: MockServer, _ count: Int) async -> [String?] {
@@ -42,7 +42,7 @@ struct AuthenticationTests {
         let session = try session(
             ChallengeAuthentication(try Credential.Scoped(server.url(), realm: "birds", password)))
         for path in ["/a/1", "/a/2", "/a/b/3", "/c", "/ab/"] {
-            let response = try await session.post(server.url(path), body: .string(path))
+            let response = try await session.post(.raw(server.url(path)), body: .string(path))
             #expect(response.status == .ok)
             #expect(try await response.body.collect(upTo: 10) == Array(path.utf8))
         }
@@ -57,7 +57,7 @@ struct AuthenticationTests {
         let server = try await server(accepting: [Self.basic, "Bearer t0ken"])
         for credential in [password, .bearer("t0ken")] {
             let scoped = try Credential.Scoped(server.url(), credential, isPreemptive: true)
-            #expect(try await session(ChallengeAuthentication(scoped)).get(server.url()).status == .ok)
+            #expect(try await session(ChallengeAuthentication(scoped)).get(.raw(server.url())).status == .ok)
         }
         #expect(server.requestCount == 2)
     }
@@ -72,8 +72,8 @@ struct AuthenticationTests {
         let scopes = ["http://127.0.0.1:\(server.port)", "https://\(host):\(port)", "http://\(host).test:\(port)"]
         let credentials = try scopes.map { try Credential.Scoped($0, password, isPreemptive: true) }
         let session = try session(ChallengeAuthentication(credentials))
-        #expect(try await session.get(server.url()).status == .ok)
-        #expect(try await session.get("http://\(host):\(port)/").status == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
+        #expect(try await session.get("http://\(raw: host):\(raw: "\(port)")/").status == .unauthorized)
         let target = host == "localhost" ? server : other
         if target === server { _ = await seen(server, 1) }
         #expect(await seen(target, 1) == [nil])
@@ -93,11 +93,11 @@ struct AuthenticationTests {
         let server = try await server()
         let other = try await self.server()
         let credential = try Credential.Scoped(server.url(), password)
-        let session = try HTTPSession(configuration: SessionConfiguration()) {
+        let session = try HTTPSession(configuration: SessionConfiguration(), chain: .bare) {
             Detour(url: other.url())
             ChallengeAuthentication(credential)
         }
-        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .unauthorized)
         #expect(await seen(other, 1) == [nil])
     }
 
@@ -105,7 +105,7 @@ struct AuthenticationTests {
     func otherRealm() async throws {
         let server = try await server()
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), realm: "fish", password)))
-        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .unauthorized)
         #expect(server.requestCount == 1)
     }
 
@@ -113,7 +113,7 @@ struct AuthenticationTests {
     func unreadable(_ challenges: [String]) async throws {
         let server = try await server(challenges)
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         #expect(response.status == .unauthorized)
         #expect(try await response.body.collect(upTo: 100) == Array("who is there?".utf8))
         #expect(server.requestCount == 1)
@@ -123,7 +123,7 @@ struct AuthenticationTests {
     func brokenQuoting() async throws {
         let server = try await server(["Negotiate, Basic realm=\"birds, charset=\"UTF-8"])
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
-        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
     }
 
     @Test("the strongest known scheme of ten challenges is answered, and a password is not sent in Basic")
@@ -134,7 +134,7 @@ struct AuthenticationTests {
         }
         let server = try await server(unknown + ["Basic realm=\"x\""] + digests)
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), password)))
-        #expect(try await session.get(server.url()).status == .unauthorized)
+        #expect(try await session.get(.raw(server.url())).status == .unauthorized)
         let values = await seen(server, 2)
         #expect(values[0] == nil)
         #expect(values[1]?.hasPrefix("Digest ") == true)
@@ -148,7 +148,7 @@ struct AuthenticationTests {
     func bearer(_ challenges: [String]) async throws {
         let server = try await server(challenges, accepting: ["Bearer t0ken=="])
         let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), .bearer("t0ken=="))))
-        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
     }
 
     @Test("the caller's own field is left alone")
@@ -156,7 +156,7 @@ struct AuthenticationTests {
         let server = try await server()
         let session = try session(
             ChallengeAuthentication(try Credential.Scoped(server.url(), password, isPreemptive: true)))
-        let response = try await session.get(server.url(), fields: [.authorization: "Other"])
+        let response = try await session.get(.raw(server.url()), fields: [.authorization: "Other"])
         #expect(response.status == .unauthorized)
         #expect(await seen(server, 1) == ["Other"])
     }
@@ -169,7 +169,7 @@ struct AuthenticationTests {
             stream.yield([1])
             stream.finish()
         }
-        let error = await curlewError { _ = try await session.post(server.url(), body: .once(body)) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .once(body)) }
         #expect(error?.code == .bodyNotReplayable)
         #expect(error?.response?.status == .unauthorized)
         #expect(error?.uri?.description == server.url())
@@ -184,7 +184,7 @@ struct AuthenticationTests {
             .bearer("hid den"), .bearer(""),
         ] {
             let session = try session(ChallengeAuthentication(try Credential.Scoped(server.url(), credential)))
-            let error = await curlewError { _ = try await session.get(server.url()) }
+            let error = await curlewError { _ = try await session.get(.raw(server.url())) }
             #expect(error?.code == .invalidRequest)
             #expect(error?.description.contains("hid") == false)
             var dumped = ""
@@ -200,8 +200,8 @@ struct AuthenticationTests {
         var configuration = SessionConfiguration()
         configuration.proxy = .proxy(try Proxy(proxy.url))
         let credential = Credential.Scoped.proxy(password)
-        let session = try HTTPSession(configuration: configuration) { ChallengeAuthentication(credential) }
-        for _ in 0..<2 { #expect(try await session.get(server.url()).status == .ok) }
+        let session = try HTTPSession(configuration: configuration, chain: .bare) { ChallengeAuthentication(credential) }
+        for _ in 0..<2 { #expect(try await session.get(.raw(server.url())).status == .ok) }
         for isAccepted in [false, true, false, true] {
             #expect(await proxy.takeRequest()?.isAccepted == isAccepted)
         }

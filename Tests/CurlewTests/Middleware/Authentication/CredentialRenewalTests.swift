@@ -68,7 +68,7 @@ struct AuthenticatorTests {
             renew: { _ in try await issuer.renew() })
         var configuration = SessionConfiguration()
         configuration.connections.perHost = connections
-        return try HTTPSession(configuration: configuration) { link }
+        return try HTTPSession(configuration: configuration, chain: .bare) { link }
     }
 
     /// Takes one token; says 401 to others.
@@ -88,12 +88,12 @@ struct AuthenticatorTests {
         let issuer = Issuer(isOpen: false)
         let session = try session(server, issuer, initial: "old", connections: 100)
         try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
-            for index in 0..<100 { group.addTask { try await session.get(server.url("/\(index)")).status } }
+            for index in 0..<100 { group.addTask { try await session.get(.raw(server.url("/\(index)"))).status } }
             try await server.waitForRequests(100)
             await refusals.open()
             for await _ in issuer.renewals { break }
             // Sent meanwhile: they wait, and are not sent with the old one.
-            for index in 100..<110 { group.addTask { try await session.get(server.url("/\(index)")).status } }
+            for index in 100..<110 { group.addTask { try await session.get(.raw(server.url("/\(index)"))).status } }
             await issuer.open()
             for try await status in group { #expect(status == .ok) }
         }
@@ -110,7 +110,7 @@ struct AuthenticatorTests {
             for _ in 0..<20 {
                 group.addTask {
                     do {
-                        _ = try await session.get(server.url())
+                        _ = try await session.get(.raw(server.url()))
                         return nil
                     } catch {
                         return error
@@ -122,7 +122,7 @@ struct AuthenticatorTests {
             for await error in group { #expect(error as? Refused == Refused(number: 1)) }
         }
         #expect(await issuer.count == 1)
-        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
         #expect(await issuer.count == 2)
     }
 
@@ -131,7 +131,7 @@ struct AuthenticatorTests {
         let server = try await server(accepting: "nothing")
         let issuer = Issuer()
         let session = try session(server, issuer, initial: "old")
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         #expect(response.status == .unauthorized)
         #expect(try await response.body.collect(upTo: 100) == Array("answer".utf8))
         #expect(await issuer.count == 1)
@@ -146,7 +146,7 @@ struct AuthenticatorTests {
         let session = try session(server, issuer, clock: clock, lifetime: .seconds(300))
         for (step, expected) in [(0, 1), (239, 1), (1, 2), (239, 2), (1000, 3)] {
             clock.advance(by: .seconds(step))
-            _ = try await session.get(server.url())
+            _ = try await session.get(.raw(server.url()))
             #expect(await server.takeRequest()?.fields[.authorization] == "Bearer token-\(expected)")
         }
     }
@@ -156,8 +156,8 @@ struct AuthenticatorTests {
         let server = try await server(accepting: "token-1")
         let issuer = Issuer(isOpen: false)
         let session = try session(server, issuer, initial: "old")
-        let first = Task { try await session.get(server.url("/first")).status }
-        let second = Task { try await session.get(server.url("/second")).status }
+        let first = Task { try await session.get(.raw(server.url("/first"))).status }
+        let second = Task { try await session.get(.raw(server.url("/second"))).status }
         try await server.waitForRequests(2)
         first.cancel()
         let error = await curlewError { _ = try await first.value }
@@ -184,13 +184,13 @@ struct AuthenticatorTests {
             }
             return "late"
         }
-        let session = try HTTPSession(configuration: SessionConfiguration()) { link }
-        let task = Task { try await session.get(server.url()) }
+        let session = try HTTPSession(configuration: SessionConfiguration(), chain: .bare) { link }
+        let task = Task { try await session.get(.raw(server.url())) }
         for await _ in started { break }
         task.cancel()
         #expect(await curlewError { _ = try await task.value }?.code == .cancelled)
         for await _ in ended { break }
-        #expect(try await session.get(server.url()).status == .ok)
+        #expect(try await session.get(.raw(server.url())).status == .ok)
     }
 
     actor OneTime {
@@ -207,9 +207,9 @@ struct AuthenticatorTests {
         let other = try await self.server(accepting: "token-1")
         let issuer = Issuer()
         let session = try session(server, issuer, initial: "old")
-        #expect(try await session.get(other.url()).status == .unauthorized)
+        #expect(try await session.get(.raw(other.url())).status == .unauthorized)
         #expect(await other.takeRequest()?.fields[.authorization] == nil)
-        let response = try await session.get(server.url(), fields: [.authorization: "Bearer mine"])
+        let response = try await session.get(.raw(server.url()), fields: [.authorization: "Bearer mine"])
         #expect(response.status == .unauthorized)
         #expect(await issuer.count == 0)
     }
@@ -223,10 +223,10 @@ struct AuthenticatorTests {
             stream.yield([1])
             stream.finish()
         }
-        let error = await curlewError { _ = try await session.post(server.url(), body: .once(body)) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .once(body)) }
         #expect(error?.code == .bodyNotReplayable)
         #expect(await issuer.count == 0)
-        #expect(try await session.post(server.url(), body: .string("again")).status == .ok)
+        #expect(try await session.post(.raw(server.url()), body: .string("again")).status == .ok)
         #expect(await issuer.count == 1)
         try await server.waitForRequests(2)
     }

@@ -39,7 +39,7 @@ struct ConnectivityWaitTests {
             self.waits = waits
             var link = ConnectivityWait(updates: updates, limit: limit, clock: clock)
             link.onWait = { waiting.yield($1.code) }
-            session = try HTTPSession(transport: stub) { [link, totals] in
+            session = try HTTPSession(transport: stub, chain: .bare) { [link, totals] in
                 link
                 Recording(totals: totals)
             }

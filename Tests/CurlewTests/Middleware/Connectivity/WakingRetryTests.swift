@@ -17,7 +17,7 @@ struct WakingRetryTests {
         var link = Retry(attempts: 2, budget: nil, clock: clock).waking(on: updates)
         link.backoff = Retry.Backoff(base: .seconds(8), random: { 1 })
         adjust(&link)
-        return try HTTPSession(transport: stub) { [link] in link }
+        return try HTTPSession(transport: stub, chain: .bare) { [link] in link }
     }
 
     @Test("a network that comes back, or changes to another one, starts the next attempt at once")

@@ -15,7 +15,7 @@ struct RequestLoggingTests {
     ) throws -> HTTPSession {
         var link = RequestLogging(log.logger(level))
         adjust(&link)
-        return try HTTPSession(transport: stub) { [link] in link }
+        return try HTTPSession(transport: stub, chain: .bare) { [link] in link }
     }
 
     @Test("a call writes a line at its beginning and one at its end, with the same identifier")
@@ -83,7 +83,7 @@ struct RequestLoggingTests {
         var link = RequestLogging(log.logger(.trace))
         link.masksQueries = true
         link.secretFields = [.location]
-        let session = try HTTPSession(transport: stub) { [link] in
+        let session = try HTTPSession(transport: stub, chain: .bare) { [link] in
             link
             Redirects()
         }
@@ -102,7 +102,7 @@ struct RequestLoggingTests {
         var retry = Retry()
         retry.backoff = Retry.Backoff(base: .zero)
         let logger = log.logger(.debug)
-        let session = try HTTPSession(transport: stub) { [retry] in
+        let session = try HTTPSession(transport: stub, chain: .bare) { [retry] in
             RequestLogging(logger)
             Redirects()
             retry
@@ -122,7 +122,7 @@ struct RequestLoggingTests {
         let clock = TestClock()
         let stub = StubTransport { request in request.index == 0 ? .stall : .response(.ok) }
         let logger = log.logger(.info)
-        let session = try HTTPSession(transport: stub) {
+        let session = try HTTPSession(transport: stub, chain: .bare) {
             RequestLogging(logger)
             Hedging(after: .seconds(1), clock: clock)
         }
@@ -144,7 +144,7 @@ struct RequestLoggingTests {
         let logger = log.logger(.debug)
         var outer = RequestLogging(logger)
         outer.makeIdentifier = { _ in "one" }
-        let session = try HTTPSession(transport: stub) { [retry, outer] in
+        let session = try HTTPSession(transport: stub, chain: .bare) { [retry, outer] in
             outer
             retry
             RequestLogging(logger)
@@ -157,7 +157,7 @@ struct RequestLoggingTests {
     @Test("a call logs nothing without a logger, or with a logger whose level excludes its lines")
     func silence() async throws {
         let stub = StubTransport { _ in .response(.ok) }
-        _ = try await HTTPSession(transport: stub) { RequestLogging(nil) }.get("http://a.test/")
+        _ = try await HTTPSession(transport: stub, chain: .bare) { RequestLogging(nil) }.get("http://a.test/")
         _ = try await session(stub, .error).get("http://a.test/")
         #expect(log.lines.isEmpty)
         #expect(stub.received.allSatisfy { $0.request.options.log == nil })
@@ -177,7 +177,7 @@ struct RequestLoggingTests {
         let refused = try RefusedPort.unused()
         let logger = log.logger(.info)
         let session = try makeSession { RequestLogging(logger) }
-        _ = await curlewError { _ = try await session.get(refused.url("/x")) }
+        _ = await curlewError { _ = try await session.get(.raw(refused.url("/x"))) }
         #expect(log.lines.map { $0["error"] } == ["connection-refused"])
         #expect(log.lines.first?["stage"] == "connecting")
     }

@@ -11,8 +11,8 @@ struct RedirectLocationTests {
     private func target(of location: String, from start: String) async throws -> String {
         let stub = StubTransport()
         stub.enqueue(.response(.found, fields: [.location: location]), .response(.ok))
-        let session = try HTTPSession(transport: stub) { Redirects() }
-        return try await session.get(start).uri.description
+        let session = try HTTPSession(transport: stub, chain: .bare) { Redirects() }
+        return try await session.get(.raw(start)).uri.description
     }
 
     @Test(
@@ -48,7 +48,7 @@ struct RedirectLocationTests {
     func unusable(_ location: String) async throws {
         let server = try await MockServer.start { _ in redirect(302, to: location) }
         let session = try makeSession { Redirects() }
-        let error = await curlewError { _ = try await session.get(server.url("/start")) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url("/start"))) }
         #expect(error?.code == .invalidRedirect)
         #expect(error?.uri?.path == "/start")
         #expect(error?.response?.status == .found)
@@ -69,7 +69,7 @@ struct RedirectLocationTests {
     func secretLocation(_ location: String) async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.found, fields: [.location: location]))
-        let session = try HTTPSession(transport: stub) { Redirects() }
+        let session = try HTTPSession(transport: stub, chain: .bare) { Redirects() }
         let error = await curlewError { _ = try await session.get("http://a.test/") }
         #expect(error?.code == .invalidRedirect)
         #expect("\(error as Any)".contains("SECRET") == false, "\(error as Any)")
@@ -97,7 +97,7 @@ struct RedirectLocationTests {
             try await connection.write("HTTP/1.1 302 Found\r\nLocation:\r\nContent-Length: 0\r\n\r\n")
         }
         let session = try makeSession { Redirects() }
-        #expect(await curlewError { _ = try await session.get(server.url("/a")) }?.code == .redirectLoop)
+        #expect(await curlewError { _ = try await session.get(.raw(server.url("/a"))) }?.code == .redirectLoop)
     }
 
     @Test("a Location of 10,000 bytes is an error, one of 8,192 is not", arguments: [10_000, 8193, 8192])
@@ -106,11 +106,11 @@ struct RedirectLocationTests {
         let server = try await MockServer.start { $0.path == "/" ? redirect(302, to: location) : MockResponse() }
         let session = try makeSession { Redirects() }
         if length > Redirects.locationLimit.bytes {
-            let error = await curlewError { _ = try await session.get(server.url()) }
+            let error = await curlewError { _ = try await session.get(.raw(server.url())) }
             #expect(error?.code == .invalidRedirect)
             #expect(error?.message.utf8.count ?? 0 < 200)
         } else {
-            #expect(try await session.get(server.url()).uri.path == location)
+            #expect(try await session.get(.raw(server.url())).uri.path == location)
         }
     }
 
@@ -124,9 +124,9 @@ struct RedirectLocationTests {
         }
         let session = try makeSession { Redirects() }
         if other == "/b" {
-            #expect(try await session.get(server.url("/a")).uri.path == "/b")
+            #expect(try await session.get(.raw(server.url("/a"))).uri.path == "/b")
         } else {
-            #expect(await curlewError { _ = try await session.get(server.url("/a")) }?.code == .invalidRedirect)
+            #expect(await curlewError { _ = try await session.get(.raw(server.url("/a"))) }?.code == .invalidRedirect)
         }
     }
 
@@ -143,7 +143,7 @@ struct RedirectLocationTests {
             report.finish()
         }
         let session = try makeSession { Redirects() }
-        #expect(try await session.get(server.url("/")).status == .ok)
+        #expect(try await session.get(.raw(server.url("/"))).status == .ok)
         var targets: [Substring] = []
         for await head in heads { targets.append(head.split(separator: " ")[1]) }
         #expect(targets == ["/", "/gr%FC%DFe"])
@@ -156,6 +156,6 @@ struct RedirectLocationTests {
             try await connection.write("HTTP/1.1 302 Found\r\nLocation: /a\tb\r\nContent-Length: 0\r\n\r\n")
         }
         let session = try makeSession { Redirects() }
-        #expect(await curlewError { _ = try await session.get(server.url("/")) }?.code == .invalidRedirect)
+        #expect(await curlewError { _ = try await session.get(.raw(server.url("/"))) }?.code == .invalidRedirect)
     }
 }

@@ -89,7 +89,7 @@ struct RedirectOriginTests {
         }
         let session = try makeSession { Redirects() }
         let fields: HTTPFields = [.authorization: "Bearer a", .mark: "\(server.port)"]
-        #expect(try await session.get(server.url(), fields: fields).status == .ok)
+        #expect(try await session.get(.raw(server.url()), fields: fields).status == .ok)
         _ = await server.takeRequest()
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
     }
@@ -103,7 +103,7 @@ struct RedirectOriginTests {
         }
         let session = try makeSession { Redirects() }
         let url = "http://curlew:secret@127.0.0.1:\(server.port)/"
-        let response = try await session.get(url, fields: [.mark: "\(server.port)"])
+        let response = try await session.get(.raw(url), fields: [.mark: "\(server.port)"])
         #expect(response.status == .ok)
         #expect(await server.takeRequest()?.fields[.authorization] != nil)
         let seen = try #require(await (stays ? server : other).takeRequest())
@@ -128,9 +128,9 @@ struct RedirectOriginTests {
         let session = try makeSession(security: security) { link }
         let fields: HTTPFields = [.mark: plain.url()]
         if isAllowed {
-            #expect(try await session.get(server.url(), fields: fields).status == .ok)
+            #expect(try await session.get(.raw(server.url()), fields: fields).status == .ok)
         } else {
-            let error = await curlewError { _ = try await session.get(server.url(), fields: fields) }
+            let error = await curlewError { _ = try await session.get(.raw(server.url()), fields: fields) }
             #expect(error?.code == .redirectRefused)
             #expect(plain.requestCount == 0)
         }
@@ -141,7 +141,7 @@ struct RedirectOriginTests {
         let (server, security) = try await secured()
         let plain = try await MockServer.start { _ in redirect(308, to: server.url("/there")) }
         let session = try makeSession(security: security) { Redirects() }
-        let response = try await session.get(plain.url(), fields: [.authorization: "Bearer a"])
+        let response = try await session.get(.raw(plain.url()), fields: [.authorization: "Bearer a"])
         #expect(try await response.body.collect(upTo: 10) == Array("secure".utf8))
         #expect(await server.takeRequest()?.fields[.authorization] == nil)
     }
@@ -152,7 +152,7 @@ struct RedirectOriginTests {
         stub.enqueue(
             .response(.found, fields: [.location: "/same"]),
             .response(.found, fields: [.location: "http://b.test/"]), .response(.ok))
-        let session = try HTTPSession(transport: stub) { Redirects() }
+        let session = try HTTPSession(transport: stub, chain: .bare) { Redirects() }
         var options = RequestOptions()
         options.versionPolicy = .http2PriorKnowledge
         options.tag = "tag"

@@ -19,7 +19,7 @@ struct RedirectPolicyTests {
     func refuse() async throws {
         let server = try await server()
         let session = try session(.refuse)
-        let error = await curlewError { _ = try await session.post(server.url(), body: oneShot("x")) }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: oneShot("x")) }
         #expect(error?.code == .redirectRefused)
         #expect(error?.response?.status.code == 307)
         #expect(error?.response?.headerFields[.location] == "/there")
@@ -34,7 +34,7 @@ struct RedirectPolicyTests {
         let server = try await server()
         var options = RequestOptions()
         if ofRequest { options.redirects = .manual }
-        let response = try await session(ofRequest ? .follow : .manual).get(server.url(), options: options)
+        let response = try await session(ofRequest ? .follow : .manual).get(.raw(server.url()), options: options)
         #expect(response.status.code == 307)
         #expect(response.history.isEmpty)
         #expect(try await response.body.collect(upTo: 100) == Array("it is elsewhere".utf8))
@@ -51,7 +51,7 @@ struct RedirectPolicyTests {
             request.uri = try request.uri.resolving("/elsewhere")
             return request
         }
-        let response = try await session(policy).post(server.url(), body: .string("x"))
+        let response = try await session(policy).post(.raw(server.url()), body: .string("x"))
         #expect(response.uri.path == "/elsewhere")
         report.finish()
         var proposals: [Redirects.Proposal] = []
@@ -70,7 +70,7 @@ struct RedirectPolicyTests {
     @Test("a decision that returns nil makes the redirect the answer")
     func nothing() async throws {
         let server = try await server()
-        let response = try await session(.decide { _ in nil }).get(server.url())
+        let response = try await session(.decide { _ in nil }).get(.raw(server.url()))
         #expect(response.status.code == 307)
         #expect(try await response.body.collect(upTo: 100) == Array("it is elsewhere".utf8))
     }
@@ -80,7 +80,7 @@ struct RedirectPolicyTests {
         struct Refusal: Error {}
         let server = try await server()
         let session = try session(.decide { _ in throw Refusal() })
-        await #expect(throws: Refusal.self) { try await session.get(server.url()) }
+        await #expect(throws: Refusal.self) { try await session.get(.raw(server.url())) }
         #expect(server.requestCount == 1)
         await server.shutdown()
         try await session.expectUsable()
@@ -97,7 +97,7 @@ struct RedirectPolicyTests {
             return request
         }
         let fields: HTTPFields = [.authorization: "Bearer old", .cookie: "old=1"]
-        _ = try await session(policy).get(server.url(), fields: fields)
+        _ = try await session(policy).get(.raw(server.url()), fields: fields)
         let seen = try #require(await other.takeRequest())
         #expect(seen.fields[.authorization] == nil)
         #expect(seen.fields[.cookie] == "new=1")
@@ -109,7 +109,7 @@ struct RedirectPolicyTests {
             redirect(302, to: inCircles ? "/" : "\((Int(request.path.dropFirst()) ?? 0) + 1)")
         }
         let session = try session(.decide(maximum: 3) { $0.request })
-        let error = await curlewError { _ = try await session.get(server.url()) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url())) }
         #expect(error?.code == (inCircles ? .redirectLoop : .tooManyRedirects))
         #expect(server.requestCount == (inCircles ? 1 : 4))
     }

@@ -18,7 +18,7 @@ struct RedirectTests {
     func history() async throws {
         let server = try await countdown()
         let session = try makeSession { Redirects() }
-        let response = try await session.get(server.url("/5"))
+        let response = try await session.get(.raw(server.url("/5")))
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
         #expect(response.uri.path == "/0")
         #expect(response.history.map(\.uri.path) == ["/5", "/4", "/3", "/2", "/1"])
@@ -32,15 +32,15 @@ struct RedirectTests {
     func maximum() async throws {
         let server = try await countdown()
         let session = try makeSession { Redirects() }
-        #expect(try await session.get(server.url("/20")).history.count == 20)
-        let error = await curlewError { _ = try await session.get(server.url("/21")) }
+        #expect(try await session.get(.raw(server.url("/20"))).history.count == 20)
+        let error = await curlewError { _ = try await session.get(.raw(server.url("/21"))) }
         #expect(error?.code == .tooManyRedirects)
         #expect(error?.history.count == 20)
         #expect(error?.uri?.path == "/1")
         #expect(server.requestCount == 21 + 21)
         var options = RequestOptions()
         options.redirects = .follow(maximum: 2)
-        let few = await curlewError { _ = try await session.get(server.url("/3"), options: options) }
+        let few = await curlewError { _ = try await session.get(.raw(server.url("/3")), options: options) }
         #expect(few?.code == .tooManyRedirects && few?.history.count == 2)
         await server.shutdown()
         try await session.expectUsable()
@@ -51,7 +51,7 @@ struct RedirectTests {
         let ways = ["/self": "/self", "/a": "/b", "/b": "/c#f", "/c": "/a"]
         let server = try await MockServer.start { redirect(302, to: ways[$0.path]) }
         let session = try makeSession { Redirects() }
-        let error = await curlewError { _ = try await session.get(server.url(start)) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url(start))) }
         #expect(error?.code == .redirectLoop)
         #expect(server.requestCount == (start == "/self" ? 1 : 3))
     }
@@ -61,11 +61,11 @@ struct RedirectTests {
         let server = try await MockServer.start()
         let session = try makeSession { Redirects() }
         server.enqueue(redirect(303, to: "/form"), MockResponse(body: "sent"))
-        let posted = try await session.post(server.url("/form"), body: .string("x"))
+        let posted = try await session.post(.raw(server.url("/form")), body: .string("x"))
         #expect(try await posted.body.collect(upTo: 10) == Array("sent".utf8))
         let cookie: HTTPFields = [.setCookie: "a=1"]
         server.enqueue(redirect(302, to: "/login", cookie), redirect(302, to: "/login", cookie), MockResponse())
-        #expect(try await session.get(server.url("/login")).history.count == 2)
+        #expect(try await session.get(.raw(server.url("/login"))).history.count == 2)
     }
 
     @Test(
@@ -74,7 +74,7 @@ struct RedirectTests {
     func notFollowed(_ status: Int) async throws {
         let isRedirect = [301, 302, 303, 307, 308].contains(status)
         let server = try await MockServer.start { _ in redirect(status, to: isRedirect ? nil : "/elsewhere") }
-        let response = try await makeSession { Redirects() }.get(server.url())
+        let response = try await makeSession { Redirects() }.get(.raw(server.url()))
         #expect(response.status.code == status)
         #expect(response.history.isEmpty)
         #expect(try await response.body.collect(upTo: 100).isEmpty == (status == 304))
@@ -114,7 +114,7 @@ struct RedirectTests {
             return response
         }
         let session = try makeSession(versionPolicy: .http2PriorKnowledge) { Redirects() }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         #expect(response.version == .http2)
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
         #expect(server.connectionCounts.accepted == 1)
@@ -131,7 +131,7 @@ struct RedirectTests {
         let session = try makeSession { Redirects(.follow(maximum: 1000)) }
         var options = RequestOptions()
         options.totalTimeout = .milliseconds(450)
-        let error = await curlewError { _ = try await session.get(server.url("/0"), options: options) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url("/0")), options: options) }
         #expect(error?.code == .totalTimeout)
         #expect((error?.history.count ?? 99) < 5)
         await server.shutdown()
@@ -142,7 +142,7 @@ struct RedirectTests {
     func remaining() async throws {
         let stub = StubTransport()
         stub.enqueue(.response(.found, fields: [.location: "/b"]), .response(.ok))
-        let session = try HTTPSession(transport: stub) { Redirects() }
+        let session = try HTTPSession(transport: stub, chain: .bare) { Redirects() }
         var options = RequestOptions()
         options.totalTimeout = .seconds(100)
         _ = try await session.get("http://a.test/", options: options)
@@ -159,7 +159,7 @@ struct RedirectTests {
             return MockResponse()
         }
         let session = try makeSession { Redirects() }
-        let call = Task { try await session.get(server.url()) }
+        let call = Task { try await session.get(.raw(server.url())) }
         try await server.waitForRequests(2)
         call.cancel()
         let error = await curlewError { _ = try await call.value }
@@ -175,7 +175,7 @@ struct RedirectTests {
         let refused = try RefusedPort.unused()
         let server = try await MockServer.start { _ in redirect(302, to: refused.url("/gone")) }
         let session = try makeSession { Redirects() }
-        let error = await curlewError { _ = try await session.get(server.url("/start")) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url("/start"))) }
         #expect(error?.code == .connectionRefused)
         #expect(error?.uri?.path == "/gone")
         #expect(error?.history.map(\.uri.path) == ["/start"])

@@ -20,7 +20,7 @@ struct HedgingTests {
         let clock = TestClock()
         let session = try makeSession { link(clock) }
         let call = Task {
-            let response = try await session.get(server.url())
+            let response = try await session.get(.raw(server.url()))
             return (response.attempts, try await response.body.collect(upTo: 10))
         }
         try await server.waitForRequests(1)
@@ -37,7 +37,7 @@ struct HedgingTests {
     func quick() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1 << 20)) }
         let session = try makeSession { link(TestClock()) }
-        let response = try await session.get(server.url())
+        let response = try await session.get(.raw(server.url()))
         #expect(response.attempts == 1)
         #expect(try await response.body.collect(upTo: .mebibytes(2)).count == 1 << 20)
         #expect(server.requestCount == 1)
@@ -47,7 +47,7 @@ struct HedgingTests {
     func maximum() async throws {
         let clock = TestClock()
         let stub = StubTransport { request in request.index == 3 ? .response(.ok) : .stall }
-        let session = try HTTPSession(transport: stub) { link(clock, maximum: 4) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { link(clock, maximum: 4) }
         let call = Task { try await session.get("http://a.test/") }
         for count in 1...3 {
             try await stub.waitForRequests(count)
@@ -66,7 +66,7 @@ struct HedgingTests {
             for await _ in gate {}
             return .response(.ok)
         }
-        let session = try HTTPSession(transport: stub) { link(clock) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { link(clock) }
         let call = Task { try await session.get("http://a.test/") }
         try await clock.advanceToNextSleeper()
         try await stub.waitForRequests(2)
@@ -79,7 +79,7 @@ struct HedgingTests {
     func allFail() async throws {
         let clock = TestClock()
         let stub = StubTransport { _ in .failure(.connectionRefused) }
-        let session = try HTTPSession(transport: stub) { link(clock) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { link(clock) }
         let error = await curlewError { _ = try await session.get("http://a.test/") }
         #expect(error?.code == .connectionRefused && error?.attempts == 1)
         #expect(stub.received.count == 1)
@@ -89,7 +89,7 @@ struct HedgingTests {
     func notTwice() async throws {
         let clock = TestClock()
         let stub = StubTransport { _ in .response(.ok) }
-        let session = try HTTPSession(transport: stub) { link(clock) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { link(clock) }
         _ = try await session.post("http://a.test/", body: .string("x"))
         _ = try await session.put("http://a.test/", body: oneShot("x"))
         #expect(stub.received.count == 2)
@@ -104,7 +104,7 @@ struct HedgingTests {
             return .response(.ok)
         }
         let budget = Retry.Budget(extraLoad: 0, reserve: 0, clock: clock)
-        let session = try HTTPSession(transport: stub) { link(clock, maximum: 3, budget: budget) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { link(clock, maximum: 3, budget: budget) }
         let call = Task { try await session.get("http://a.test/") }
         try await clock.advanceToNextSleeper()
         open.finish()
@@ -120,7 +120,7 @@ struct HedgingTests {
             return MockResponse()
         }
         let session = try makeSession { link(clock) }
-        let call = Task { try await session.get(server.url()) }
+        let call = Task { try await session.get(.raw(server.url())) }
         try await clock.advanceToNextSleeper()
         try await server.waitForRequests(2)
         call.cancel()

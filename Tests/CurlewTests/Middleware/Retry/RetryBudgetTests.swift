@@ -27,7 +27,7 @@ struct RetryBudgetTests {
         let stub = StubTransport { _ in .response(.serviceUnavailable) }
         var link = Retry(attempts: 3, budget: Retry.Budget(clock: TestClock()))
         link.backoff = Retry.Backoff(base: .zero)
-        let session = try HTTPSession(transport: stub) { [link] in link }
+        let session = try HTTPSession(transport: stub, chain: .bare) { [link] in link }
         for _ in 0..<200 { _ = try await session.get("http://a.test/") }
         let repetitions = 200 / 5 + 10
         #expect(stub.received.count == 200 + repetitions)
@@ -84,13 +84,13 @@ struct RetryBudgetTests {
         link.backoff = Retry.Backoff(base: .zero)
         let first = try makeSession { [link] in link }
         let second = try makeSession { [link] in link }
-        #expect(try await first.get(server.url()).attempts == 2)
-        #expect(try await second.get(server.url()).attempts == 1)
-        #expect(try await second.get(other.url()).attempts == 2)
+        #expect(try await first.get(.raw(server.url())).attempts == 2)
+        #expect(try await second.get(.raw(server.url())).attempts == 1)
+        #expect(try await second.get(.raw(other.url())).attempts == 2)
         #expect(server.requestCount == 3 && other.requestCount == 2)
         let refused = try RefusedPort.unused()
-        _ = await curlewError { _ = try await first.get(refused.url()) }
-        let error = await curlewError { _ = try await first.get(refused.url()) }
+        _ = await curlewError { _ = try await first.get(.raw(refused.url())) }
+        let error = await curlewError { _ = try await first.get(.raw(refused.url())) }
         #expect(error?.code == .connectionRefused && error?.attempts == 1)
     }
 }

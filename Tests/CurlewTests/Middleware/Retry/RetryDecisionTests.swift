@@ -12,7 +12,7 @@ struct RetryDecisionTests {
     ) throws -> HTTPSession {
         var link = quickRetry(attempts)
         link.decide = decide
-        return try HTTPSession(transport: stub) { link }
+        return try HTTPSession(transport: stub, chain: .bare) { link }
     }
 
     @Test("a decision sees each failed attempt, and none that succeeded")
@@ -59,7 +59,7 @@ struct RetryDecisionTests {
         #expect(once.attempts == 1)
         var link = quickRetry(3, budget: Retry.Budget(extraLoad: 0, reserve: 0))
         link.decide = { _ in .again }
-        let poor = try HTTPSession(transport: stub) { link }
+        let poor = try HTTPSession(transport: stub, chain: .bare) { link }
         #expect(try await poor.get("http://a.test/").attempts == 1)
     }
 }

@@ -41,7 +41,7 @@ struct RetryTableTests {
                 (HTTPRequest.Method.get, CurlewError.Stage.exchanging), (.post, .exchanging), (.post, .connecting),
             ] {
                 let stub = StubTransport { _ in .failure(code, stage: stage) }
-                let session = try HTTPSession(transport: stub) { [link] in link }
+                let session = try HTTPSession(transport: stub, chain: .bare) { [link] in link }
                 let error = await curlewError { _ = try await session.send(method, "http://a.test/") }
                 let isAgain = code.isTransient && (method == .get || stage == .connecting)
                 #expect(error?.code == code)

@@ -20,7 +20,7 @@ struct RetryTests {
         arguments: [408, 429, 500, 502, 503, 504])
     func statuses(_ status: Int) async throws {
         let server = try await server(status, status)
-        let response = try await makeSession { quickRetry() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: 10) == Array("well".utf8))
         #expect(response.attempts == 3)
         #expect(server.requestCount == 3)
@@ -32,7 +32,7 @@ struct RetryTests {
         arguments: [200, 204, 304, 400, 401, 403, 404, 409, 410, 412, 418, 501, 505, 511])
     func otherStatuses(_ status: Int) async throws {
         let server = try await server(status)
-        let response = try await makeSession { quickRetry() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(.raw(server.url()))
         #expect(response.status.code == status && response.attempts == 1)
         #expect(server.requestCount == 1)
     }
@@ -40,7 +40,7 @@ struct RetryTests {
     @Test("the last answer is the caller's when all attempts fail, with its body")
     func lastAnswer() async throws {
         let server = try await server(503, 502, 500)
-        let response = try await makeSession { quickRetry() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(.raw(server.url()))
         #expect(response.status.code == 500 && response.attempts == 3)
         #expect(try await response.body.collect(upTo: 10) == Array("not now".utf8))
     }
@@ -50,7 +50,7 @@ struct RetryTests {
         let server = try await server(503, 503, 503, 503)
         var options = RequestOptions()
         options.maximumAttempts = maximum
-        let response = try await makeSession { quickRetry() }.get(server.url(), options: options)
+        let response = try await makeSession { quickRetry() }.get(.raw(server.url()), options: options)
         #expect(response.attempts == max(1, maximum))
         #expect(response.status.code == (maximum == 5 ? 200 : 503))
     }
@@ -67,7 +67,7 @@ struct RetryTests {
         options.isIdempotent = mark
         let body: CurlewRequest.Body = ["PUT", "POST", "PATCH"].contains(method) ? .string("curlew") : .none
         let response = try await makeSession { quickRetry() }
-            .send(HTTPRequest.Method(method)!, server.url(), body: body, options: options)
+            .send(HTTPRequest.Method(method)!, .raw(server.url()), body: body, options: options)
         #expect(response.attempts == attempts)
         #expect(server.requestCount == attempts)
         for _ in 0..<attempts { #expect(await server.takeRequest()?.text == (body.isNone ? "" : "curlew")) }
@@ -78,7 +78,7 @@ struct RetryTests {
     func bodies() async throws {
         let server = try await server(503)
         let session = try makeSession { quickRetry() }
-        let once = try await session.put(server.url(), body: oneShot("once"))
+        let once = try await session.put(.raw(server.url()), body: oneShot("once"))
         #expect(once.status == .serviceUnavailable && once.attempts == 1)
         server.enqueue(MockResponse(status: .serviceUnavailable))
         let body = CurlewRequest.Body.stream {
@@ -87,7 +87,7 @@ struct RetryTests {
                 chunks.finish()
             }
         }
-        #expect(try await session.put(server.url(), body: body).attempts == 2)
+        #expect(try await session.put(.raw(server.url()), body: body).attempts == 2)
         _ = await server.takeRequest()
         for _ in 0..<2 { #expect(await server.takeRequest()?.text == "anew") }
     }
@@ -102,7 +102,7 @@ struct RetryTests {
             if !beforeHead { try await connection.write("HTTP/1.1 200 OK\r\nContent-Len") }
             await connection.reset()
         }
-        let response = try await makeSession { quickRetry() }.get(server.url())
+        let response = try await makeSession { quickRetry() }.get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: 10) == Array("well".utf8))
         #expect(response.attempts == 2)
     }
@@ -115,11 +115,11 @@ struct RetryTests {
         if isMarked { options.isIdempotent = true }
         let session = try makeSession { quickRetry() }
         if isMarked {
-            let response = try await session.post(server.url(), body: .string("x"), options: options)
+            let response = try await session.post(.raw(server.url()), body: .string("x"), options: options)
             #expect(response.attempts == 2)
         } else {
             let error = await curlewError {
-                _ = try await session.post(server.url(), body: .string("x"), options: options)
+                _ = try await session.post(.raw(server.url()), body: .string("x"), options: options)
             }
             #expect(error?.code == .connectionLost && error?.attempts == 1)
         }
@@ -138,7 +138,7 @@ struct RetryTests {
             detour
         }
         let body: CurlewRequest.Body = method == "GET" ? .none : .string("x")
-        let response = try await session.send(HTTPRequest.Method(method)!, server.url(), body: body)
+        let response = try await session.send(HTTPRequest.Method(method)!, .raw(server.url()), body: body)
         #expect(response.status == .ok && response.attempts == 3)
         #expect(server.requestCount == 1)
     }
@@ -147,7 +147,7 @@ struct RetryTests {
     func alwaysRefused() async throws {
         let refused = try RefusedPort.unused()
         let session = try makeSession { quickRetry(4) }
-        let error = await curlewError { _ = try await session.get(refused.url()) }
+        let error = await curlewError { _ = try await session.get(.raw(refused.url())) }
         #expect(error?.code == .connectionRefused)
         #expect(error?.attempts == 4)
         try await session.expectUsable()
@@ -157,10 +157,10 @@ struct RetryTests {
     func lasting() async throws {
         let server = try await rawAnswer("garbage\r\n\r\n")
         let session = try makeSession { quickRetry() }
-        let error = await curlewError { _ = try await session.get(server.url()) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url())) }
         #expect(error?.code == .invalidResponse && error?.attempts == 1)
         #expect(server.accepted == 1)
-        let invalid = await curlewError { _ = try await session.get(server.url(), fields: [.contentLength: "x"]) }
+        let invalid = await curlewError { _ = try await session.get(.raw(server.url()), fields: [.contentLength: "x"]) }
         #expect(invalid?.code == .invalidRequest && invalid?.attempts == 1)
     }
 
@@ -169,7 +169,7 @@ struct RetryTests {
         struct Foreign: Error {}
         let stub = StubTransport()
         stub.enqueue(.failure(Foreign()))
-        let session = try HTTPSession(transport: stub) { quickRetry() }
+        let session = try HTTPSession(transport: stub, chain: .bare) { quickRetry() }
         await #expect(throws: Foreign.self) { try await session.get("http://a.test/") }
         #expect(stub.received.count == 1)
     }
@@ -203,7 +203,7 @@ struct RetryTests {
             Redirects()
             quickRetry()
         }
-        let response = try await session.post(server.url("/job"), body: .string("x"))
+        let response = try await session.post(.raw(server.url("/job")), body: .string("x"))
         #expect(response.status == .ok)
         #expect(response.attempts == 2)
         #expect(response.history.map(\.attempts) == [1])

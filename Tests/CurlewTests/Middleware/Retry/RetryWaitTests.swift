@@ -17,7 +17,7 @@ struct RetryWaitTests {
         var link = Retry(attempts: answers.count + 1, budget: nil, clock: clock)
         link.backoff.random = { 1 }
         adjust(&link)
-        let session = try HTTPSession(transport: stub) { link }
+        let session = try HTTPSession(transport: stub, chain: .bare) { link }
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let call = Task {
             defer { end.finish() }
@@ -153,7 +153,7 @@ struct RetryWaitTests {
         let stub = StubTransport(clock: clock) { _ in .response(.tooManyRequests, fields: [.retryAfter: "10"]) }
         var link = Retry(attempts: 9, budget: nil, clock: clock)
         link.backoff.random = { 0 }
-        let session = try HTTPSession(transport: stub) { link }
+        let session = try HTTPSession(transport: stub, chain: .bare) { link }
         let call = Task { [options] in try await session.get("http://a.test/", options: options) }
         for _ in 0..<2 { try await clock.advanceToNextSleeper() }
         let response = try await call.value
@@ -166,7 +166,7 @@ struct RetryWaitTests {
         let clock = TestClock()
         let server = try await MockServer.start { _ in MockResponse(status: .serviceUnavailable, body: "not now") }
         let session = try makeSession { Retry(clock: clock) }
-        let call = Task { try await session.get(server.url("/here")) }
+        let call = Task { try await session.get(.raw(server.url("/here"))) }
         try await clock.waitForSleepers()
         call.cancel()
         let error = await curlewError { _ = try await call.value }

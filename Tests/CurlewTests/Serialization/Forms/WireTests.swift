@@ -64,14 +64,14 @@ struct WireTests {
             "baz%5B%5D=1&baz%5B%5D=2&baz%5B%5D=3&foo=bar&list%5B%5D%5Bk%5D=1&none&set=a&set=b&who%5Bname%5D=a%20b/%C3%A9?"
         for method in ["GET", "DELETE"] {
             try await expect("\(method) /v1/x?own=1&\(written)", Self.agent + Self.languages) { api in
-                try await api.send(HTTPRequest.Method(method)!, "x?own=1#part", parameters: parameters)
+                try await api.send(HTTPRequest.Method(method)!, "x?own=1#part", parameters: RequestParameters(parameters))
             }
         }
         for serializer: any RequestSerializer in [
             JSONRequestSerializer(base: base), PropertyListRequestSerializer(base: base),
         ] {
             try await expect("GET /v1/x?\(written)", Self.agent + Self.languages) { api in
-                try await api.get("x", parameters: parameters, serializer: serializer)
+                try await api.get("x", parameters: RequestParameters(parameters), encoding: .serializer(serializer))
             }
         }
         try await expect("GET /v1/x", Self.agent + Self.languages) { try await $0.get("x", parameters: [:]) }
@@ -85,7 +85,7 @@ struct WireTests {
         }
         try await expect("PUT /v1/x", fields + "Content-Length: 0\r\n") { try await $0.put("x", parameters: nil) }
         try await expect("DELETE /v1/x", fields + "Content-Length: 3\r\n", "k=v") { api in
-            try await api.delete("x", parameters: ["k": "v"], placement: .body)
+            try await api.delete("x", parameters: ["k": "v"], encoding: .form)
         }
     }
 
@@ -95,7 +95,7 @@ struct WireTests {
         try serializer.setAuthorization(user: "Aladdin", password: "open sesame")
         let authorization = "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"
         try await expect("GET /v1/x", Self.agent + Self.languages + authorization) { [serializer] api in
-            try await api.get("x", parameters: nil, serializer: serializer)
+            try await api.get("x", parameters: nil, encoding: .serializer(serializer))
         }
         try await expect("GET /v1/x", "User-Agent: mine\r\n" + Self.languages) { api in
             try await api.get("x", parameters: nil, fields: [.userAgent: "mine"])
@@ -107,11 +107,11 @@ struct WireTests {
         var serializer = base
         serializer.queryEncoder = { _, _ in "a;b" }
         try await expect("GET /v1/x?a;b", Self.agent + Self.languages) { [serializer] api in
-            try await api.get("x", parameters: ["k": 1], serializer: serializer)
+            try await api.get("x", parameters: ["k": 1], encoding: .serializer(serializer))
         }
         let fields = Self.agent + Self.languages + Self.form + "Content-Length: 3\r\n"
         try await expect("POST /v1/x", fields, "a;b") { [serializer] api in
-            try await api.post("x", parameters: ["k": 1], serializer: serializer)
+            try await api.post("x", parameters: ["k": 1], encoding: .serializer(serializer))
         }
     }
 
@@ -121,10 +121,10 @@ struct WireTests {
         let text = #"{"b":[1,null,"\/é"],"a":{"k":false}}"#
         let fields = Self.agent + Self.languages + "Content-Type: application/json\r\nContent-Length: 37\r\n"
         try await expect("POST /v1/x", fields, text) { api in
-            try await api.post("x", parameters: ["b": [1, nil, "/é"], "a": ["k": false]], serializer: serializer)
+            try await api.post("x", parameters: .tree(["b": [1, nil, "/é"], "a": ["k": false]]), encoding: .serializer(serializer))
         }
         try await expect("POST /v1/x", Self.agent + Self.languages + "Content-Length: 0\r\n") { api in
-            try await api.post("x", parameters: nil, serializer: serializer)
+            try await api.post("x", parameters: nil, encoding: .serializer(serializer))
         }
     }
 
@@ -148,7 +148,7 @@ struct WireTests {
             """
         let fields = Self.agent + Self.languages + "Content-Type: application/x-plist\r\n"
         try await expect("POST /v1/x", fields + "Content-Length: \(text.utf8.count)\r\n", text) { api in
-            try await api.post("x", parameters: ["a": [1, true, "<"]], serializer: serializer)
+            try await api.post("x", parameters: .tree(["a": [1, true, "<"]]), encoding: .serializer(serializer))
         }
     }
 
@@ -183,8 +183,8 @@ struct WireTests {
             try form.append(file: path, name: "file")
             form.append("1", name: "raw")
             return try await api.send(
-                .post, "x", multipart: form,
-                parameters: RequestParameters(["none": nil, "bird": ["name": "curlew"]] as ParameterValue))
+                .post, "x",
+                parameters: RequestParameters(["none": nil, "bird": ["name": "curlew"]] as ParameterValue), encoding: .multipart(form))
         }
     }
 }

@@ -12,12 +12,10 @@ struct JSONResponseTests {
         var takenAt: Date
     }
 
-    @Test("the decoder can be set up, and every call has its own")
+    @Test("the dialect of a serializer is its own")
     func configuration() async throws {
-        let serializer = JSONResponseSerializer<Reading> { decoder in
-            decoder.keyDecodingStrategy = .convertFromSnakeCase
-            decoder.dateDecodingStrategy = .secondsSince1970
-        }
+        let serializer = JSONResponseSerializer<Reading>(
+            coding: JSONCoding(keys: .snakeCase, dates: .secondsSince1970))
         let text = #"{"station_name": "Wangerooge", "taken_at": 86400}"#
         let expected = Reading(stationName: "Wangerooge", takenAt: Date(timeIntervalSince1970: 86400))
         try await withThrowingTaskGroup(of: Reading.self) { group in
@@ -138,9 +136,9 @@ struct JSONResponseTests {
         }
         let session = try makeSession { $0.limits.collectedBody = 12 }
         let url = server.url()
-        #expect(await curlewError { _ = try await session.get(url, as: [Int].self) }?.code == .responseTooLarge)
+        #expect(await curlewError { _ = try await session.get(.raw(url), as: [Int].self) }?.code == .responseTooLarge)
         serializer.acceptance.bodyLimit = 100
-        #expect(try await session.get(url, serializer: serializer).count == 6)
+        #expect(try await session.get(.raw(url), as: serializer).count == 6)
     }
 
     @Test("a serializer asks for its type in Accept unless the call says something else", .noLeaks)
@@ -151,13 +149,13 @@ struct JSONResponseTests {
         }
         let session = try makeSession(baseURL: server.url())
         let serializer = JSONResponseSerializer<[String: String]>()
-        #expect(try await session.get("", serializer: serializer) == ["accept": "application/json"])
-        #expect(try await session.get("", fields: [.accept: "a/b"], serializer: serializer) == ["accept": "a/b"])
-        let text = try await session.post("", body: .string("x"), serializer: .string)
+        #expect(try await session.get("", as: serializer) == ["accept": "application/json"])
+        #expect(try await session.get("", as: serializer, fields: [.accept: "a/b"]) == ["accept": "a/b"])
+        let text = try await session.post("", body: .string("x"), as: .text)
         #expect(text == "{\"accept\": \"*/*\"}")
-        #expect(try await session.put("", body: .string("x"), serializer: .data) == Array(text.utf8))
-        #expect(try await session.patch("", body: .string("x"), serializer: .json(JSONValue.self)) != nil)
-        #expect(try await session.delete("", serializer: .json(NoContent?.self)) == NoContent())
+        #expect(try await session.put("", body: .string("x"), as: .bytes) == Array(text.utf8))
+        #expect(try await session.patch("", body: .string("x"), as: .json(JSONValue.self)) != nil)
+        #expect(try await session.delete("", as: .json(NoContent?.self)) == NoContent())
     }
 
     /// Says on decoding whether it happened on a loop.

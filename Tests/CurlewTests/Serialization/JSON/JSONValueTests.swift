@@ -253,7 +253,7 @@ struct JSONValueTests {
                 let time = processorTime {
                     #expect(throws: CurlewError.self) { try parse(text, { $0.duplicateKeys = policy }) }
                     #expect(throws: CurlewError.self) {
-                        try JSONReader(options: .anyValue, configure: nil).decode(
+                        try JSONReader(options: .anyValue, coding: JSONCoding()).decode(
                             [String: Int].self, from: Array(text.utf8))
                     }
                 }
@@ -267,7 +267,7 @@ struct JSONValueTests {
         let run = "a" + (0..<JSONReadingOptions.combiningMarkLimit).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
         let name = String(repeating: run, count: 600)
         let text = "{\"\(name)\": 1}"
-        let reader = JSONReader(options: .anyValue, configure: nil)
+        let reader = JSONReader(options: .anyValue, coding: JSONCoding())
         var decoded: [String: Int] = [:]
         var member: JSONValue?
         let time = try processorTime {

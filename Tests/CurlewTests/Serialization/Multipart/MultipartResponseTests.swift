@@ -229,7 +229,7 @@ struct MultipartResponseTests {
         let server = try await rawAnswer(
             "HTTP/1.1 200 OK\r\nContent-Type: multipart/mixed; boundary=B\r\nContent-Length: 100\r\n\r\n--B\r\n\r\nx")
         let api = try makeSession()
-        let response = try await api.get(server.url())
+        let response = try await api.get(.raw(server.url()))
         var parts = try response.multipart().makeAsyncIterator()
         let part = try #require(try await parts.next())
         let error = await curlewError { _ = try await text(part) }

@@ -46,7 +46,7 @@ struct ThrottleTests {
         let paced = form
         var arrivals = sizes.makeAsyncIterator()
         for _ in 0..<2 {
-            async let response = api.post("x", multipart: paced)
+            async let response = api.post("x", encoding: .multipart(paced))
             var left = length
             while left > 0 {
                 // The next packet does not go out before the clock is turned, and this one is whole at the server by then.

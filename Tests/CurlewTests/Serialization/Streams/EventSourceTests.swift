@@ -26,7 +26,7 @@ struct EventSourceTests {
         _ server: MockServer, clock: TestClock = TestClock(), lastEventID: String = ""
     ) throws -> EventSource {
         try makeSession().eventSource(
-            server.url(),
+            .raw(server.url()),
             reconnection: ServerSentEvent.ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)),
             lastEventID: lastEventID, clock: clock)
     }
@@ -70,7 +70,7 @@ struct EventSourceTests {
         server.enqueue(stream("data: a\n\n"))
         let endless = Duration.seconds(Int64.max)
         let source = try makeSession().eventSource(
-            server.url(), reconnection: ServerSentEvent.ReconnectionPolicy(delay: endless, maximumDelay: endless))
+            .raw(server.url()), reconnection: ServerSentEvent.ReconnectionPolicy(delay: endless, maximumDelay: endless))
         let (words, task) = follow(source)
         for await word in words where word == "error connection-lost" { break }
         task.cancel()
@@ -102,7 +102,7 @@ struct EventSourceTests {
         }
         let clock = TestClock()
         let session = try makeSession()
-        let (_, task) = follow(try session.eventSource(server.url(), clock: clock))
+        let (_, task) = follow(try session.eventSource(.raw(server.url()), clock: clock))
         var delays: [Duration] = []
         for _ in 0..<4 { delays.append(try await clock.advanceToNextSleeper()) }
         #expect(delays == [500, 500, 1000, 2000].map { .milliseconds($0) })
@@ -125,7 +125,7 @@ struct EventSourceTests {
         }
         let clock = TestClock()
         let session = try makeSession()
-        let (words, task) = follow(try session.eventSource(server.url(), clock: clock))
+        let (words, task) = follow(try session.eventSource(.raw(server.url()), clock: clock))
         #expect(try await clock.advanceToNextSleeper() == .seconds(10))
         await task.value
         var seen: [String] = []
@@ -210,7 +210,7 @@ struct EventSourceTests {
         let clock = TestClock()
         let session = try makeSession()
         let source = try session.eventSource(
-            server.url(),
+            .raw(server.url()),
             reconnection: ServerSentEvent.ReconnectionPolicy(delay: .seconds(3), maximumDelay: .seconds(20)),
             clock: clock
         )
@@ -237,7 +237,7 @@ struct EventSourceTests {
         await unused.shutdown()
         let clock = TestClock()
         let source = try makeSession().eventSource(
-            url, reconnection: ServerSentEvent.ReconnectionPolicy(attempts: 2), clock: clock)
+            .raw(url), reconnection: ServerSentEvent.ReconnectionPolicy(attempts: 2), clock: clock)
         let task = Task {
             var words: [String] = []
             for await event in source { words.append(word(event)) }
@@ -292,7 +292,7 @@ struct EventSourceTests {
         let session = try makeSession(baseURL: server.url())
         for path in ["stalled", "open", "waiting"] {
             let clock = TestClock()
-            let (words, task) = follow(try session.eventSource(path, clock: clock))
+            let (words, task) = follow(try session.eventSource(.raw(path), clock: clock))
             for await _ in started { break }
             switch path {
             case "open": for await word in words where word == "message a " { break }

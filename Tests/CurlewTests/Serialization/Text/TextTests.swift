@@ -65,7 +65,7 @@ struct TextTests {
     @Test("text and bytes are taken whatever the type, and an error body is kept as text")
     func anyType() async throws {
         #expect(try await read([0x61], type: "image/png") == "a")
-        #expect(try await DataResponseSerializer().serialize(stubResponse(type: nil, bytes: [1, 2])) == [1, 2])
+        #expect(try await BytesResponseSerializer().serialize(stubResponse(type: nil, bytes: [1, 2])) == [1, 2])
         let error = await curlewError {
             _ = try await StringResponseSerializer().serialize(stubResponse(.notFound, type: "text/html", "<gone>"))
         }

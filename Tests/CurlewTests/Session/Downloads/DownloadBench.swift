@@ -66,14 +66,14 @@ struct DownloadBench {
     func download(
         _ options: DownloadTask.Options = DownloadTask.Options(), requestOptions: RequestOptions = RequestOptions()
     ) async throws -> DownloadedFile {
-        try await session.download(server.url("/file.bin"), to: .file(path), download: options, options: requestOptions)
+        try await session.download(.raw(server.url("/file.bin")), to: .file(path), download: options, options: requestOptions)
     }
 
     func task(
         _ options: DownloadTask.Options = DownloadTask.Options(), requestOptions: RequestOptions = RequestOptions()
     ) throws -> DownloadTask {
         try session.downloadTask(
-            server.url("/file.bin"), to: .file(path), download: options, options: requestOptions)
+            .raw(server.url("/file.bin")), to: .file(path), download: options, options: requestOptions)
     }
 
     /// A token of a download that was reset after so many bytes.

@@ -179,7 +179,7 @@ struct DownloadTests {
         #expect(try bench.folder.bytes("file.bin") == [1, 2, 3] && bench.folder.names == ["file.bin"])
         var destination = Destination.file(bench.path)
         destination.existing = .replace
-        _ = try await bench.session.download(bench.server.url("/file.bin"), to: destination)
+        _ = try await bench.session.download(.raw(bench.server.url("/file.bin")), to: destination)
         try bench.expectWhole()
     }
 }

@@ -80,7 +80,7 @@ struct InterruptedDownloadTests {
         let session = try makeSession()
         let error = await curlewError {
             _ = try await session.download(
-                server.url(), to: .file(folder.file("f")), download: .quick(resumes: 1))
+                .raw(server.url()), to: .file(folder.file("f")), download: .quick(resumes: 1))
         }
         #expect(error?.code == .responseTruncated)
         #expect(error?.resumeToken?.receivedCount == 8 && !folder.names.contains("f"))
@@ -91,7 +91,7 @@ struct InterruptedDownloadTests {
         let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"a\"\r\n\r\n0123456789")
         let folder = try ScratchFolder()
         let session = try makeSession()
-        _ = try await session.download(server.url(), to: .file(folder.file("f")))
+        _ = try await session.download(.raw(server.url()), to: .file(folder.file("f")))
         #expect(try folder.bytes("f") == Array("01234".utf8))
     }
 

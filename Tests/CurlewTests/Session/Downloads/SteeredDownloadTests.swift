@@ -66,7 +66,7 @@ struct SteeredDownloadTests {
     func cancelInHaste() async throws {
         let folder = try ScratchFolder()
         let chunks = Guarded(0)
-        let session = try HTTPSession(transport: Hasty(chunks: chunks)) { ContentDecoding() }
+        let session = try HTTPSession(transport: Hasty(chunks: chunks), chain: .bare) { ContentDecoding() }
         let error = await curlewError {
             _ = try await session.download("http://a.test/f", to: .file(folder.file("f")))
         }
@@ -155,7 +155,7 @@ struct SteeredDownloadTests {
         // Another request, begun later, runs into its idle timeout: this one's would have been over by then.
         let silent = try await DownloadBench()
         try silent.server.inject(Fault(.atResponseStart, .stall))
-        let error = await curlewError { _ = try await silent.session.get(silent.server.url(), options: options) }
+        let error = await curlewError { _ = try await silent.session.get(.raw(silent.server.url()), options: options) }
         #expect(error?.code == .idleTimeout)
         await silent.end()
         #expect(task.state == .suspended && !task.currentProgress.isFinished)

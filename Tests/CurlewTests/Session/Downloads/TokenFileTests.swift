@@ -126,12 +126,12 @@ struct TokenFileTests {
         let url = bench.server.url("/file.bin")
         if isPlain {
             let error = await curlewError {
-                _ = try await bench.session.download(url, to: destination, download: options)
+                _ = try await bench.session.download(.raw(url), to: destination, download: options)
             }
             #expect(error?.code == .invalidDestination)
             #expect(try bench.folder.bytes("file.bin") == [1] && bench.folder.names == ["file.bin"])
         } else {
-            _ = try await bench.session.download(url, to: destination, download: options)
+            _ = try await bench.session.download(.raw(url), to: destination, download: options)
             try bench.expectWhole()
         }
     }

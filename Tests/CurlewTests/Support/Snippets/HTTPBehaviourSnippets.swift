@@ -7,7 +7,7 @@ enum HTTPBehaviourSnippets {
     typealias BearerToken = ReadmeSnippets.BearerToken
 
     private func standard() throws -> HTTPSession {
-        let api = try HTTPSession.standard(baseURL: "https://api.example.com/")
+        let api = try HTTPSession(baseURL: "https://api.example.com/")
         return api
     }
 
@@ -15,7 +15,7 @@ enum HTTPBehaviourSnippets {
         var options = StandardChain.Options(logger: Logger(label: "api"))
         options.redirects.policy = .follow(maximum: 5)
         options.retry?.attempts = 5
-        let api = try HTTPSession(baseURL: "https://api.example.com/") {
+        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
             BearerToken(token: "secret")
             StandardChain(options)
         }
@@ -41,7 +41,7 @@ enum HTTPBehaviourSnippets {
     }
 
     private func hedged() throws -> HTTPSession {
-        let api = try HTTPSession(baseURL: "https://api.example.com/") {
+        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
             StandardChain()
             Hedging(after: .milliseconds(300))
         }

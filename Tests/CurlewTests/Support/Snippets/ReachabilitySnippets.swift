@@ -27,13 +27,13 @@ enum ReachabilitySnippets {
     private func wait() throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.connectivityTimeout = .seconds(60)
-        return try HTTPSession.standard(baseURL: "https://api.example.com/", configuration: configuration)
+        return try HTTPSession(baseURL: "https://api.example.com/", configuration: configuration)
     }
 
     private func wake(_ monitor: ReachabilityMonitor) throws -> HTTPSession {
         var options = StandardChain.Options()
         options.retry = Retry(attempts: 5).waking(on: monitor.updates)
-        return try HTTPSession.standard(baseURL: "https://api.example.com/", options: options)
+        return try HTTPSession(baseURL: "https://api.example.com/", chain: options)
     }
 
     private func drop(_ api: HTTPSession, _ monitor: ReachabilityMonitor) {

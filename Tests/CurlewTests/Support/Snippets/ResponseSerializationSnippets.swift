@@ -10,34 +10,28 @@ enum ResponseSerializationSnippets {
     struct Problem: Codable, Sendable { var title: String }
 
     private func oneCall(_ api: HTTPSession) async throws {
-        let user = try await api.get("users/7", serializer: .json(User.self))
-        let page = try await api.get("about", serializer: .string)
+        let user = try await api.get("users/7", as: .json(User.self))
+        let page = try await api.get("about", as: .text)
         print(user, page)
     }
 
     struct Bird: Codable, Sendable { var name: String }
 
     private func parametersAndValues(_ api: HTTPSession) async throws {
-        let waders = try await api.get("birds", parameters: ["family": "Scolopacidae"], response: .json([Bird].self))
+        let waders = try await api.get("birds", parameters: ["family": "Scolopacidae"], as: .json([Bird].self))
         let saved = try await api.post(
-            "birds", parameters: waders[0], serializer: JSONRequestSerializer(), response: .json(Bird.self))
+            "birds", json: waders[0], as: Bird.self)
         print(saved)
     }
 
     private func endpoint(_ api: HTTPSession) async throws {
-        let user = api.endpoint(.get, "users/7") {
-            BearerToken(token: "secret")
-            JSONResponseSerializer<User>()
-        }
-        print(try await user().name)
+        let getUser = Endpoint(.get, as: User.self) { (id: Int) in "users/\(id)" }
+        print(try await api.call(getUser, 7).name)
     }
 
     private func endpointWithArgument(_ api: HTTPSession) async throws {
-        let create = api.endpoint(.post, "users", taking: User.self) {
-            JSONRequestSerializer()
-            JSONResponseSerializer<User>()
-        }
-        let created = try await create(User(id: 7, name: "Numenius"))
+        let create = Endpoint(.post, as: User.self) { (user: User) in .init("users", json: user) }
+        let created = try await api.call(create, User(id: 7, name: "Numenius"))
         print(created)
     }
 
@@ -51,7 +45,7 @@ enum ResponseSerializationSnippets {
         serializer.acceptance.contentTypes = .any
         serializer.acceptance.statuses = .ranges(200...299, 304...304)
         serializer.acceptance.bodyLimit = .kibibytes(512)
-        let user = try await api.get("users/7", serializer: serializer)
+        let user = try await api.get("users/7", as: serializer)
         print(user)
     }
 
@@ -66,14 +60,12 @@ enum ResponseSerializationSnippets {
 
     private func typedFailure(_ api: HTTPSession) async throws {
         let serializer = JSONResponseSerializer<User>().orFailure(Problem.self)
-        let user = try await api.get("users/7", serializer: serializer)
+        let user = try await api.get("users/7", as: serializer)
         print(user)
     }
 
     private func configured() -> JSONResponseSerializer<User> {
-        let serializer = JSONResponseSerializer<User> { decoder in
-            decoder.keyDecodingStrategy = .convertFromSnakeCase
-        }
+        let serializer = JSONResponseSerializer<User>(coding: JSONCoding(keys: .snakeCase))
         return serializer
     }
 

@@ -14,9 +14,9 @@ enum SerializationSnippets {
     private func sendParameters(_ api: HTTPSession, bird: Bird) async throws {
         _ = try await api.get(
             "birds", parameters: ["family": "Scolopacidae", "tags": ["wader", "migrant"], "page": 2])
-        _ = try await api.post("birds", parameters: bird)
-        _ = try await api.post("birds", parameters: bird, serializer: JSONRequestSerializer())
-        _ = try await api.delete("birds", parameters: ["ids": [7, 8]], placement: .body)
+        _ = try await api.post("birds", parameters: RequestParameters(bird))
+        _ = try await api.post("birds", parameters: RequestParameters(bird), encoding: .serializer(JSONRequestSerializer()))
+        _ = try await api.delete("birds", parameters: ["ids": [7, 8]], encoding: .form)
     }
 
     private func chooseSerializer() throws -> HTTPSession {
@@ -27,7 +27,7 @@ enum SerializationSnippets {
         try serializer.base.setAuthorization(user: "importer", password: "secret")
         serializer.base.defaultFields[.userAgent] = HTTPRequestSerializer.userAgent(version: "1.4")
 
-        var api = try HTTPSession(baseURL: "https://api.example.com/v1/")
+        var api = try HTTPSession(baseURL: "https://api.example.com/v1/", chain: .bare)
         api.requestSerializer = serializer
         return api
     }
@@ -73,13 +73,13 @@ enum SerializationSnippets {
 
     private func upload(_ api: HTTPSession, readings: ParameterValue) async throws {
         _ = try await api.post(
-            "stations/7", parameters: ["unit": "K", "readings": readings], serializer: PackedReadings())
+            "stations/7", parameters: ["unit": "K", "readings": readings], encoding: .serializer(PackedReadings()))
     }
 
     private func compressed() throws -> HTTPSession {
         var compression = RequestCompression(.gzip)
         compression.minimumSize = .kibibytes(4)
-        return try HTTPSession(baseURL: "https://api.example.com/") {
+        return try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
             compression
         }
     }
@@ -111,15 +111,14 @@ enum SerializationSnippets {
         try form.append(.bytes(thumbnail), name: "thumbnail", fileName: "curlew.png")
         try form.append(file: "/srv/recordings/1.wav", name: "call", contentType: "audio/wav", range: 0..<65_536)
         try form.append(.stream(length: 3600) { try await recorder.hour() }, name: "levels", fileName: "levels.bin")
-        let response = try await api.send(.put, "sightings/7", multipart: form)
+        let response = try await api.send(.put, "sightings/7", encoding: .multipart(form))
         return response
     }
 
     private func spoolForm(_ api: HTTPSession, _ form: MultipartFormData) async throws -> CurlewResponse {
         var form = form
         form.throttle = UploadThrottle(packetSize: .kibibytes(16), delay: .milliseconds(200))
-        let serializer = MultipartRequestSerializer(form)
-        let request = try api.request(.post, "sightings", parameters: .none, serializer: serializer)
+        let request = try api.request(.post, "sightings", encoding: .multipart(form))
         let spooled = try await request.spoolingBody(to: "/var/spool/sightings/7")
         let response = try await api.send(spooled)
         return response
@@ -135,7 +134,7 @@ enum SerializationSnippets {
     // MARK: MigratingFromAFNetworking.md
 
     private func migrated() async throws -> CurlewResponse {
-        let api = try HTTPSession(baseURL: "https://example.com/v1")
+        let api = try HTTPSession(baseURL: "https://example.com/v1", chain: .bare)
         return try await api.get("resources", parameters: ["foo": "bar", "baz": [1, 2, 3]])
     }
 }

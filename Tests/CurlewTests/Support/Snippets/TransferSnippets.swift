@@ -80,10 +80,11 @@ enum TransferSnippets {
     struct Report: Codable, Sendable { var id: Int }
 
     private func upload(_ api: HTTPSession) async throws -> Report {
-        let progress = CallProgress()
-        Task { for await step in progress { print(step.attempt, step.progress.sent.fraction ?? 0) } }
         let report = try await api.upload(
-            "recordings", method: .put, file: "/srv/recordings/1.wav", progress: progress, response: .json(Report.self))
+            "recordings", method: .put, from: .file("/srv/recordings/1.wav"), as: Report.self
+        ) { progress in
+            print(progress.sent.fraction ?? 0)
+        }
         return report
     }
 

@@ -31,7 +31,7 @@ struct WithoutTraitsTests {
     func codings() async throws {
         for coding in ["br", "zstd"] {
             let transport = CodedTransport(coding: coding)
-            let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport) {
+            let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport, chain: .bare) {
                 ContentDecoding()
             }
             let response = try await session.get("thing")
@@ -45,7 +45,7 @@ struct WithoutTraitsTests {
     func gzip() async throws {
         let text = Array("curlews whistle".utf8)
         let transport = CodedTransport(coding: "gzip", body: try RequestCompression.Format.gzip.compress(text))
-        let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport) { ContentDecoding() }
+        let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport, chain: .bare) { ContentDecoding() }
         let response = try await session.get("thing")
         #expect(response.contentCodings == ["gzip"])
         #expect(try await response.body.collect(upTo: 100) == text)

@@ -1,0 +1,89 @@
+internal import HTTPTypes
+
+extension CurlewResponse {
+    /// The target of the first link of a relation in the Link fields (RFC 8288), such as `next`; read against the URI that
+    /// answered. nil if there is none, or it cannot be read. Links with an anchor speak of something else and are passed over.
+    public func link(_ relation: String) -> CurlewURI? {
+        for value in fields[values: .link] {
+            var reader = WebLinkReader(bytes: Array(value.utf8))
+            while let link = reader.next() {
+                guard !link.hasAnchor, link.relations.contains(relation.lowercased()) else { continue }
+                if let uri = try? self.uri.resolving(link.target) { return uri }
+            }
+        }
+        return nil
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let link = HTTPField.Name("Link")!
+}
+
+/// Reads the links of a Link field (RFC 8288, appendix B.2); what cannot be read ends it.
+private struct WebLinkReader {
+    struct Link {
+        var target: String
+        var relations: Set<String> = []
+        var hasAnchor = false
+    }
+
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func next() -> Link? {
+        skip { $0.isBlank || $0 == UInt8(ascii: ",") }
+        guard take("<"), let end = bytes[position...].firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        var link = Link(target: String(decoding: bytes[position..<end], as: UTF8.self))
+        position = end + 1
+        var hasRelations = false
+        while true {
+            skip(\.isBlank)
+            guard take(";") else { break }
+            skip(\.isBlank)
+            let name = token().lowercased()
+            skip(\.isBlank)
+            let value = take("=") ? value() : ""
+            if name == "anchor" { link.hasAnchor = true }
+            // The first of two counts (RFC 8288 §3.3).
+            if name == "rel", !hasRelations {
+                hasRelations = true
+                link.relations = Set(value.lowercased().split(separator: " ").map(String.init))
+            }
+        }
+        return link
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+        while position < bytes.count, isSkipped(bytes[position]) { position += 1 }
+    }
+
+    private mutating func token() -> String {
+        let start = position
+        skip { $0.isTokenByte }
+        return String(decoding: bytes[start..<position], as: UTF8.self)
+    }
+
+    private mutating func value() -> String {
+        skip(\.isBlank)
+        guard take("\"") else {
+            let start = position
+            skip { !$0.isBlank && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
+            return String(decoding: bytes[start..<position], as: UTF8.self)
+        }
+        var text: [UInt8] = []
+        while position < bytes.count, !take("\"") {
+            if bytes[position] == UInt8(ascii: "\\"), position + 1 < bytes.count { position += 1 }
+            text.append(bytes[position])
+            position += 1
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,160 @@
+public import HTTPTypes
+
+/// The treatment of an element of a stream that cannot be decoded.
+public struct MalformedElements: Sendable, Hashable {
+    let areSkipped: Bool
+
+    /// It is thrown as ``ErrorCode/decodingFailed`` with its position; asked again, the sequence continues with the next. The
+    /// default.
+    public static let fail = MalformedElements(areSkipped: false)
+    /// It is passed over.
+    public static let skip = MalformedElements(areSkipped: true)
+}
+
+/// The events of a `text/event-stream` as values, read where they are asked for.
+///
+/// Iterating connects, and connects again where the stream breaks off, as ``EventSource`` has it: a POST is never sent again after
+/// it was answered. The sequence ends where the server says that there is no more, and throws where it cannot be had. Cancelling
+/// the task that iterates ends it with ``ErrorCode/cancelled``.
+public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Value
+
+    let source: Result<EventSource, any Error>
+    let decode: @Sendable (ServerSentEvent) throws -> Value
+    let endMarker: String?
+    let malformed: MalformedElements
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(source: source.map { $0.makeAsyncIterator() }, stream: self)
+    }
+
+    /// Yields the values.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var source: Result<EventSource.AsyncIterator, any Error>
+        private let stream: EventStream
+        private var number = 0
+        private var isAtEnd = false
+
+        init(source: Result<EventSource.AsyncIterator, any Error>, stream: EventStream) {
+            self.source = source
+            self.stream = stream
+        }
+
+        /// The next value; nil at the end.
+        /// - Throws: ``CurlewError``.
+        public mutating func next() async throws -> Value? {
+            var events: EventSource.AsyncIterator
+            do { events = try source.get() } catch {
+                guard !isAtEnd else { return nil }
+                isAtEnd = true
+                throw error
+            }
+            while !isAtEnd {
+                let event = await events.next()
+                source = .success(events)
+                switch event {
+                case .open, .error(_, isClosed: false): break
+                case .message(let message):
+                    number += 1
+                    guard message.data != stream.endMarker else { return end(&events) }
+                    if let value = try value(of: message) { return value }
+                case .error(let error, isClosed: true):
+                    isAtEnd = true
+                    throw error
+                case nil:
+                    isAtEnd = true
+                    guard !Task.isCancelled else { throw CurlewError(.cancelled, "the task was cancelled") }
+                }
+            }
+            return nil
+        }
+
+        /// Lets go of the connection, which would bring no more.
+        private mutating func end(_ events: inout EventSource.AsyncIterator) -> Value? {
+            isAtEnd = true
+            source = .failure(CurlewError(.cancelled, "the stream has ended"))
+            return nil
+        }
+
+        private func value(of message: ServerSentEvent) throws -> Value? {
+            do {
+                return try stream.decode(message)
+            } catch {
+                guard !stream.malformed.areSkipped else { return nil }
+                throw CurlewError(.decodingFailed, "the data of event \(number) cannot be read as JSON", underlying: error)
+            }
+        }
+    }
+}
+
+extension ServerSentEvent {
+    /// The data decoded from JSON.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``, or the decoder's error.
+    public func json<Value: Decodable>(as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding()) throws -> Value {
+        try coding.decode(type, from: Array(data.utf8))
+    }
+}
+
+extension HTTPSession {
+    /// The events of a stream, each one's data decoded from JSON.
+    ///
+    /// ```swift
+    /// for try await delta in api.events(.post, "messages", json: prompt, as: Delta.self, until: "[DONE]") {
+    ///     print(delta.text, terminator: "")
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - reference: The URL, absolute or relative to ``baseURL``.
+    ///   - parameters: As for the verbs.
+    ///   - json: As for the verbs.
+    ///   - body: As for the verbs.
+    ///   - type: What the data of an event is decoded as.
+    ///   - endMarker: The data of the event that is the end and is no JSON, such as `[DONE]`.
+    ///   - malformed: The treatment of data that cannot be decoded.
+    ///   - fields: Fields of this call. `Accept` and `Cache-Control` are added unless they are there.
+    ///   - options: Options of this call. The idle and the total timeout are off unless they are set.
+    ///   - reconnection: When to connect again.
+    ///   - limits: Bounds on lines and events; beyond them: ``ErrorCode/responseTooLarge``.
+    public func events<Value: Decodable & Sendable>(
+        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, as type: Value.Type,
+        until endMarker: String? = nil, malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(),
+        options: RequestOptions = RequestOptions(),
+        reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
+        limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
+    ) -> EventStream<Value> {
+        let coding = self.json
+        return EventStream(
+            source: eventSource(
+                method, reference, RequestContent(parameters: parameters, json: json, body: body), fields, options,
+                reconnection, limits),
+            decode: { try $0.json(as: type, by: coding) }, endMarker: endMarker, malformed: malformed)
+    }
+
+    /// The events of a stream as they are; see
+    /// ``events(_:_:parameters:json:body:as:until:malformed:fields:options:reconnection:limits:)``.
+    public func events(
+        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, until endMarker: String? = nil,
+        fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
+        reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),
+        limits: ServerSentEvent.Limits = ServerSentEvent.Limits()
+    ) -> EventStream<ServerSentEvent> {
+        EventStream(
+            source: eventSource(
+                method, reference, RequestContent(parameters: parameters, json: json, body: body), fields, options,
+                reconnection, limits),
+            decode: { $0 }, endMarker: endMarker, malformed: .fail)
+    }
+
+    private func eventSource(
+        _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, _ fields: HTTPFields,
+        _ options: RequestOptions, _ reconnection: ServerSentEvent.ReconnectionPolicy, _ limits: ServerSentEvent.Limits
+    ) -> Result<EventSource, any Error> {
+        Result {
+            let request = try makeRequest(method, reference, content, fields: fields, options: options)
+            return EventSource(self, request, reconnection: reconnection, limits: limits)
+        }
+    }
+}

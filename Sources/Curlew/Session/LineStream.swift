@@ -1,0 +1,108 @@
+public import HTTPTypes
+
+/// The lines of a response, or the values on them, read where they are asked for. The transfer pauses while the reader is behind.
+///
+/// Iterating sends the request and checks the status. Each iterator sends it anew.
+public struct LineStream<Value: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Value
+
+    typealias Lines = any AsyncSequence<Value, any Error> & Sendable
+
+    let open: @Sendable () async throws -> Lines
+    let malformed: MalformedElements
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: self) }
+
+    /// Yields the lines.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let stream: LineStream
+        private var lines: (any AsyncIteratorProtocol<Value, any Error>)?
+        private var isAtEnd = false
+
+        init(stream: LineStream) { self.stream = stream }
+
+        /// The next value; nil at the end.
+        /// - Throws: ``CurlewError``.
+        public mutating func next() async throws -> Value? {
+            while !isAtEnd {
+                do {
+                    var current: any AsyncIteratorProtocol<Value, any Error>
+                    if let lines { current = lines } else { current = try await stream.open().makeAsyncIterator() }
+                    let value: Value?
+                    do {
+                        value = try await current.next(isolation: nil)
+                        lines = current
+                    } catch {
+                        lines = current
+                        throw error
+                    }
+                    guard let value else {
+                        isAtEnd = true
+                        return nil
+                    }
+                    return value
+                } catch let error as CurlewError where error.code == .decodingFailed && lines != nil {
+                    // The line after it can be read.
+                    if !stream.malformed.areSkipped { throw error }
+                } catch {
+                    isAtEnd = true
+                    throw error
+                }
+            }
+            return nil
+        }
+    }
+}
+
+extension HTTPSession {
+    /// The lines of a response as values, each decoded from JSON (NDJSON).
+    ///
+    /// ```swift
+    /// for try await row in api.lines("export.ndjson", as: Row.self) { try await insert(row) }
+    /// ```
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - reference: The URL, absolute or relative to ``baseURL``.
+    ///   - parameters: As for the verbs.
+    ///   - json: As for the verbs.
+    ///   - type: What a line is decoded as. Empty lines are passed over.
+    ///   - limit: The longest line in bytes; a longer one is ``ErrorCode/responseTooLarge`` and ends the sequence.
+    ///   - malformed: The treatment of a line that cannot be decoded.
+    ///   - fields: Fields of this call.
+    ///   - timeout: A deadline over the whole call, the reading of the body included.
+    ///   - options: Options of this call; what is nil is the session's.
+    public func lines<Value: Decodable & Sendable>(
+        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        json: (any Encodable & Sendable)? = nil, as type: Value.Type, upTo limit: ByteSize = .mebibytes(1),
+        malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
+        options: RequestOptions = RequestOptions()
+    ) -> LineStream<Value> {
+        let content = RequestContent(parameters: parameters, json: json)
+        let coding = self.json
+        var fields = fields
+        if fields[.accept] == nil { fields[.accept] = "application/x-ndjson, application/jsonl, application/json;q=0.5" }
+        return LineStream(
+            open: { [fields] in
+                let response = try await send(
+                    method, reference, content, fields: fields, timeout: timeout, options: options)
+                return try await response.checked().body
+                    .ndjson(as: type, upTo: limit, options: coding.reading, coding: coding)
+            }, malformed: malformed)
+    }
+
+    /// The lines of a response as text: without line ends (LF or CRLF), as UTF-8 with repairs; see
+    /// ``lines(_:_:parameters:json:as:upTo:malformed:fields:timeout:options:)``.
+    public func lines(
+        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        json: (any Encodable & Sendable)? = nil, upTo limit: ByteSize = .mebibytes(1),
+        fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
+    ) -> LineStream<String> {
+        let content = RequestContent(parameters: parameters, json: json)
+        return LineStream(
+            open: {
+                let response = try await send(
+                    method, reference, content, fields: fields, timeout: timeout, options: options)
+                return try await response.checked().body.lines(upTo: limit)
+            }, malformed: .fail)
+    }
+}
