@@ -137,13 +137,13 @@ enum FalseSuccess {
         Row(
             beginning: "An HTTP/2 connection that has died without a word",
             proof: .test(
-                "is not given to the next request while others still wait on it", in: "Engine/SilentConnectionTests")),
+                "a silent connection is not given to the next request while others still wait on it", in: "Engine/SilentConnectionTests")),
         Row(
             beginning: "libcurl 7.88 to 8.14 send the RST_STREAM",
-            proof: .test("is known to the server, though no other request follows", in: "Engine/DroppedStreamTests")),
+            proof: .test("a server learns that a stream was dropped, though no other request follows", in: "Engine/DroppedStreamTests")),
         Row(
             beginning: "With a proxy that was set it still takes `no_proxy`",
-            proof: .test("the environment's exceptions are ours, not libcurl's", in: "Engine/Proxies/ProxyTests")),
+            proof: .test("the environment's no_proxy is applied by Curlew, not by libcurl", in: "Engine/Proxies/ProxyTests")),
     ]
 
     private static let framing: [Row] = [
@@ -220,7 +220,7 @@ enum FalseSuccess {
             }),
         Row(
             beginning: "Content codings cut short",
-            proof: .test("cut short anywhere, it is an error", in: "Coding/ContentDecoderTests")),
+            proof: .test("a coded body that is cut short anywhere is an error", in: "Coding/ContentDecoderTests")),
     ]
 
     private static let requests: [Row] = [
@@ -326,7 +326,7 @@ enum FalseSuccess {
             proof: .test("bytes that drip keep a transfer alive, head and body alike", in: "Engine/TimeoutTests")),
         Row(
             beginning: "Certificates: the common name serves",
-            proof: .test("a name of a certificate stands for a host, or does not", in: "Security/HostNameTests")),
+            proof: .test("a certificate's name matches a host as RFC 9525 defines it", in: "Security/HostNameTests")),
         Row(
             beginning: "Redirects keep and lose",
             proof: .test(

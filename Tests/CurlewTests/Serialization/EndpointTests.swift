@@ -14,7 +14,7 @@ struct EndpointTests {
             -> CurlewResponse
         {
             var request = call.request
-            request.body = .string("{\"name\": \"\(try call.parameters.value()?["name"] ?? "none")\"}")
+            request.body = .bytes(try call.parameters.value()?.json() ?? [])
             request.fields[.contentType] = "application/json"
             return try await next(request)
         }

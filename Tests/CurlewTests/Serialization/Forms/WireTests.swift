@@ -83,7 +83,7 @@ struct WireTests {
         try await expect("POST /v1/x", fields + "Content-Length: 17\r\n", "page=2&text=a%20b") { api in
             try await api.post("x", parameters: ["text": "a b", "page": 2])
         }
-        try await expect("PUT /v1/x", fields + "Content-Length: 0\r\n") { try await $0.put("x", parameters: nil) }
+        try await expect("PUT /v1/x", fields + "Content-Length: 0\r\n") { try await $0.put("x", encoding: .form) }
         try await expect("DELETE /v1/x", fields + "Content-Length: 3\r\n", "k=v") { api in
             try await api.delete("x", parameters: ["k": "v"], encoding: .form)
         }
@@ -98,7 +98,7 @@ struct WireTests {
             try await api.get("x", parameters: nil, encoding: .serializer(serializer))
         }
         try await expect("GET /v1/x", "User-Agent: mine\r\n" + Self.languages) { api in
-            try await api.get("x", parameters: nil, fields: [.userAgent: "mine"])
+            try await api.get("x", encoding: .query, fields: [.userAgent: "mine"])
         }
     }
 

@@ -36,7 +36,7 @@ struct MultipartRequestTests {
         let api = try makeSession(baseURL: server.url("/v1")) {
             $0.security = .anchors(pem: certificate.certificatePEM)
         }
-        let response = try await api.post("x", parameters: ["b": ["c": 1], "a": nil]) { form in
+        let response = try await api.post("x", parameters: ["b": ["c": 1], "a": ParameterValue.null, "none": nil]) { form in
             form.append("z", name: "first")
             form.append("y", name: "second")
         }

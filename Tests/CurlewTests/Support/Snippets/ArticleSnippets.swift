@@ -15,7 +15,7 @@ enum ArticleSnippets {
         let api = try HTTPSession(
             baseURL: "https://api.example.com/v1/",
             configuration: configuration,
-            defaultFields: [.userAgent: "Inventory/1.4"], chain: .bare)
+            defaultFields: [.userAgent: "Inventory/1.4"])
         return api
     }
 
@@ -86,7 +86,7 @@ enum ArticleSnippets {
     }
 
     private func stubbed() throws -> HTTPSession {
-        try HTTPSession(baseURL: "https://api.example.com/", transport: Stub(), chain: .bare) { BearerToken(token: "test") }
+        try HTTPSession(baseURL: "https://api.example.com/", transport: Stub()) { BearerToken(token: "test") }
     }
 
     // MARK: Architecture.md
@@ -117,7 +117,7 @@ enum ArticleSnippets {
 
     private func withFallback() throws -> HTTPSession {
         let backup = try CurlewURI("https://backup.example.com/")
-        return try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
+        return try HTTPSession(baseURL: "https://api.example.com/") {
             Fallback(to: backup)
             BearerToken(token: "secret")
         }

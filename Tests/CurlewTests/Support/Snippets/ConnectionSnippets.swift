@@ -9,7 +9,7 @@ enum ConnectionSnippets {
     private func fetcher() throws -> HTTPSession {
         var configuration = SessionConfiguration()
         configuration.addressPolicy = .publicOnly.denying([try IPNetwork("192.5.6.0/24")])
-        let fetcher = try HTTPSession(configuration: configuration, chain: .bare)
+        let fetcher = try HTTPSession(configuration: configuration)
         return fetcher
     }
 
@@ -41,7 +41,7 @@ enum ConnectionSnippets {
 
     private func authenticated() throws -> HTTPSession {
         let password = Credential.password(user: "curlew", password: "secret")
-        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
+        let api = try HTTPSession(baseURL: "https://api.example.com/") {
             ChallengeAuthentication(
                 try Credential.Scoped("https://api.example.com", realm: "birds", password),
                 try Credential.Scoped("https://files.example.com", .bearer("t0ken"), isPreemptive: true))
@@ -77,7 +77,7 @@ enum ConnectionSnippets {
                 try await login.post("token", json: Grant(refreshToken: last?.refreshToken), as: Token.self)
             }
         )
-        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) { link }
+        let api = try HTTPSession(baseURL: "https://api.example.com/") { link }
         return api
     }
 }

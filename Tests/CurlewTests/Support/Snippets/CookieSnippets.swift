@@ -4,14 +4,14 @@ import HTTPTypes
 /// The code of CookieHandling.md and ContentCoding.md, so that it compiles. ``DocumentationTests`` compares the two.
 enum CookieSnippets {
     private func link() throws -> HTTPSession {
-        let api = try HTTPSession(baseURL: "https://example.com/", chain: .bare) { CookieHandling() }
+        let api = try HTTPSession(baseURL: "https://example.com/") { CookieHandling() }
         return api
     }
 
     private func shared() throws -> [HTTPSession] {
         let jar = CookieJar()
-        let shop = try HTTPSession(baseURL: "https://shop.example.com/", chain: .bare) { CookieHandling(jar) }
-        let account = try HTTPSession(baseURL: "https://account.example.com/", chain: .bare) { CookieHandling(jar) }
+        let shop = try HTTPSession(baseURL: "https://shop.example.com/") { CookieHandling(jar) }
+        let account = try HTTPSession(baseURL: "https://account.example.com/") { CookieHandling(jar) }
         return [shop, account]
     }
 
@@ -42,13 +42,13 @@ enum CookieSnippets {
     }
 
     private func decoding() throws -> HTTPSession {
-        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) { ContentDecoding() }
+        let api = try HTTPSession(baseURL: "https://api.example.com/") { ContentDecoding() }
         return api
     }
 
     private func bounded() throws -> HTTPSession {
         let limits = ContentDecoding.Limits(ratio: 20, size: .mebibytes(10))
-        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) { ContentDecoding(limits: limits) }
+        let api = try HTTPSession(baseURL: "https://api.example.com/") { ContentDecoding(limits: limits) }
         return api
     }
 

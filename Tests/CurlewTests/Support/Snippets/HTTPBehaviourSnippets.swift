@@ -15,7 +15,7 @@ enum HTTPBehaviourSnippets {
         var options = StandardChain.Options(logger: Logger(label: "api"))
         options.redirects.policy = .follow(maximum: 5)
         options.retry?.attempts = 5
-        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
+        let api = try HTTPSession(baseURL: "https://api.example.com/") {
             BearerToken(token: "secret")
             StandardChain(options)
         }
@@ -41,7 +41,7 @@ enum HTTPBehaviourSnippets {
     }
 
     private func hedged() throws -> HTTPSession {
-        let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
+        let api = try HTTPSession(baseURL: "https://api.example.com/") {
             StandardChain()
             Hedging(after: .milliseconds(300))
         }

@@ -22,7 +22,7 @@ enum ReadmeSnippets {
     }
 
     func renameUser(token: String) async throws {
-        let api = try HTTPSession(baseURL: "https://api.example.com/v1/", chain: .bare) {
+        let api = try HTTPSession(baseURL: "https://api.example.com/v1/") {
             BearerToken(token: token)
         }
 

@@ -7,7 +7,7 @@ func pinnedPolicySnippet(inUse: String, reserve: String, pem: String) throws -> 
     let keys = try SecurityPolicy.PinSet([SecurityPolicy.Pin(inUse)], backups: [SecurityPolicy.Pin(reserve)])
     var configuration = SessionConfiguration()
     configuration.security = .pinned(keys)
-    let api = try HTTPSession(baseURL: "https://api.example.com/v1/", configuration: configuration, chain: .bare)
+    let api = try HTTPSession(baseURL: "https://api.example.com/v1/", configuration: configuration)
     return api
 }
 

@@ -14,8 +14,8 @@ enum SerializationSnippets {
     private func sendParameters(_ api: HTTPSession, bird: Bird) async throws {
         _ = try await api.get(
             "birds", parameters: ["family": "Scolopacidae", "tags": ["wader", "migrant"], "page": 2])
-        _ = try await api.post("birds", parameters: RequestParameters(bird))
-        _ = try await api.post("birds", parameters: RequestParameters(bird), encoding: .serializer(JSONRequestSerializer()))
+        _ = try await api.post("birds", parameters: .encoding(bird))
+        _ = try await api.post("birds", parameters: .encoding(bird), encoding: .json)
         _ = try await api.delete("birds", parameters: ["ids": [7, 8]], encoding: .form)
     }
 
@@ -27,7 +27,7 @@ enum SerializationSnippets {
         try serializer.base.setAuthorization(user: "importer", password: "secret")
         serializer.base.defaultFields[.userAgent] = HTTPRequestSerializer.userAgent(version: "1.4")
 
-        var api = try HTTPSession(baseURL: "https://api.example.com/v1/", chain: .bare)
+        var api = try HTTPSession(baseURL: "https://api.example.com/v1/")
         api.requestSerializer = serializer
         return api
     }
@@ -79,7 +79,7 @@ enum SerializationSnippets {
     private func compressed() throws -> HTTPSession {
         var compression = RequestCompression(.gzip)
         compression.minimumSize = .kibibytes(4)
-        return try HTTPSession(baseURL: "https://api.example.com/", chain: .bare) {
+        return try HTTPSession(baseURL: "https://api.example.com/") {
             compression
         }
     }
@@ -134,7 +134,7 @@ enum SerializationSnippets {
     // MARK: MigratingFromAFNetworking.md
 
     private func migrated() async throws -> CurlewResponse {
-        let api = try HTTPSession(baseURL: "https://example.com/v1", chain: .bare)
+        let api = try HTTPSession(baseURL: "https://example.com/v1")
         return try await api.get("resources", parameters: ["foo": "bar", "baz": [1, 2, 3]])
     }
 }

@@ -21,7 +21,7 @@ struct TestingSnippets {
         stub.on(.get, "/users/7", answer: try .json(["name": "Numenius"]))
         stub.on(.get, "/users/*", times: 1, answer: .response(.notFound))
         stub.enqueue(.failure(.connectionRefused))
-        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub, chain: .bare) {}
+        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub) {}
 
         #expect(try await userName(7, api) == "Numenius")
         #expect(try await userName(8, api) == nil)
@@ -37,7 +37,7 @@ struct TestingSnippets {
         let stub = StubTransport(clock: clock)
         let body = StubAnswer.Body.chunks(["one", "two", "three"]).breaking(after: 2)
         stub.enqueue(.response(body: body).delayed(by: .seconds(30)))
-        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub, chain: .bare) {}
+        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub) {}
 
         let call = Task { try await api.get("counting").body.collect(upTo: .kibibytes(1)) }
         try await clock.advanceToNextSleeper()
@@ -52,7 +52,7 @@ struct TestingSnippets {
             for try await piece in request.body { count += piece.count }
             return MockResponse(status: .created, body: "\(count)")
         }
-        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let api = try HTTPSession(baseURL: server.url())
         let body = CurlewRequest.Body.stream {
             AsyncStream<[UInt8]> { chunks in
                 chunks.yield(Array("curl".utf8))
@@ -83,7 +83,7 @@ struct TestingSnippets {
     func brokenDownload() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 1_000_000)) }
         try server.inject(Fault(.inResponseBody(after: 1000), .close))
-        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let api = try HTTPSession(baseURL: server.url())
 
         let broken = try await api.get("file")
         let error = await #expect(throws: CurlewError.self) { try await broken.body.collect(upTo: .mebibytes(1)) }
@@ -108,7 +108,7 @@ struct TestingSnippets {
         let expired = try HeldCertificate.expired(issuedBy: intermediate)
         var configuration = SessionConfiguration()
         configuration.security = .anchors(pem: root.certificatePEM)
-        let session = try HTTPSession(configuration: configuration, chain: .bare)
+        let session = try HTTPSession(configuration: configuration)
 
         let first = try await MockServer.start(.init(tls: ServerTLS([good, intermediate])))
         #expect(try await session.get(.raw(first.url())).version == .http2)
@@ -134,7 +134,7 @@ struct TestingSnippets {
         server.enqueue(response)
         let url = server.url()
 
-        let call = Task { try await HTTPSession(chain: .bare).get(.raw(url)).status }
+        let call = Task { try await HTTPSession().get(.raw(url)).status }
         #expect(try await clock.advanceToNextSleeper() == .seconds(3600))
         #expect(try await call.value == .ok)
     }
@@ -143,11 +143,11 @@ struct TestingSnippets {
     func parts() async throws {
         let server = try await MockServer.start()
         server.enqueue(try unusualResponse())
-        let response = try await HTTPSession(chain: .bare).get(.raw(server.url()))
+        let response = try await HTTPSession().get(.raw(server.url()))
         #expect(try await !response.body.collect(upTo: .mebibytes(1)).isEmpty)
         #expect(response.body.trailers[.eTag] == "\"7\"")
         let confused = try await confusedServer()
-        let error = await #expect(throws: CurlewError.self) { try await HTTPSession(chain: .bare).get(.raw(confused.url())) }
+        let error = await #expect(throws: CurlewError.self) { try await HTTPSession().get(.raw(confused.url())) }
         #expect(error?.code == .invalidResponse)
         await (try brittleProxy()).shutdown()
     }
