@@ -32,7 +32,7 @@ struct Upload: AsyncParsableCommand {
         }
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(sending: ByteSize(Int(limit))) }
-        let session = try HTTPSession.standard(configuration: configuration)
+        let session = try HTTPSession.standard(configuration: configuration, options: .singleUser)
         let board = TransferBoard(names: [path.split(separator: "/").last.map(String.init) ?? path])
         let progress = CallProgress()
         let watching = Task {
