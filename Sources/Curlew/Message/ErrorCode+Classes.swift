@@ -49,4 +49,7 @@ extension HTTPResponse.Status {
     static let transient: Set<HTTPResponse.Status> = [
         .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
     ]
+
+    /// True if a server that answers so, and says when to come again, has not processed the request: 429 and 503.
+    var refusesUnprocessed: Bool { self == .tooManyRequests || self == .serviceUnavailable }
 }
