@@ -4,7 +4,8 @@ public import Logging
 ///
 /// From the caller to the network:
 ///
-/// 1. ``RequestLogging`` sees a call once, and everything that became of it. It does nothing without a logger.
+/// 1. ``RequestLogging`` sees a call once, and everything that became of it. Its lines are at debug, and go to `Logger.current`
+///    unless it has a logger of its own.
 /// 2. ``ContentDecoding`` announces codings, which all hops then do, and decodes the body that the caller reads. Those that
 ///    are thrown away on the way are never decoded.
 /// 3. ``Redirects`` sends each hop through all that follows, so that it is repeated by itself, with its own method and its
@@ -40,8 +41,8 @@ public import Logging
 public struct StandardChain: CurlewMiddleware {
     /// What the chain does.
     public struct Options: Sendable {
-        /// The link that logs; nothing is logged unless it has a logger.
-        public var logging = RequestLogging(nil)
+        /// The link that logs. nil logs nothing.
+        public var logging: RequestLogging?
         /// The link that decodes contents. nil announces and decodes none.
         public var decoding: ContentDecoding? = ContentDecoding()
         /// The link that follows redirects.
@@ -57,8 +58,8 @@ public struct StandardChain: CurlewMiddleware {
         /// The link that answers challenges. nil, the default, answers none.
         public var authentication: ChallengeAuthentication?
 
-        /// - Parameter logger: What is logged to; nil logs nothing.
-        public init(logger: Logger? = nil) { logging.logger = logger }
+        /// - Parameter logger: What is logged to; nil is `Logger.current`.
+        public init(logger: Logger? = nil) { logging = RequestLogging(logger) }
 
         /// The options of a program that acts as one user: the same, and cookies in a jar of their own. Each use of the name makes
         /// a new jar; ``cookies`` has it.
@@ -82,10 +83,15 @@ public struct StandardChain: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        try await options.logging.intercept(request) { request in
-            guard let decoding = options.decoding else { return try await follow(request, next) }
-            return try await decoding.intercept(request) { try await follow($0, next) }
-        }
+        guard let logging = options.logging else { return try await decode(request, next) }
+        return try await logging.intercept(request) { try await decode($0, next) }
+    }
+
+    private func decode(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
+        guard let decoding = options.decoding else { return try await follow(request, next) }
+        return try await decoding.intercept(request) { try await follow($0, next) }
     }
 
     private func follow(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws

@@ -23,12 +23,12 @@ struct StandardChainTests {
         let log = RecordingLog()
         let session = try HTTPSession.standard(
             baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")],
-            options: options(log.logger(.info)))
+            options: options(log.logger(.debug)))
         let response = try await session.get("here")
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
         #expect(response.history.map(\.attempts) == [2])
         #expect(response.attempts == 2)
-        #expect(log.lines.map(\.message) == ["sending again", "redirected", "sending again", "response"])
+        #expect(log.lines.map(\.message) == ["request", "sending again", "redirected", "sending again", "response"])
     }
 
     @Test("a credential added before the standard chain does not reach another origin")
