@@ -44,9 +44,7 @@ extension ResponseAcceptance {
         if isStatusAccepted, isTypeAccepted { return .accepted }
         let (bytes, readError) = await response.body.gather(upTo: errorBodyLimit)
         // A caller who is gone wants to hear of nothing else.
-        if readError is CancellationError || (readError as? CurlewError)?.code == .cancelled, let readError {
-            throw readError
-        }
+        if let readError, CurlewError.isCancellation(readError) { throw readError }
         let collected = CollectedResponse(head: response.head, body: bytes, uri: response.uri)
         if isStatusAccepted, bytes.isEmpty {
             if let readError { throw readError }
@@ -74,6 +72,10 @@ extension ResponseAcceptance {
         if response.body.count <= errorBodyLimit.bytes { context.failure?.body = response.body }
         if let error = error as? CurlewError, error.code == .emptyBody || error.code == .unsupported {
             return error.adding(context)
+        }
+        // A caller's closure that looks whether its task is cancelled.
+        if Task.isCancelled, CurlewError.isCancellation(error) {
+            return CurlewError(error as? CancellationError ?? CancellationError(), context: context)
         }
         return CurlewError(
             .decodingFailed, "the body cannot be read as \(format)", context: context, underlying: error)

@@ -119,12 +119,17 @@ public struct HTTPSession: Sendable {
 
     private func pass(_ request: CurlewRequest) async throws -> CurlewResponse {
         var response: CurlewResponse
-        if let chain {
-            response = try await chain(request) { try await carry($0) }
-        } else if connectivity == nil {
-            response = try await transport.send(request)
-        } else {
-            response = try await carry(request)
+        do {
+            if let chain {
+                response = try await chain(request) { try await carry($0) }
+            } else if connectivity == nil {
+                response = try await transport.send(request)
+            } else {
+                response = try await carry(request)
+            }
+        } catch let error as CancellationError {
+            // From a link, a closure or a transport of the user's.
+            throw CurlewError(error, context: CurlewError.Context(method: request.method, uri: request.uri))
         }
         response.collectLimit = limits.collectedBody
         return response
