@@ -103,7 +103,11 @@ public struct Retry: CurlewMiddleware {
         }
 
         /// The wait that the server asks for.
-        var retryAfter: Duration? { head.flatMap { RetryAfter.wait($0.headerFields) } }
+        var retryAfter: Duration? {
+            // A link further in may have made an error of the status.
+            let refused = error?.code == .unacceptableStatus ? error?.response : nil
+            return (head ?? refused).flatMap { RetryAfter.wait($0.headerFields) }
+        }
 
         /// The answer or the error that the caller gets.
         func outcome(attempts: Int) throws -> CurlewResponse {

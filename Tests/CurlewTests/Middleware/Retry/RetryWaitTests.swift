@@ -148,6 +148,11 @@ struct RetryWaitTests {
         #expect(refused.isEmpty && response.status == .conflict)
         let (forced, _) = try await waits([long]) { $0.decide = { .again(after: $0.retryAfter!) } }
         #expect(forced == [.seconds(61)])
+        let context = CurlewError.Context(
+            response: HTTPResponse(status: .conflict, headerFields: [.retryAfter: "20"]))
+        let refusal = CurlewError(.unacceptableStatus, "made by a link further in", context: context)
+        let (ofErrors, _) = try await waits([.failure(refusal)]) { $0.decide = { _ in .again } }
+        #expect(ofErrors == [.milliseconds(20_100)])
         let (without, _) = try await waits([.response(.conflict)]) { $0.decide = { _ in .again } }
         #expect(without == [.milliseconds(100)])
     }
