@@ -141,7 +141,8 @@ struct CertificateTests {
         var configuration = SessionConfiguration()
         configuration.security = .anchors(pem: root.certificatePEM)
         configuration.route.addressFamily = .ipv4
-        return try await HTTPSession(configuration: configuration, chain: .bare).get(.raw(url)).body.collect(upTo: .kibibytes(1))
+        return try await HTTPSession(configuration: configuration, chain: .bare).get(.raw(url)).body.collect(
+            upTo: .kibibytes(1))
     }
 
     private func trust(_ root: HeldCertificate) throws -> TLSConfiguration {

@@ -16,33 +16,32 @@ struct CurlewClient: BenchmarkClient {
         configuration.connections.perHost = assignment.connections
         configuration.connections.idle = assignment.connections
         if let path = assignment.anchorsPath { configuration.security = .anchors(pem: try LocalFile(path).text()) }
-        session =
-            assignment.workload == .getStandard
-            ? try .standard(configuration: configuration) : try HTTPSession(configuration: configuration)
+        session = try HTTPSession(
+            configuration: configuration, chain: assignment.workload == .getStandard ? StandardChain.Options() : .bare)
         url = assignment.url
         filePath = assignment.filePath
     }
 
     func get() async throws -> Int {
-        try await accepted(session.get(url)).body.collect(upTo: .mebibytes(64)).count
+        try await accepted(session.get(.raw(url))).body.collect(upTo: .mebibytes(64)).count
     }
 
-    func json() async throws -> Catalogue { try await session.get(url, as: Catalogue.self) }
+    func json() async throws -> Catalogue { try await session.get(.raw(url), as: Catalogue.self) }
 
     func stream() async throws -> Int {
         var count = 0
-        for try await chunk in try await accepted(session.get(url)).body { count += chunk.count }
+        for try await chunk in try await accepted(session.get(.raw(url))).body { count += chunk.count }
         return count
     }
 
     func download() async throws -> Int {
         guard let filePath else { throw BenchmarkError.missingOption("--file") }
-        return Int(try await session.download(url, to: .file(filePath)).size)
+        return Int(try await session.download(.raw(url), to: .file(filePath)).size)
     }
 
     func upload() async throws -> Int {
         guard let filePath else { throw BenchmarkError.missingOption("--file") }
-        let response = try await accepted(session.put(url, body: .file(filePath)))
+        let response = try await accepted(session.put(.raw(url), body: .file(filePath)))
         _ = try await response.body.collect(upTo: .mebibytes(1))
         return try LocalFile(filePath).size()
     }

@@ -34,7 +34,7 @@ public struct AggregatorService: Service {
 
     public func run() async throws {
         // One session for all requests: they share its connections, and the budget for trying again.
-        let session = try HTTPSession.standard(options: StandardChain.Options(logger: logger))
+        let session = try HTTPSession(chain: StandardChain.Options(logger: logger))
         let pages = BirdPages(session: session, upstreams: upstreams, deadline: deadline)
         let application = Application(
             router: Self.router(pages),

@@ -27,12 +27,14 @@ struct BirdPages: Sendable {
     /// - Throws: `HTTPError`: 404 where there is no such bird; 504 or 502 where that could not be learned.
     func page(of bird: String, logger: Logger) async throws -> BirdPage {
         let options = options
-        async let species = session.get("\(upstreams.species)/\(bird)", as: BirdPage.Species.self, options: options)
+        async let species = session.get(
+            "\(raw: upstreams.species)/\(bird)", as: BirdPage.Species.self, timeout: deadline)
         async let sightings = part("sightings", logger) {
-            try await session.get("\(upstreams.sightings)/\(bird)", as: [BirdPage.Sighting].self, options: options)
+            try await session.get(
+                "\(raw: upstreams.sightings)/\(bird)", as: [BirdPage.Sighting].self, timeout: deadline)
         }
         async let weather = part("weather", logger) {
-            try await session.get(upstreams.weather, as: BirdPage.Weather.self, options: options)
+            try await session.get(.raw(upstreams.weather), as: BirdPage.Weather.self, timeout: deadline)
         }
         do {
             var page = BirdPage(species: try await species, missing: [])
@@ -46,19 +48,13 @@ struct BirdPages: Sendable {
         }
     }
 
-    private var options: RequestOptions {
-        var options = RequestOptions()
-        options.totalTimeout = deadline
-        return options
-    }
-
     /// A part that the page can do without. Cancellation is passed on: nobody waits for the page then.
     private func part<Value: Sendable>(
         _ name: String, _ logger: Logger, _ fetch: () async throws -> Value
     ) async throws -> Value? {
         do {
             return try await fetch()
-        } catch let error as CurlewError where error.code != .cancelled {
+        } catch let error as CurlewError where !error.isCancellation {
             logger.warning("a page goes without \(name)", metadata: ["error": "\(error)"])
             return nil
         }
@@ -66,6 +62,6 @@ struct BirdPages: Sendable {
 
     private static func status(for error: CurlewError) -> HTTPResponse.Status {
         if error.response?.status == .notFound { return .notFound }
-        return error.code == .totalTimeout ? .gatewayTimeout : .badGateway
+        return error.isTimeout ? .gatewayTimeout : .badGateway
     }
 }

@@ -14,7 +14,7 @@ extension Order {
 
     /// The request as the library takes it.
     func request(in session: HTTPSession) throws -> CurlewRequest {
-        let uri = try session.resolve(url ?? "")
+        let uri = try session.resolve(.raw(url ?? ""))
         guard let method = HTTPRequest.Method(method) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
         }

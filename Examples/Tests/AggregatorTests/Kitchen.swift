@@ -35,7 +35,7 @@ struct Kitchen {
             try await running.value
             throw CancellationError()
         }
-        let client = try HTTPSession(baseURL: "http://127.0.0.1:\(port)/")
+        let client = try HTTPSession(baseURL: "http://127.0.0.1:\(port)/", chain: .bare)
         return Kitchen(upstreams: upstreams, client: client, group: group, running: running)
     }
 

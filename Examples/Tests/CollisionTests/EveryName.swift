@@ -62,6 +62,7 @@ extension JSONRequestSerializer {}
 extension JSONResponseSerializer {}
 extension JSONStyle {}
 extension JSONValue {}
+extension Link {}
 extension MappedResponseSerializer {}
 extension MultipartFormData {}
 extension MultipartParts {}

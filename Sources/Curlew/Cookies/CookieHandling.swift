@@ -8,8 +8,9 @@ internal import HTTPTypes
 ///   responses are not.
 /// - ``RequestOptions/usesCookies`` set to false neither sends nor stores.
 ///
-/// A jar belongs to one session unless it is given to the links of several. Behind a link that follows redirects it sees
-/// each request and each response, and so each sets its cookies and gets its own.
+/// A jar is shared by all who use its session: it is for a program that acts as one user, not for a server that sends the
+/// requests of many over one session. It belongs to one session unless it is given to the links of several. Behind a link
+/// that follows redirects it sees each request and each response, and so each sets its cookies and gets its own.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://example.com/") { CookieHandling() }

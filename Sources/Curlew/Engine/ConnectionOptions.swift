@@ -13,6 +13,8 @@ final class ConnectionOptions: @unchecked Sendable {
         var security = SecurityPolicy.system
         var addressPolicy = AddressPolicy.any
         var proxy: Proxy?
+        /// The User-Agent of requests that have none.
+        var userAgent: String?
 
         /// libcurl takes 0 for its own default, and keeps 32 bits of what it is given.
         var engineConnectTimeout: Int {
@@ -155,6 +157,7 @@ final class ConnectionOptions: @unchecked Sendable {
         try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)
         try easy.set(CURLOPT_INTERFACE, values.route.localInterface)
         try easy.set(CURLOPT_IPRESOLVE, values.route.addressFamily.engineValue)
+        try easy.set(CURLOPT_USERAGENT, values.userAgent)
         try easy.set(CURLOPT_CONNECT_TO, connectTo?.head)
         try easy.set(CURLOPT_RESOLVE, resolve?.head)
         try trust.apply(to: easy)

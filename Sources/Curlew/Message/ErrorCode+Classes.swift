@@ -2,15 +2,30 @@ internal import HTTPTypes
 
 // Every class of failures that decides what happens next, in one place.
 extension ErrorCode {
-    /// True if ``Retry`` sends a request again after this failure, if the request allows it. The table "Which failures
-    /// are tried again" in the documentation has the reason for each code.
-    var isTransient: Bool { Self.transient.contains(self) }
+    /// True if time ran out: ``connectTimeout``, ``idleTimeout`` and ``totalTimeout``.
+    public var isTimeout: Bool { Self.timeouts.contains(self) }
 
-    /// True if the server is not trusted, or TLS with it fails: asking it again changes nothing.
-    var isTrustFailure: Bool { Self.trustFailures.contains(self) }
+    /// True if the reason may pass, so that ``Retry`` sends a request again that allows it: ``hostNotFound``, ``proxyNotFound``,
+    /// ``connectionRefused``, ``connectionFailed``, ``connectionLost``, ``tlsHandshakeFailed``, ``connectTimeout``,
+    /// ``idleTimeout`` and ``http2Failed``.
+    ///
+    /// The table "Which failures are tried again" in <doc:HTTPBehaviour> has the reason for each code.
+    public var isTransient: Bool { Self.transient.contains(self) }
+
+    /// True if there was no connection to send the request over: ``hostNotFound``, ``proxyNotFound``, ``connectionRefused``,
+    /// ``connectionFailed``, ``connectTimeout``, ``proxyFailed`` and ``tlsHandshakeFailed``. A server that is not trusted is a
+    /// failure of trust.
+    public var isConnectFailure: Bool { Self.connectFailures.contains(self) }
+
+    /// True if the server is not trusted, it does not trust this client, or the two cannot agree on TLS; asking it again changes
+    /// nothing: ``untrustedCertificate``, ``certificateExpired``, ``certificateNotYetValid``, ``hostNameMismatch``,
+    /// ``unknownIssuer``, ``selfSignedCertificate``, ``certificateRevoked``, ``revocationUnknown``, ``stapledResponseInvalid``,
+    /// ``pinMismatch``, ``weakCertificate``, ``unsuitableCertificate``, ``clientCertificateRequired``,
+    /// ``clientCertificateRefused``, ``tlsMismatch`` and ``plainTextOnTLSPort``.
+    public var isTrustFailure: Bool { Self.trustFailures.contains(self) }
 
     /// True if a lack of network may be the reason.
-    var isConnectFailure: Bool { Self.connectFailures.contains(self) }
+    var mayLackNetwork: Bool { Self.networkFailures.contains(self) }
 
     /// True if the same request can never succeed: it cannot be sent as it stands, is refused, or nobody wants it any
     /// more.
@@ -24,9 +39,13 @@ extension ErrorCode {
         .connectTimeout, .idleTimeout, .http2Failed,
     ]
 
-    private static let connectFailures: Set<ErrorCode> = [
+    private static let timeouts: Set<ErrorCode> = [.connectTimeout, .idleTimeout, .totalTimeout]
+
+    private static let networkFailures: Set<ErrorCode> = [
         .hostNotFound, .proxyNotFound, .connectionFailed, .connectTimeout, .proxyFailed,
     ]
+
+    private static let connectFailures = networkFailures.union([.connectionRefused, .tlsHandshakeFailed])
 
     private static let trustFailures: Set<ErrorCode> = [
         .untrustedCertificate, .certificateExpired, .certificateNotYetValid, .hostNameMismatch, .unknownIssuer,
@@ -49,4 +68,7 @@ extension HTTPResponse.Status {
     static let transient: Set<HTTPResponse.Status> = [
         .requestTimeout, .tooManyRequests, .internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout,
     ]
+
+    /// True if a server that answers so, and says when to come again, has not processed the request: 429 and 503.
+    var refusesUnprocessed: Bool { self == .tooManyRequests || self == .serviceUnavailable }
 }

@@ -148,6 +148,11 @@ extension CurlewURI {
         userInformation == nil ? self : CurlewURI(text: text, layout: layout, userInformation: userInformation)
     }
 
+    /// The same URI without user and password.
+    var withoutUserInformation: CurlewURI {
+        userInformation == nil ? self : CurlewURI(text: text, layout: layout, userInformation: nil)
+    }
+
     /// RFC 3986 §5.2.4, a segment at a time.
     func removingDotSegments() -> CurlewURI {
         guard layout.hasDotSegment else { return self }

@@ -105,7 +105,8 @@ extension URIReference: ExpressibleByStringInterpolation {
 
         @available(
             *, unavailable,
-            message: "an optional has no place in a URL: unwrap it, or put it into parameters, where nil leaves the pair out"
+            message:
+                "an optional has no place in a URL: unwrap it, or put it into parameters, where nil leaves the pair out"
         )
         public mutating func appendInterpolation<Value>(_ value: Value?) {}
 
@@ -131,7 +132,8 @@ extension URIReference: ExpressibleByStringInterpolation {
             let bytes = Array(text.utf8)
             let start = Self.pathStart(bytes)
             guard places.allSatisfy({ $0 >= start }) else {
-                return .invalid("a value stands where a URL has its scheme or host: write these out, or give \\(raw: …)")
+                return .invalid(
+                    "a value stands where a URL has its scheme or host: write these out, or give \\(raw: …)")
             }
             let end = bytes.firstIndex { $0 == .questionMark || $0 == .numberSign } ?? bytes.count
             for place in places {

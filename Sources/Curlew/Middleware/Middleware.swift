@@ -34,12 +34,27 @@ extension CurlewMiddleware {
     public typealias Response = CurlewResponse
 }
 
+/// A link that is made of others.
+protocol ComposedLink {
+    /// The links that it is made of.
+    var parts: [any CurlewMiddleware] { get }
+}
+
+extension CurlewMiddleware {
+    /// True if it is a link of a type, or has one among its parts.
+    func contains<Link: CurlewMiddleware>(_ type: Link.Type) -> Bool {
+        if self is Link { return true }
+        return (self as? any ComposedLink)?.parts.contains { $0.contains(type) } ?? false
+    }
+}
+
 extension ChainBuilder {
     /// Two links, the first around the second.
-    public struct Pair<Outer: CurlewMiddleware, Inner: CurlewMiddleware>: CurlewMiddleware
+    public struct Pair<Outer: CurlewMiddleware, Inner: CurlewMiddleware>: CurlewMiddleware, ComposedLink
     where Outer.NextInput == Inner.Input, Outer.NextOutput == Inner.Output {
         let outer: Outer
         let inner: Inner
+        var parts: [any CurlewMiddleware] { [outer, inner] }
 
         public func intercept(
             _ input: Outer.Input, next: Next<Inner.NextInput, Inner.NextOutput>
@@ -51,13 +66,20 @@ extension ChainBuilder {
 
 extension ChainBuilder {
     /// One of two links, chosen when the chain was built.
-    public enum Either<First: CurlewMiddleware, Second: CurlewMiddleware>: CurlewMiddleware
+    public enum Either<First: CurlewMiddleware, Second: CurlewMiddleware>: CurlewMiddleware, ComposedLink
     where
         First.Input == Second.Input, First.Output == Second.Output,
         First.NextInput == Second.NextInput, First.NextOutput == Second.NextOutput
     {
         case first(First)
         case second(Second)
+
+        var parts: [any CurlewMiddleware] {
+            switch self {
+            case .first(let link): [link]
+            case .second(let link): [link]
+            }
+        }
 
         public func intercept(
             _ input: First.Input, next: Next<First.NextInput, First.NextOutput>
@@ -72,9 +94,10 @@ extension ChainBuilder {
 
 extension ChainBuilder {
     /// A link that may be absent. Only one that keeps the types can be.
-    public struct Maybe<Link: CurlewMiddleware>: CurlewMiddleware
+    public struct Maybe<Link: CurlewMiddleware>: CurlewMiddleware, ComposedLink
     where Link.NextInput == Link.Input, Link.NextOutput == Link.Output {
         let link: Link?
+        var parts: [any CurlewMiddleware] { link.map { [$0] } ?? [] }
 
         public func intercept(
             _ input: Link.Input, next: Next<Link.Input, Link.Output>

@@ -44,7 +44,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer, R
         for serializer in serializers {
             do {
                 return try await serializer.serialize(collected)
-            } catch let error as CurlewError {
+            } catch let error as CurlewError where !error.isCancellation {
                 causes.append(error)
             }
         }

@@ -44,10 +44,9 @@ extension ResponseAcceptance {
         if isStatusAccepted, isTypeAccepted { return .accepted }
         let (bytes, readError) = await response.body.gather(upTo: errorBodyLimit)
         // A caller who is gone wants to hear of nothing else.
-        if readError is CancellationError || (readError as? CurlewError)?.code == .cancelled, let readError {
-            throw readError
-        }
-        let collected = CollectedResponse(head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
+        if let readError, CurlewError.isCancellation(readError) { throw readError }
+        let collected = CollectedResponse(
+            head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
         if isStatusAccepted, bytes.isEmpty {
             if let readError { throw readError }
             return .acceptedEmpty(collected)
@@ -75,13 +74,18 @@ extension ResponseAcceptance {
         if let error = error as? CurlewError, error.code == .emptyBody || error.code == .unsupported {
             return error.adding(context)
         }
+        // A caller's closure that looks whether its task is cancelled.
+        if Task.isCancelled, CurlewError.isCancellation(error) {
+            return CurlewError(error as? CancellationError ?? CancellationError(), context: context)
+        }
         let failure = CurlewError(
             .decodingFailed, "the body cannot be read as \(format)", context: context, underlying: error)
         guard format == JSONFormat.name, !ResponseAcceptance.ContentTypes.json.accepts(response.mediaType) else {
             return failure
         }
         // What was decoded whatever its type: that it is of another is likely the reason.
-        let type = response.mediaType.map { "the content type is \($0.essence.prefix(100))" } ?? "there is no content type"
+        let type =
+            response.mediaType.map { "the content type is \($0.essence.prefix(100))" } ?? "there is no content type"
         return CurlewError(
             .unacceptableContentType, "\(type), and the body cannot be read as JSON", context: context,
             underlying: failure)

@@ -38,6 +38,8 @@ extension ResponseSerializer {
             return try await reporting(on: response) { _ in try await serialize(response) }
         } catch let error as CurlewError {
             throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        } catch let error as CancellationError {
+            throw CurlewError(error, context: CurlewError.Context(method: request.method, uri: request.uri))
         }
     }
 

@@ -23,6 +23,9 @@ extension ChainBuilder {
                 return try await serializer.serialize(response)
             } catch let error as CurlewError {
                 throw error.adding(CurlewError.Context(method: method.withLock { $0 }, uri: response.uri))
+            } catch let error as CancellationError {
+                throw CurlewError(
+                    error, context: CurlewError.Context(method: method.withLock { $0 }, uri: response.uri))
             }
         }
     }

@@ -97,7 +97,9 @@ extension ResponseSerializer where Self == DiscardingResponseSerializer {
 
 extension ResponseSerializer where Self == FileResponseSerializer {
     /// A file with the body in it.
-    public static func file(_ destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement()) -> Self {
+    public static func file(_ destination: Destination, integrity: IntegrityRequirement = IntegrityRequirement())
+        -> Self
+    {
         FileResponseSerializer(destination, integrity: integrity)
     }
 }

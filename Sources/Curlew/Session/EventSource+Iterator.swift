@@ -21,7 +21,7 @@ extension EventSource {
             lastEventID = source.lastEventID
         }
 
-        /// What happens next; nil once the source is closed or the task is cancelled.
+        /// What happens next; nil once the source is closed or has ended, or the task is cancelled.
         public mutating func next() async -> Event? {
             while !Task.isCancelled {
                 switch phase {
@@ -45,6 +45,10 @@ extension EventSource {
         private mutating func connect() async -> Event? {
             do {
                 let response = try await source.session.send(request())
+                if response.status == .noContent {
+                    phase = .closed
+                    return nil
+                }
                 try await check(response)
                 failures = 0
                 let events = response.body.serverSentEvents(limits: source.limits, lastEventID: lastEventID)
@@ -52,7 +56,9 @@ extension EventSource {
                 return .open
             } catch {
                 failures += 1
-                return fail(CurlewError(wrapping: error), isFinal: false)
+                let error = CurlewError(wrapping: error)
+                // Without a connection nothing was sent, whatever the method.
+                return fail(error, isFinal: !source.request.isIdempotent && error.stage != .connecting)
             }
         }
 
@@ -107,12 +113,16 @@ extension EventSource {
                     phase = .open(events)
                     return .message(event)
                 }
+                guard source.request.isIdempotent, source.reconnection.reconnectsAfterEnd else {
+                    phase = .closed
+                    return nil
+                }
                 remember(events.parser)
                 return fail(CurlewError(.connectionLost, "the event stream ended"), isFinal: false)
             } catch {
                 remember(events.parser)
                 let error = CurlewError(wrapping: error)
-                return fail(error, isFinal: error.code == .responseTooLarge)
+                return fail(error, isFinal: error.code == .responseTooLarge || !source.request.isIdempotent)
             }
         }
 
@@ -144,6 +154,10 @@ extension EventSource {
 extension CurlewError {
     /// An error of whatever type, as one of ours.
     init(wrapping error: any Error) {
-        self = error as? CurlewError ?? CurlewError(.connectionLost, "the exchange failed", underlying: error)
+        if let error = error as? CancellationError {
+            self.init(error)
+        } else {
+            self = error as? CurlewError ?? CurlewError(.connectionLost, "the exchange failed", underlying: error)
+        }
     }
 }

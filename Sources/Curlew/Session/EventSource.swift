@@ -9,9 +9,14 @@ public import HTTPTypes
 /// - ``Event/error(_:isClosed:)``: the stream ended or could not be had. Either it is connected again after a while, with
 ///   the identifier of the last event in `Last-Event-ID`, or the source is closed and the sequence ends.
 ///
-/// Connected again is what ended or broke off on the way. Another status, 204 among them, another media type, an event
-/// beyond its bound and a request that cannot be sent close the source. The error has the beginning of the body with which a
-/// server refuses, if that comes within ten seconds.
+/// Connected again is what ended or broke off on the way. A status of 204 is a server's word that there is no more: the sequence ends
+/// without an error. Another status, another media type, an event beyond its bound and a request that cannot be sent close the
+/// source. The error has the beginning of the body with which a server refuses, if that comes within ten seconds.
+///
+/// A request that is not idempotent, such as a POST, is never sent twice, unless ``RequestOptions/isIdempotent`` says that it may be:
+/// the sequence ends with the stream, a stream that breaks off closes the source, and so does a failure after there was a
+/// connection. Only where there never was one is it tried again. ``ServerSentEvent/ReconnectionPolicy/reconnectsAfterEnd`` set to
+/// false makes the end of a stream that of the sequence for any request.
 ///
 /// ```swift
 /// for await event in try api.eventSource("prices") {

@@ -81,7 +81,8 @@ public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
                 return try stream.decode(message)
             } catch {
                 guard !stream.malformed.areSkipped else { return nil }
-                throw CurlewError(.decodingFailed, "the data of event \(number) cannot be read as JSON", underlying: error)
+                throw CurlewError(
+                    .decodingFailed, "the data of event \(number) cannot be read as JSON", underlying: error)
             }
         }
     }
@@ -90,7 +91,9 @@ public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
 extension ServerSentEvent {
     /// The data decoded from JSON.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``, or the decoder's error.
-    public func json<Value: Decodable>(as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding()) throws -> Value {
+    public func json<Value: Decodable>(as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding()) throws
+        -> Value
+    {
         try coding.decode(type, from: Array(data.utf8))
     }
 }

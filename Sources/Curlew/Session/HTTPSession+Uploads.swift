@@ -38,7 +38,8 @@ extension HTTPSession {
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TaskProgress) -> Void)? = nil
     ) async throws -> Value {
         try await upload(
-            reference, method: method, from: source, as: .model(type), fields: fields, timeout: timeout, options: options,
+            reference, method: method, from: source, as: .model(type), fields: fields, timeout: timeout,
+            options: options,
             progress: progress)
     }
 

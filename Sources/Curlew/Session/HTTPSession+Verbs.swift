@@ -30,7 +30,9 @@ extension HTTPSession {
         parameters: RequestParameters = .none, encoding: RequestParameters.Encoding = .automatic,
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> CurlewResponse {
-        try await send(.get, reference, RequestContent(parameters: parameters, encoding: encoding), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .get, reference, RequestContent(parameters: parameters, encoding: encoding), fields: fields,
+            timeout: timeout, options: options)
     }
 
     /// Fetches a representation, and decodes the answer from JSON.
@@ -40,7 +42,9 @@ extension HTTPSession {
         as type: Value.Type,
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        try await send(.get, reference, RequestContent(parameters: parameters, encoding: encoding), as: .model(type), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .get, reference, RequestContent(parameters: parameters, encoding: encoding), as: .model(type),
+            fields: fields, timeout: timeout, options: options)
     }
 
     /// Fetches a representation, and makes a value of the answer.
@@ -50,7 +54,9 @@ extension HTTPSession {
         as serializer: Serializer,
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Serializer.Output {
-        try await send(.get, reference, RequestContent(parameters: parameters, encoding: encoding), as: serializer, fields: fields, timeout: timeout, options: options)
+        try await send(
+            .get, reference, RequestContent(parameters: parameters, encoding: encoding), as: serializer, fields: fields,
+            timeout: timeout, options: options)
     }
 
     /// Gives content to a resource to act on, and brings the response as it came.
@@ -61,9 +67,11 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> CurlewResponse {
-        try await send(.post, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .post, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
     }
 
     /// Gives content to a resource to act on, and decodes the answer from JSON.
@@ -75,9 +83,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Value {
-        try await send(.post, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .post, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Gives content to a resource to act on, and makes a value of the answer.
@@ -89,9 +100,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Serializer.Output {
-        try await send(.post, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout, options: options)
+        try await send(
+            .post, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Puts a representation in place, and brings the response as it came.
@@ -102,9 +116,11 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> CurlewResponse {
-        try await send(.put, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .put, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
     }
 
     /// Puts a representation in place, and decodes the answer from JSON.
@@ -116,9 +132,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Value {
-        try await send(.put, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .put, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Puts a representation in place, and makes a value of the answer.
@@ -130,9 +149,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Serializer.Output {
-        try await send(.put, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout, options: options)
+        try await send(
+            .put, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Changes a part of a representation (RFC 5789), and brings the response as it came.
@@ -143,9 +165,11 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> CurlewResponse {
-        try await send(.patch, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .patch, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
     }
 
     /// Changes a part of a representation (RFC 5789), and decodes the answer from JSON.
@@ -157,9 +181,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Value {
-        try await send(.patch, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .patch, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Changes a part of a representation (RFC 5789), and makes a value of the answer.
@@ -171,9 +198,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Serializer.Output {
-        try await send(.patch, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout, options: options)
+        try await send(
+            .patch, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Removes a resource, and brings the response as it came.
@@ -184,9 +214,11 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> CurlewResponse {
-        try await send(.delete, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .delete, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
     }
 
     /// Removes a resource, and decodes the answer from JSON.
@@ -198,9 +230,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Value {
-        try await send(.delete, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .delete, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Removes a resource, and makes a value of the answer.
@@ -212,9 +247,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Serializer.Output {
-        try await send(.delete, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout, options: options)
+        try await send(
+            .delete, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Fetches the head of a representation.
@@ -223,7 +261,9 @@ extension HTTPSession {
         parameters: RequestParameters = .none, encoding: RequestParameters.Encoding = .automatic,
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> CurlewResponse {
-        try await send(.head, reference, RequestContent(parameters: parameters, encoding: encoding), fields: fields, timeout: timeout, options: options)
+        try await send(
+            .head, reference, RequestContent(parameters: parameters, encoding: encoding), fields: fields,
+            timeout: timeout, options: options)
     }
 
     /// Sends a request with any method, and brings the response as it came.
@@ -234,9 +274,11 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> CurlewResponse {
-        try await send(method, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
+        try await send(
+            method, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), fields: fields, timeout: timeout, options: options)
     }
 
     /// Sends a request with any method, and decodes the answer from JSON.
@@ -248,9 +290,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Value {
-        try await send(method, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout, options: options)
+        try await send(
+            method, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: .model(type), fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Sends a request with any method, and makes a value of the answer.
@@ -262,9 +307,12 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) async throws -> Serializer.Output {
-        try await send(method, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout, options: options)
+        try await send(
+            method, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), as: serializer, fields: fields, timeout: timeout,
+            options: options)
     }
 
     /// Sends a request and decodes the answer from JSON.
@@ -288,9 +336,11 @@ extension HTTPSession {
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
         parts: ((inout MultipartFormData) throws -> Void)? = nil
     ) throws -> CurlewRequest {
-        try makeRequest(method, reference, RequestContent(
-            parameters: parameters, encoding: encoding, form: form, json: json, body: body,
-            multipart: try MultipartFormData.made(by: parts)), fields: fields, options: options)
+        try makeRequest(
+            method, reference,
+            RequestContent(
+                parameters: parameters, encoding: encoding, form: form, json: json, body: body,
+                multipart: try MultipartFormData.made(by: parts)), fields: fields, options: options)
     }
 }
 

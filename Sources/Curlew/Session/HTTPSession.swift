@@ -49,7 +49,8 @@ public struct HTTPSession: Sendable {
     ///   - eventLoops: The loops to run on; none means ``CurlewEventLoop/shared``.
     ///   - chain: What the ``StandardChain`` does. `.bare` leaves it out, for gateways that hand on what comes: no content
     ///     decoding, no redirects, no retry.
-    ///   - links: Links around the standard chain, the first outermost.
+    ///   - links: Links around the standard chain, the first outermost. Where some belong inside it, such as
+    ///     ``CredentialRenewal`` and ``Hedging``, ``StandardChain`` is written among them, and `chain` does not count.
     /// - Throws: ``CurlewError`` for a URL that cannot be read or a configuration that cannot be used, such as a policy with
     ///   pins and a base URL that is not https.
     public init<Links: CurlewMiddleware>(
@@ -109,6 +110,8 @@ public struct HTTPSession: Sendable {
         Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
         Links.NextOutput == CurlewResponse
     {
+        // Whoever writes the standard chain among the links has said where it stands.
+        let standard = links.contains(StandardChain.self) ? nil : standard
         let hasLinks = !(links is ChainBuilder.Empty<CurlewRequest, CurlewResponse>)
         switch (hasLinks, standard) {
         case (false, nil): return nil
@@ -152,10 +155,15 @@ public struct HTTPSession: Sendable {
 
     private func pass(_ request: CurlewRequest) async throws -> CurlewResponse {
         var response: CurlewResponse
-        if let chain {
-            response = try await chain(request) { try await carry($0) }
-        } else {
-            response = try await carry(request)
+        do {
+            if let chain {
+                response = try await chain(request) { try await carry($0) }
+            } else {
+                response = try await carry(request)
+            }
+        } catch let error as CancellationError {
+            // From a link, a closure or a transport of the user's.
+            throw CurlewError(error, context: CurlewError.Context(method: request.method, uri: request.uri))
         }
         response.defaults = responseDefaults
         return response

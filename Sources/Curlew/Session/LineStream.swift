@@ -80,7 +80,9 @@ extension HTTPSession {
         let content = RequestContent(parameters: parameters, json: json)
         let coding = self.json
         var fields = fields
-        if fields[.accept] == nil { fields[.accept] = "application/x-ndjson, application/jsonl, application/json;q=0.5" }
+        if fields[.accept] == nil {
+            fields[.accept] = "application/x-ndjson, application/jsonl, application/json;q=0.5"
+        }
         return LineStream(
             open: { [fields] in
                 let response = try await send(

@@ -61,7 +61,8 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
             }
             guard seen.insert(request.uri.requestText).inserted else {
                 throw CurlewError(
-                    .invalidResponse, "the pages have no end: one links to a page that was there before", context: context)
+                    .invalidResponse, "the pages have no end: one links to a page that was there before",
+                    context: context)
             }
             let origin = request.uri.origin
             guard origin == self.origin ?? origin || pages.allowsOtherOrigins else {
@@ -151,7 +152,8 @@ extension HTTPSession {
             session: self,
             first: Result { [fields] in
                 try makeRequest(
-                    .get, reference, RequestContent(parameters: parameters, encoding: parameters.isNone ? .automatic : .query),
+                    .get, reference,
+                    RequestContent(parameters: parameters, encoding: parameters.isNone ? .automatic : .query),
                     fields: fields, options: options)
             },
             read: { response in

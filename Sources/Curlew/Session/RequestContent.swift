@@ -22,7 +22,8 @@ extension RequestParameters {
         /// JSON in the body; a query for GET, HEAD and DELETE.
         public static let json = Encoding(kind: .serializer(JSONRequestSerializer()), placement: .automatic)
         /// A property list in the body; a query for GET, HEAD and DELETE.
-        public static let propertyList = Encoding(kind: .serializer(PropertyListRequestSerializer()), placement: .automatic)
+        public static let propertyList = Encoding(
+            kind: .serializer(PropertyListRequestSerializer()), placement: .automatic)
 
         /// Parts of a form (`multipart/form-data`), before those that it has.
         public static func multipart(_ form: MultipartFormData) -> Encoding {
@@ -69,7 +70,9 @@ struct RequestContent {
     }
 
     /// True if the request is as it is without them.
-    fileprivate var hasParameters: Bool { !parameters.isNone || !encoding.isAutomatic || !form.isNone || multipart != nil }
+    fileprivate var hasParameters: Bool {
+        !parameters.isNone || !encoding.isAutomatic || !form.isNone || multipart != nil
+    }
 }
 
 extension HTTPSession {
@@ -121,7 +124,8 @@ extension HTTPSession {
         options: RequestOptions
     ) throws -> CurlewRequest {
         try content.checkBodies()
-        var request = CurlewRequest(method, try resolve(reference), fields: fields, body: content.body, options: options)
+        var request = CurlewRequest(
+            method, try resolve(reference), fields: fields, body: content.body, options: options)
         if let value = content.json { try request.takeJSON(value, by: json) }
         guard content.hasParameters else {
             addDefaultFields(to: &request)

@@ -223,13 +223,17 @@ extension RequestDefaults {
     /// What a session's configuration says of each request.
     /// - Throws: ``CurlewError`` for what cannot be used.
     convenience init(_ configuration: SessionConfiguration) throws {
+        if let agent = configuration.userAgent, !agent.utf8.allSatisfy(\.isFieldValueByte) {
+            throw CurlewError(.invalidRequest, "the User-Agent of the session holds a control character")
+        }
         let values = ConnectionOptions.Values(
             connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
             readBufferSize: configuration.readBufferSize.bytes,
             idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
             route: configuration.route,
             security: configuration.security,
-            addressPolicy: configuration.addressPolicy)
+            addressPolicy: configuration.addressPolicy,
+            userAgent: configuration.userAgent)
         self.init(
             timeouts: configuration.timeouts, limits: configuration.limits,
             bodyBufferSize: configuration.bodyBufferSize, versionPolicy: configuration.versionPolicy,

@@ -16,6 +16,10 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     public var proxy = ProxyConfiguration.none
     /// Whom to trust at the other end.
     public var security = SecurityPolicy.system
+    /// The User-Agent of requests that do not have the field themselves (RFC 9110 §10.1.5): the program's name and Curlew's
+    /// version, `importer Curlew/0.1`. An executable on Linux carries no version; ``userAgent(program:version:)`` makes a text with
+    /// one. nil sends none. A text that may not stand in a field fails the making of the session.
+    public var userAgent: String? = UserAgent.ofProcess.text
     /// The most bytes of a body that wait for its reader, or for the network, before its transfer pauses. 1 MiB by
     /// default.
     public var bodyBufferSize: ByteSize = .mebibytes(1)
@@ -38,4 +42,12 @@ public struct SessionConfiguration: Sendable, Hashable, Codable {
     public var eventBodyLimit: ByteSize = .kibibytes(64)
 
     public init() {}
+
+    /// A User-Agent of a program and Curlew: `importer/1.4 Curlew/0.1`.
+    /// - Parameters:
+    ///   - program: The name of the program; nil is that of the executable.
+    ///   - version: Its version. What may not stand in either is left out.
+    public static func userAgent(program: String? = nil, version: String) -> String {
+        UserAgent(program: program ?? UserAgent.executable ?? "", version: version).text
+    }
 }

@@ -4,16 +4,17 @@ public import Logging
 ///
 /// From the caller to the network:
 ///
-/// 1. ``RequestLogging`` sees a call once, and everything that became of it. It does nothing without a logger.
+/// 1. ``RequestLogging`` sees a call once, and everything that became of it. Its lines are at debug, and go to `Logger.current`
+///    unless it has a logger of its own.
 /// 2. ``ContentDecoding`` announces codings, which all hops then do, and decodes the body that the caller reads. Those that
 ///    are thrown away on the way are never decoded.
 /// 3. ``Redirects`` sends each hop through all that follows, so that it is repeated by itself, with its own method and its
 ///    own host: a GET that a POST was sent on to may be tried again, though the POST may not.
 /// 4. ``Retry`` repeats a single hop, and with it whatever follows.
-/// 5. ``CookieHandling`` gives every hop the cookies of its own origin, and has what an answer sets for the next hop and the next
-///    attempt.
-/// 6. ``ChallengeAuthentication`` signs each attempt anew, as a nonce or a time stamp asks for, and answers a challenge before
-///    ``Retry`` sees the 401.
+/// 5. ``ChallengeAuthentication`` signs each attempt anew, as a nonce or a time stamp asks for, and answers a challenge before
+///    ``Retry`` sees the 401. It has no credentials by default.
+/// 6. ``CookieHandling`` gives every hop the cookies of its own origin, and has what a response sets for the next hop, for the next
+///    attempt and for the answer to a challenge. There is none by default; see ``Options/cookies``.
 ///
 /// Where other links belong:
 ///
@@ -30,25 +31,48 @@ public import Logging
 /// }
 /// ```
 ///
+/// A program that acts as one user, such as a command line tool, keeps cookies as well:
+///
+/// ```swift
+/// let api = try HTTPSession(chain: .singleUser)
+/// ```
+///
 /// A request that needs none of it costs a little more than a look at its status.
 public struct StandardChain: CurlewMiddleware {
     /// What the chain does.
     public struct Options: Sendable {
-        /// The link that logs; nothing is logged unless it has a logger.
-        public var logging = RequestLogging(nil)
+        /// The link that logs. nil logs nothing.
+        public var logging: RequestLogging?
         /// The link that decodes contents. nil announces and decodes none.
         public var decoding: ContentDecoding? = ContentDecoding()
         /// The link that follows redirects.
         public var redirects = Redirects()
         /// The link that sends requests again. nil sends none again.
         public var retry: Retry? = Retry()
-        /// The link that keeps cookies: in a jar of its own, unless you give it another. nil keeps none.
-        public var cookies: CookieHandling? = CookieHandling()
+        /// The link that keeps cookies. nil, the default, keeps none.
+        ///
+        /// - Warning: A jar is shared by all who use the session. Where a server has one session for all its users, a cookie
+        ///   that was set for one user's request would go with another's (CVE-2024-53990). A program that acts as one user
+        ///   takes ``singleUser``; a server that needs cookies has a session, or a jar, for each user.
+        public var cookies: CookieHandling?
         /// The link that answers challenges. nil, the default, answers none.
         public var authentication: ChallengeAuthentication?
 
-        /// - Parameter logger: What is logged to; nil logs nothing.
-        public init(logger: Logger? = nil) { logging.logger = logger }
+        /// - Parameter logger: What is logged to; nil is `Logger.current`.
+        public init(logger: Logger? = nil) { logging = RequestLogging(logger) }
+
+        /// The options of a program that acts as one user: the same, and cookies in a jar of their own. Each use of the name makes
+        /// a new jar; ``cookies`` has it.
+        ///
+        /// ```swift
+        /// var options = StandardChain.Options.singleUser
+        /// options.cookies = CookieHandling(jar)          // a jar that was loaded, or is shared by sessions of the same user
+        /// ```
+        public static var singleUser: Options {
+            var options = Options()
+            options.cookies = CookieHandling()
+            return options
+        }
     }
 
     /// What the chain does.
@@ -59,10 +83,15 @@ public struct StandardChain: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        try await options.logging.intercept(request) { request in
-            guard let decoding = options.decoding else { return try await follow(request, next) }
-            return try await decoding.intercept(request) { try await follow($0, next) }
-        }
+        guard let logging = options.logging else { return try await decode(request, next) }
+        return try await logging.intercept(request) { try await decode($0, next) }
+    }
+
+    private func decode(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
+        guard let decoding = options.decoding else { return try await follow(request, next) }
+        return try await decoding.intercept(request) { try await follow($0, next) }
     }
 
     private func follow(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
@@ -77,14 +106,14 @@ public struct StandardChain: CurlewMiddleware {
     private func attempt(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        guard let cookies = options.cookies else { return try await authenticate(request, next) }
-        return try await cookies.intercept(request) { try await authenticate($0, next) }
+        guard let authentication = options.authentication else { return try await exchange(request, next) }
+        return try await authentication.intercept(request) { try await exchange($0, next) }
     }
 
-    private func authenticate(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+    private func exchange(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        guard let authentication = options.authentication else { return try await next(request) }
-        return try await authentication.intercept(request, next: next)
+        guard let cookies = options.cookies else { return try await next(request) }
+        return try await cookies.intercept(request, next: next)
     }
 }

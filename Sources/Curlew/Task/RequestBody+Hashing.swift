@@ -5,7 +5,7 @@ extension CurlewRequest.Body {
         let body = try watchingFile()
         if case .bytes(let bytes) = body.source { _ = await sink.write(bytes) }
         await UploadPump.run(body.source, length: body.length, into: sink)
-        try Task.checkCancellation()
+        if Task.isCancelled { throw CurlewError(CancellationError()) }
         return try sink.finished()
     }
 }

@@ -70,6 +70,12 @@ extension CurlewResponse {
         return try await decision.resolve(response)
     }
 
+    private var context: CurlewError.Context {
+        CurlewError.Context(
+            method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
+            history: history)
+    }
+
     /// Asks what is to become of the response, and does that.
     func disposed(by decide: RequestOptions.ResponseDecision) async throws -> CurlewResponse {
         let disposition: ResponseDisposition
@@ -77,15 +83,13 @@ extension CurlewResponse {
             disposition = try await decide(head, task)
         } catch {
             body.abandon()
-            throw error
+            guard let cancellation = error as? CancellationError else { throw error }
+            throw CurlewError(cancellation, context: context)
         }
         switch disposition.kind {
         case .allow: return self
         case .cancel:
             body.abandon()
-            let context = CurlewError.Context(
-                method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
-                history: history)
             throw CurlewError(.cancelled, "the response was not wanted", context: context)
         case .download(let destination, let integrity):
             guard status.kind == .successful else { return self }

@@ -13,7 +13,9 @@ struct ContentDecodingTests {
     ) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         adjust(&configuration)
-        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
+        return try HTTPSession(
+            configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+        ) {
             ContentDecoding(limits: limits)
         }
     }

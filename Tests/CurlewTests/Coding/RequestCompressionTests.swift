@@ -127,7 +127,9 @@ struct RequestCompressionTests {
         let text = self.text
         _ = try await api.post(.raw(server.url()), body: .stream { [self] in chunks(text, of: 5000) })
         for _ in 0..<2 { #expect(try inflated(#require(await server.takeRequest()).body) == text) }
-        let error = await curlewError { _ = try await api.post(.raw(server.url()), body: .once(chunks(text, of: 5000))) }
+        let error = await curlewError {
+            _ = try await api.post(.raw(server.url()), body: .once(chunks(text, of: 5000)))
+        }
         #expect(error?.code == .bodyNotReplayable)
         report.finish()
         #expect(await answers.reduce(into: []) { $0.append($1) } == [true, false])

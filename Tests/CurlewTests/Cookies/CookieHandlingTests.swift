@@ -21,7 +21,9 @@ struct CookiesLinkTests {
     ) throws -> HTTPSession {
         var configuration = SessionConfiguration()
         adjust(&configuration)
-        return try HTTPSession(configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
+        return try HTTPSession(
+            configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+        ) {
             CookieHandling(jar)
         }
     }
@@ -95,7 +97,9 @@ struct CookiesLinkTests {
         let server = try await MockServer.start(handler: Self.echo)
         let jar = CookieJar()
         let (first, second) = (try session(jar), try session(jar))
-        let other = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) { CookieHandling() }
+        let other = try HTTPSession(eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
+            CookieHandling()
+        }
         _ = try await text(first, server.url("/?a=1"))
         #expect(try await text(second, server.url()) == "a=1")
         #expect(try await text(other, server.url()) == "")

@@ -137,13 +137,17 @@ enum FalseSuccess {
         Row(
             beginning: "An HTTP/2 connection that has died without a word",
             proof: .test(
-                "a silent connection is not given to the next request while others still wait on it", in: "Engine/SilentConnectionTests")),
+                "a silent connection is not given to the next request while others still wait on it",
+                in: "Engine/SilentConnectionTests")),
         Row(
             beginning: "libcurl 7.88 to 8.14 send the RST_STREAM",
-            proof: .test("a server learns that a stream was dropped, though no other request follows", in: "Engine/DroppedStreamTests")),
+            proof: .test(
+                "a server learns that a stream was dropped, though no other request follows",
+                in: "Engine/DroppedStreamTests")),
         Row(
             beginning: "With a proxy that was set it still takes `no_proxy`",
-            proof: .test("the environment's no_proxy is applied by Curlew, not by libcurl", in: "Engine/Proxies/ProxyTests")),
+            proof: .test(
+                "the environment's no_proxy is applied by Curlew, not by libcurl", in: "Engine/Proxies/ProxyTests")),
     ]
 
     private static let framing: [Row] = [

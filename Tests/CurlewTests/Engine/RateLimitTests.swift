@@ -86,7 +86,8 @@ struct RateLimitTests {
             servers.append(try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) })
         }
         let session = try HTTPSession(
-            configuration: configuration, eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
+            configuration: configuration, eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") },
+            chain: .bare)
         let actor = try #require(session.session)
         var responses: [CurlewResponse] = []
         for server in servers { responses.append(try await session.get(.raw(server.url()))) }

@@ -27,7 +27,9 @@ struct IntegrityTests {
         let server = try await MockServer.start()
         server.enqueue(response)
         let session = try makeSession()
-        let chained = try HTTPSession(transport: try #require(session.session), chain: .bare) { if decoding { ContentDecoding() } }
+        let chained = try HTTPSession(transport: try #require(session.session), chain: .bare) {
+            if decoding { ContentDecoding() }
+        }
         let result: Result<(DownloadedFile, [UInt8]), any Error>
         do {
             let file = try await chained.get(.raw(server.url())).save(to: .file(folder.file("a")), integrity: integrity)

@@ -106,7 +106,9 @@ struct SaveTests {
         let folder = try ScratchFolder()
         let server = try await rawAnswer(answer)
         let session = try makeSession()
-        let error = await curlewError { _ = try await session.get(.raw(server.url())).save(to: .file(folder.file("a"))) }
+        let error = await curlewError {
+            _ = try await session.get(.raw(server.url())).save(to: .file(folder.file("a")))
+        }
         #expect(error?.code == .responseTruncated && error?.file == nil)
         #expect(folder.names == [])
         try await session.expectUsable()

@@ -114,7 +114,9 @@ struct ChainTests {
     @Test("default fields give way to a call's own")
     func defaults() async throws {
         let session = try HTTPSession(
-            baseURL: "http://stub.test/", transport: Stub(), defaultFields: [.userAgent: "default", .accept: "a/b"], chain: .bare) {}
+            baseURL: "http://stub.test/", transport: Stub(), defaultFields: [.userAgent: "default", .accept: "a/b"],
+            chain: .bare
+        ) {}
         let fields = try await session.get("x", fields: [.userAgent: "mine"]).fields
         #expect(fields[values: .userAgent] == ["mine"])
         #expect(fields[.accept] == "a/b")

@@ -1,4 +1,5 @@
 import CurlewTesting
+import Logging
 import Testing
 
 @testable import Curlew
@@ -24,6 +25,20 @@ struct SecurityWarningTests {
         #expect(count(.none, pins: true, allowsInvalid: false) == 1)
         #expect(count(.none, pins: false, allowsInvalid: true) == 1)
         #expect(count(.none, pins: false, allowsInvalid: true, validatesName: false) == 1)
+    }
+
+    @Test("warnings are logged once for a policy, to the logger of the task that makes the session")
+    func logged() throws {
+        let log = RecordingLog()
+        var configuration = SessionConfiguration()
+        configuration.security.allowsInvalidCertificates = true
+        configuration.security.validatesDomainName = false
+        try withLogger(log.logger(.info)) { _ in
+            let sessions = try (0..<2).map { _ in try SessionActor(configuration: configuration) }
+            withExtendedLifetime(sessions) {}
+        }
+        #expect(log.lines.map(\.level) == [.warning])
+        #expect(log.lines.map(\.message) == ["this policy accepts any server at all"])
     }
 
     @Test("a session over another's connections keeps to https as well when these pin")

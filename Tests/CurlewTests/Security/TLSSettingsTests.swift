@@ -74,7 +74,9 @@ struct TLSSettingsTests {
             var configuration = SessionConfiguration()
             configuration.security = .system
             try change(&configuration.security)
-            let error = #expect(throws: CurlewError.self, "\(index)") { try HTTPSession(configuration: configuration, chain: .bare) }
+            let error = #expect(throws: CurlewError.self, "\(index)") {
+                try HTTPSession(configuration: configuration, chain: .bare)
+            }
             #expect(error?.code == .invalidTLSSetting, "\(index)")
         }
     }

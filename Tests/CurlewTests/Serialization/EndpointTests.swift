@@ -47,10 +47,14 @@ struct EndpointTests {
     @Test("an endpoint without an argument can be called many times")
     func withoutArgument() async throws {
         let server = try await echo()
-        let api = try HTTPSession(baseURL: server.url("/v1/"), eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
+        let api = try HTTPSession(
+            baseURL: server.url("/v1/"), eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+        ) {
             Mark(letter: "s")
         }
-        let user = Endpoint(.get, fields: [.userAgent: "-"]) { (_: Void) in "users/7" } through: {
+        let user = Endpoint(.get, fields: [.userAgent: "-"]) { (_: Void) in
+            "users/7"
+        } through: {
             Mark(letter: "a")
             JSONResponseSerializer<User>()
             Mark(letter: "b")
@@ -64,7 +68,9 @@ struct EndpointTests {
     func withArgument() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
-        let create = Endpoint(.post) { (user: User) in .init("users", parameters: .encoding(user)) } through: {
+        let create = Endpoint(.post) { (user: User) in
+            .init("users", parameters: .encoding(user))
+        } through: {
             UserSerializer()
             Mark(letter: "a")
             JSONResponseSerializer<User>().orFailure(User.self)
@@ -79,7 +85,9 @@ struct EndpointTests {
     func parameters() async throws {
         let server = try await echo()
         let api = try makeSession(baseURL: server.url())
-        let create = Endpoint(.post) { (user: User) in .init("users", parameters: .encoding(user)) } through: {
+        let create = Endpoint(.post) { (user: User) in
+            .init("users", parameters: .encoding(user))
+        } through: {
             JSONRequestSerializer()
             Mark(letter: "a")
             JSONResponseSerializer<User>()
@@ -87,7 +95,9 @@ struct EndpointTests {
         #expect(try await api.call(create, User(name: "Numenius")) == User(name: "Numenius"))
         let created = await server.takeRequest()
         #expect(created?.fields[.contentType] == "application/json")
-        let search = Endpoint(.get) { (terms: [String: Int]) in .init("users", parameters: .encoding(terms)) } through: {
+        let search = Endpoint(.get) { (terms: [String: Int]) in
+            .init("users", parameters: .encoding(terms))
+        } through: {
             HTTPRequestSerializer()
             StringResponseSerializer()
         }
@@ -113,7 +123,9 @@ struct EndpointTests {
     func errors() async throws {
         let server = try await MockServer.start { _ in .notFound }
         let api = try makeSession(baseURL: server.url())
-        let missing = Endpoint(.put) { (_: Void) in "x" } through: {
+        let missing = Endpoint(.put) { (_: Void) in
+            "x"
+        } through: {
             Mark(letter: "a")
             JSONResponseSerializer<User>()
         }

@@ -159,7 +159,9 @@ struct ValidationTests {
             default: MockResponse(status: .teapot, fields: [.contentType: "text/plain"], body: "short and stout")
             }
         }
-        let session = try HTTPSession(baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
+        let session = try HTTPSession(
+            baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+        ) {
             ResponseValidator(contentTypes: .types(.plainText))
         }
         #expect(try await session.get("good").body.collect(upTo: 100_000).count == 100_000)

@@ -123,7 +123,8 @@ struct EventTests {
     func order(loops: Int) async throws {
         var servers: [MockServer] = []
         for _ in 0..<6 { servers.append(try await birdServer()) }
-        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
+        let session = try HTTPSession(
+            eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
         let actor = try #require(session.session)
         let first = actor.events.makeAsyncIterator()
         let second = actor.events.makeAsyncIterator()
@@ -174,7 +175,8 @@ struct EventTests {
     func cancelling(loops: Int) async throws {
         var servers: [RawServer] = []
         for _ in 0..<5 { servers.append(try await RawServer.start { connection in try await connection.closed }) }
-        let session = try HTTPSession(eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
+        let session = try HTTPSession(
+            eventLoops: (0..<loops).map { _ in try CurlewEventLoop(name: "curlew-test") }, chain: .bare)
         let actor = try #require(session.session)
         let listener = actor.events.makeAsyncIterator()
         let tasks = try servers.flatMap { server in

@@ -23,12 +23,12 @@ struct StandardChainTests {
         let log = RecordingLog()
         let session = try HTTPSession(
             baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")],
-            chain: options(log.logger(.info)))
+            chain: options(log.logger(.debug)))
         let response = try await session.get("here")
         #expect(try await response.body.collect(upTo: 10) == Array("there".utf8))
         #expect(response.history.map(\.attempts) == [2])
         #expect(response.attempts == 2)
-        #expect(log.lines.map(\.message) == ["sending again", "redirected", "sending again", "response"])
+        #expect(log.lines.map(\.message) == ["request", "sending again", "redirected", "sending again", "response"])
     }
 
     @Test("a credential added before the standard chain does not reach another origin")
@@ -72,5 +72,41 @@ struct StandardChainTests {
         try await server.waitForRequests(1)
         try await clock.advanceToNextSleeper()
         #expect(try await call.value == 2)
+    }
+
+    /// Sets a cookie with each response, and returns the cookies of the second of two requests.
+    private func cookiesSentBack(_ options: StandardChain.Options) async throws -> String? {
+        let stub = StubTransport { _ in .response(.ok, fields: [.setCookie: "user=a"]) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { StandardChain(options) }
+        for _ in 0..<2 { _ = try await session.get("http://a.test/") }
+        return stub.received.last?.request.fields[.cookie]
+    }
+
+    @Test("the standard chain sends no cookie of one request with another, unless it is made for a single user")
+    func cookies() async throws {
+        #expect(try await cookiesSentBack(StandardChain.Options()) == nil)
+        #expect(try await cookiesSentBack(.singleUser) == "user=a")
+        let jars = [StandardChain.Options.singleUser, .singleUser].map { $0.cookies?.jar }
+        #expect(jars[0] !== jars[1])
+    }
+
+    @Test("a cookie that comes with a challenge goes back with the answer to it")
+    func challengeCookie() async throws {
+        let guardian = DigestGuard()
+        let server = try await MockServer.start { request in
+            if request.fields[.authorization] != nil, request.fields[.cookie] != "challenge=1" {
+                return MockResponse(status: .forbidden, body: "whose challenge is that?")
+            }
+            var response = try await guardian.answer(request)
+            if response.status == .unauthorized { response.fields[.setCookie] = "challenge=1" }
+            return response
+        }
+        var options = StandardChain.Options.singleUser
+        options.authentication = ChallengeAuthentication(
+            try Credential.Scoped(server.url(), .password(user: "user", password: "pass word")))
+        let session = try makeSession { [options] in StandardChain(options) }
+        for _ in 0..<2 { #expect(try await session.get(.raw(server.url())).status == .ok) }
+        #expect(await guardian.challengesSent == 1)
+        #expect(server.requestCount == 3)
     }
 }

@@ -9,9 +9,12 @@ func makeSession(
 ) throws -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
+    // Tests of what goes over the wire say what they expect, and no more.
+    configuration.userAgent = nil
     adjust(&configuration)
     return try HTTPSession(
-        baseURL: baseURL, configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare)
+        baseURL: baseURL, configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+    )
 }
 
 /// The error that `body` throws.

@@ -89,7 +89,9 @@ struct DispositionTests {
             if request.target == "/" { return MockResponse(status: .found, fields: [.location: "/there.txt"]) }
             return MockResponse(fields: [.contentEncoding: "gzip"], body: .bytes(coded))
         }
-        let session = try HTTPSession(transport: try #require(try makeSession().session), chain: .bare) { StandardChain() }
+        let session = try HTTPSession(transport: try #require(try makeSession().session), chain: .bare) {
+            StandardChain()
+        }
         let asked = Guarded(0)
         let response = try await session.get(
             .raw(server.url()),
@@ -113,7 +115,8 @@ struct DispositionTests {
         #expect(try await response.body.collect(upTo: 9) == Array("none".utf8))
         try folder.write("a", [1])
         let server = try await server(MockResponse(body: .pattern(count: 1 << 26)))
-        #expect(await curlewError { _ = try await session.get(.raw(server.url()), options: options) }?.code == .fileExists)
+        #expect(
+            await curlewError { _ = try await session.get(.raw(server.url()), options: options) }?.code == .fileExists)
         #expect(try folder.bytes("a") == [1])
     }
 
@@ -150,7 +153,8 @@ struct DispositionTests {
     @Test("a response that no task carried is decided about without a task")
     func stub() async throws {
         let folder = try ScratchFolder()
-        let session = try HTTPSession(transport: StubTransport { _ in .response(body: .string("hello")) }, chain: .bare) {
+        let session = try HTTPSession(transport: StubTransport { _ in .response(body: .string("hello")) }, chain: .bare)
+        {
             ContentDecoding()
         }
         let response = try await session.get(

@@ -96,7 +96,9 @@ struct FileUploadTests {
         let (server, session) = try await twice(again) { try change.apply(to: "f", in: folder) }
         var options = RequestOptions()
         options.isIdempotent = true
-        let error = await curlewError { _ = try await session.upload(.raw(server.url()), from: .file(path), options: options) }
+        let error = await curlewError {
+            _ = try await session.upload(.raw(server.url()), from: .file(path), options: options)
+        }
         #expect(error?.code == change.code)
         #expect(await nextCount() == 1000)
     }

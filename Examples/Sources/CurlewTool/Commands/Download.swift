@@ -74,7 +74,7 @@ struct Download: AsyncParsableCommand {
     func run() async throws {
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(receiving: ByteSize(Int(limit))) }
-        let session = try HTTPSession.standard(configuration: configuration)
+        let session = try HTTPSession(configuration: configuration, chain: .singleUser)
         let board = TransferBoard(names: urls.map(URLLabel.short))
         let jobs = try urls.enumerated().map { try DownloadJob($0.offset, of: $0.element, for: self, session, board) }
         let interruption = await Interruption { for job in jobs { await job.stop() } }

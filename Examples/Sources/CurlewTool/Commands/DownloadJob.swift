@@ -26,7 +26,7 @@ struct DownloadJob: Sendable {
         self.command = command
         self.session = session
         self.board = board
-        _ = try session.resolve(url)
+        _ = try session.resolve(.raw(url))
     }
 
     func run() async -> Outcome {
@@ -61,7 +61,7 @@ struct DownloadJob: Sendable {
     private func finishedBefore() async throws -> String? {
         let tokenPath = command.tokenPath(of: url)
         guard command.resume, command.hash == nil, let token = try? await ResumeToken(contentsOf: tokenPath),
-            token.uri == (try session.resolve(url)), await token.isFinished
+            token.uri == (try session.resolve(.raw(url))), await token.isFinished
         else { return nil }
         unlink(tokenPath)
         return token.destination
@@ -72,7 +72,7 @@ struct DownloadJob: Sendable {
         if let token = try await leftBehind() {
             return try session.downloadTask(resuming: token, to: command.destination, download: options)
         }
-        return try session.downloadTask(url, to: command.destination, download: options)
+        return try session.downloadTask(.raw(url), to: command.destination, download: options)
     }
 
     /// What an earlier run has left. Who does not want to go on with it begins anew, and needs it no more.
@@ -81,7 +81,7 @@ struct DownloadJob: Sendable {
         guard access(tokenPath, F_OK) == 0 else { return nil }
         // What has the name and is no token is somebody's own file, and not to be overwritten: that is an error.
         let token = try await ResumeToken(contentsOf: tokenPath)
-        guard command.resume, token.uri == (try session.resolve(url)) else {
+        guard command.resume, token.uri == (try session.resolve(.raw(url))) else {
             await token.discard()
             return nil
         }

@@ -32,7 +32,7 @@ struct Upload: AsyncParsableCommand {
         }
         var configuration = SessionConfiguration()
         if let limit { configuration.rateLimit = RateLimit(sending: ByteSize(Int(limit))) }
-        let session = try HTTPSession.standard(configuration: configuration)
+        let session = try HTTPSession(configuration: configuration, chain: .singleUser)
         let board = TransferBoard(names: [path.split(separator: "/").last.map(String.init) ?? path])
         let progress = CallProgress()
         let watching = Task {
@@ -66,13 +66,15 @@ struct Upload: AsyncParsableCommand {
     private func send(
         _ method: HTTPRequest.Method, through session: HTTPSession, _ progress: CallProgress
     ) async throws -> [UInt8] {
+        var options = RequestOptions()
+        progress.follow(&options)
         let response: CurlewResponse
         if let form {
             var parts = MultipartFormData()
             try parts.append(file: path, name: form)
-            response = try await session.upload(url, method: method, multipart: parts, progress: progress)
+            response = try await session.upload(.raw(url), method: method, from: .multipart(parts), options: options)
         } else {
-            response = try await session.upload(url, method: method, file: path, progress: progress)
+            response = try await session.upload(.raw(url), method: method, from: .file(path), options: options)
         }
         guard response.status.kind == .successful else {
             throw CurlewError(

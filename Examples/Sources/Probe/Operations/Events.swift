@@ -41,7 +41,8 @@ extension Order {
             if case .error(_, isClosed: true) = event { return Self.members(event) }
             await answering.write(Self.members(event))
         }
-        return nil
+        // A source that ended well is closed, too.
+        return Task.isCancelled ? nil : [.init("event", .string("error")), .init("closed", .bool(true))]
     }
 
     private static func members(_ event: EventSource.Event) -> [JSONValue.Member] {

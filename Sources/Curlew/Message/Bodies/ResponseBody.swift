@@ -114,9 +114,13 @@ extension CurlewResponse {
                     }
                     return chunk
                 case .stream(var iterator):
-                    let chunk = try await iterator.next(isolation: #isolation)
-                    source = chunk == nil ? .end : .stream(iterator)
-                    return chunk
+                    do {
+                        let chunk = try await iterator.next(isolation: #isolation)
+                        source = chunk == nil ? .end : .stream(iterator)
+                        return chunk
+                    } catch let error as CancellationError {
+                        throw CurlewError(error)
+                    }
                 }
             }
         }

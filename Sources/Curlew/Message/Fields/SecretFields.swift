@@ -66,4 +66,31 @@ extension CurlewRequest {
         request.fields = fields.filter { !secrets.contains($0.name) || granted.contains($0.name) }
         return request
     }
+
+    /// The same request without its secrets, for a link that asks another origin than the caller did.
+    ///
+    /// Taken off, from fields and trailers, are Authorization, Proxy-Authorization, Cookie, the other fields that are known to hold
+    /// secrets (X-API-Key, X-Auth-Token, X-Access-Token, X-CSRF-Token, X-XSRF-Token, X-Amz-Security-Token, X-Vault-Token) and
+    /// those that ``RequestOptions/secretFields`` names; also the user information of the URI. Query and body stay as they are.
+    /// ``Redirects`` does this by itself.
+    ///
+    /// ```swift
+    /// Link { request, next in
+    ///     do { return try await next(request) } catch let error as CurlewError where error.stage == .connecting {
+    ///         var again = request.removingSecrets()
+    ///         again.uri = backup
+    ///         return try await next(again)
+    ///     }
+    /// }
+    /// ```
+    public func removingSecrets() -> CurlewRequest {
+        var request = self
+        for name in secretNames {
+            request.fields[name] = nil
+            request.trailers[name] = nil
+        }
+        request.uri = uri.withoutUserInformation
+        if options.engineCredential != nil { request.options.engineCredential = nil }
+        return request
+    }
 }

@@ -99,7 +99,7 @@ public struct ConnectivityWait: CurlewMiddleware {
 
     /// True if a lack of network may be the reason of a failure, and the request can be sent once more.
     private static func mayWait(_ error: CurlewError, _ request: CurlewRequest) -> Bool {
-        error.stage == .connecting && error.code.isConnectFailure && request.body.isReplayable
+        error.stage == .connecting && error.code.mayLackNetwork && request.body.isReplayable
     }
 }
 

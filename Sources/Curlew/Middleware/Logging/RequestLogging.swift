@@ -1,9 +1,18 @@
 public import HTTPTypes
 public import Logging
 
-/// Writes what becomes of requests to a logger of swift-log. Without a logger nothing is written.
+/// Writes what becomes of requests to a logger of swift-log, at debug.
 ///
-/// Every line has `request_id`, method and URI in its metadata. As the first link it writes a line when a call begins, one
+/// Without a logger of its own the link writes to `Logger.current`, the one that the caller's task is bound to by `withLogger`,
+/// so that the metadata of what the caller works at, such as the identifier of an incoming request, is in its lines. Where
+/// nothing is bound, that is the logger that `LoggingSystem` makes for the empty label when it is first asked for: unless the
+/// program has bootstrapped another, one that writes to standard error from `info` on, and so none of these lines. A call whose
+/// logger wants none of the lines costs a look at its level.
+///
+/// The levels are those that swift-log advises libraries to use. A failure that is thrown, and a response, are the caller's to
+/// log as what they mean there; repetitions are in ``CurlewResponse/attempts`` and ``CurlewError/attempts``.
+///
+/// Every line has `call.id`, method and URI in its metadata. As the first link it writes a line when a call begins, one
 /// for each redirect that ``Redirects`` follows, each repetition by ``Retry`` and each hedge by ``Hedging``, and one at the
 /// end, all with the same identifier; the duration is that to the head of the response. A second one further in, after
 /// `Retry`, writes a pair of lines for each request that goes out, with the identifier of the first.
@@ -16,7 +25,10 @@ public import Logging
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
-///     RequestLogging(Logger(label: "api"))
+///     RequestLogging()
+/// }
+/// try await withLogger(mergingMetadata: ["request.id": "\(id)"]) { _ in
+///     try await api.get("birds")          // its lines have request.id
 /// }
 /// ```
 public struct RequestLogging: CurlewMiddleware {
@@ -24,19 +36,19 @@ public struct RequestLogging: CurlewMiddleware {
     public struct Levels: Sendable, Hashable {
         /// That a request begins. `debug` by default.
         public var request: Logger.Level
-        /// That its response has come. `info` by default.
+        /// That its response has come. `debug` by default.
         public var response: Logger.Level
-        /// That a redirect is followed, or a request sent again or hedged. `info` by default.
+        /// That a redirect is followed, or a request sent again or hedged. `debug` by default.
         public var repetition: Logger.Level
-        /// That it failed. `warning` by default.
+        /// That it failed. `debug` by default: it is thrown.
         public var failure: Logger.Level
         /// The level of the logger from which on the lines have the fields, those of requests and of responses. `trace` by
         /// default.
         public var fields: Logger.Level
 
         public init(
-            request: Logger.Level = .debug, response: Logger.Level = .info, repetition: Logger.Level = .info,
-            failure: Logger.Level = .warning, fields: Logger.Level = .trace
+            request: Logger.Level = .debug, response: Logger.Level = .debug, repetition: Logger.Level = .debug,
+            failure: Logger.Level = .debug, fields: Logger.Level = .trace
         ) {
             self.request = request
             self.response = response
@@ -46,7 +58,7 @@ public struct RequestLogging: CurlewMiddleware {
         }
     }
 
-    /// The logger. Nothing is written without one.
+    /// The logger. nil, the default, is `Logger.current`, as the task has it that makes the call.
     public var logger: Logger?
     /// The level of each kind of line.
     public var levels: Levels
@@ -57,7 +69,10 @@ public struct RequestLogging: CurlewMiddleware {
     /// Makes the identifier of a call: 16 random hexadecimal digits by default.
     public var makeIdentifier: @Sendable (CurlewRequest) -> String = { _ in RequestLog.randomIdentifier() }
 
-    public init(_ logger: Logger?, levels: Levels = Levels()) {
+    /// - Parameters:
+    ///   - logger: What is written to; nil is `Logger.current`.
+    ///   - levels: The level of each kind of line.
+    public init(_ logger: Logger? = nil, levels: Levels = Levels()) {
         self.logger = logger
         self.levels = levels
     }
@@ -65,7 +80,8 @@ public struct RequestLogging: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        guard let logger, logger.logLevel <= levels.highest else { return try await next(request) }
+        let logger = logger ?? .current
+        guard logger.logLevel <= levels.highest else { return try await next(request) }
         return try await logged(request, logger, next)
     }
 
@@ -104,7 +120,7 @@ final class RequestLog: Sendable {
         self.link = link
         self.identifier = identifier
         var logger = logger
-        logger[metadataKey: "request_id"] = .string(identifier)
+        logger[metadataKey: "call.id"] = .string(identifier)
         self.logger = logger
     }
 

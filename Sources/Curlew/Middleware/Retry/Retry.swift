@@ -5,6 +5,8 @@ public import HTTPTypes
 /// Sent again are, after a wait (``backoff``, or what Retry-After asks for):
 /// - requests answered with one of ``statuses``, if they are idempotent (RFC 9110 §9.2.2) or marked so
 ///   (``RequestOptions/isIdempotent``);
+/// - requests answered with 429 or 503 and a Retry-After, whatever their method, unless they are marked not to be idempotent: the
+///   server says that it has not processed them, and when to come again;
 /// - requests that met one of the errors that may pass, under the same condition; those that never had a connection,
 ///   whatever their method, as nothing of them was sent.
 ///
@@ -36,7 +38,9 @@ public struct Retry: CurlewMiddleware {
     /// The limit on the load that this adds; nil does not limit it. Copies of the link share it.
     public var budget: Retry.Budget?
     /// Decides after each failed attempt: every error, and every answer with a status of 400 or more. It goes before the
-    /// rules on statuses, errors, methods and Retry-After; the bounds on number, time, body and budget hold all the same.
+    /// rules on statuses, errors and methods; the bounds on number, time, body and budget hold all the same.
+    /// A ``Retry/FailedAttempt`` has what the server asks for by Retry-After. ``Retry/Decision/again`` heeds it, within
+    /// ``retryAfterLimit``; ``Retry/Decision/again(after:)`` does not.
     public var decide: (@Sendable (Retry.FailedAttempt) async -> Retry.Decision)?
     private let timekeeper: Timekeeper
     private var network: NetworkChanges?
@@ -96,6 +100,13 @@ public struct Retry: CurlewMiddleware {
 
         var error: CurlewError? {
             if case .error(let error) = self { error } else { nil }
+        }
+
+        /// The wait that the server asks for.
+        var retryAfter: Duration? {
+            // A link further in may have made an error of the status.
+            let refused = error?.code == .unacceptableStatus ? error?.response : nil
+            return (head ?? refused).flatMap { RetryAfter.wait($0.headerFields) }
         }
 
         /// The answer or the error that the caller gets.
@@ -177,16 +188,18 @@ public struct Retry: CurlewMiddleware {
     ) async -> Wait? {
         guard number < request.options.maximumAttempts ?? attempts, request.body.isReplayable else { return nil }
         guard failure.error?.code != .cancelled, !Task.isCancelled else { return nil }
-        let proposed = rule(failure, number, request)
-        var wait = proposed.map { Wait(duration: $0, mayEndEarly: true) }
+        let asked = failure.retryAfter
+        let proposed = mayRepeat(request, after: failure, asked) ? wait(asked, number) : nil
+        var wait = proposed
         if let decide {
             let attempt = Retry.FailedAttempt(
-                request: request, number: number, response: failure.head, error: failure.error, proposedWait: proposed)
+                request: request, number: number, response: failure.head, error: failure.error, retryAfter: asked,
+                proposedWait: proposed?.duration)
             switch await decide(attempt).kind {
             case .asProposed: break
             case .stop: wait = nil
             case .again(let chosen?): wait = Wait(duration: chosen, mayEndEarly: false)
-            case .again(nil): wait = wait ?? Wait(duration: backoff.wait(after: number), mayEndEarly: true)
+            case .again(nil): wait = proposed ?? self.wait(asked, number)
             }
         }
         guard let wait, fits(wait.duration, from: start, deadline) else { return nil }
@@ -194,18 +207,24 @@ public struct Retry: CurlewMiddleware {
         return budget.withdraw(for: request.uri) ? wait : nil
     }
 
-    /// The decision of the rules on statuses, errors, methods and Retry-After.
-    private func rule(_ failure: Failure, _ number: Int, _ request: CurlewRequest) -> Duration? {
+    /// True if the rules on statuses, errors and methods allow another attempt.
+    private func mayRepeat(_ request: CurlewRequest, after failure: Failure, _ asked: Duration?) -> Bool {
         switch failure {
         case .error(let error):
             // Without a connection nothing was sent, whatever the method.
-            guard error.code.isTransient, error.stage == .connecting || request.isIdempotent else { return nil }
-            return backoff.wait(after: number)
+            return error.code.isTransient && (error.stage == .connecting || request.isIdempotent)
         case .response(let response):
-            guard statuses.contains(response.status), request.isIdempotent else { return nil }
-            let asked = RetryAfter.wait(response.fields) ?? .zero
-            return asked <= retryAfterLimit ? asked + backoff.wait(after: number) : nil
+            guard statuses.contains(response.status) else { return false }
+            if request.isIdempotent { return true }
+            // Who is told when to come again has not been served (RFC 6585 §4, RFC 9110 §15.6.4).
+            return asked != nil && response.status.refusesUnprocessed && request.options.isIdempotent != false
         }
+    }
+
+    /// What the server asks for, with the backoff on top; nil if that is beyond the limit.
+    private func wait(_ asked: Duration?, _ number: Int) -> Wait? {
+        guard let asked else { return Wait(duration: backoff.wait(after: number), mayEndEarly: true) }
+        return asked <= retryAfterLimit ? Wait(duration: asked + backoff.wait(after: number), mayEndEarly: false) : nil
     }
 
     /// True if there is time for a wait and an attempt after it.
@@ -237,7 +256,10 @@ extension Retry {
         public let response: HTTPResponse?
         /// The error; nil if there was an answer.
         public let error: CurlewError?
-        /// The wait before the next attempt that the rules propose; nil if there is to be none.
+        /// The wait that the server asks for by Retry-After, in seconds or as a date, from zero; nil if it asks for none that can
+        /// be understood. It may be beyond ``Retry/retryAfterLimit``.
+        public let retryAfter: Duration?
+        /// The wait before the next attempt that the rules propose, the backoff included; nil if there is to be none.
         public let proposedWait: Duration?
     }
 }
@@ -257,9 +279,10 @@ extension Retry {
         public static let asProposed = Retry.Decision(kind: .asProposed)
         /// No further attempt: the answer, or the error, goes to the caller.
         public static let stop = Retry.Decision(kind: .stop)
-        /// Another attempt after the wait that the rules propose, or that of the backoff.
+        /// Another attempt after the wait that the server asks for by Retry-After, with the backoff on top; none if it asks for
+        /// more than ``Retry/retryAfterLimit``. Without Retry-After, after that of the backoff.
         public static let again = Retry.Decision(kind: .again(nil))
-        /// Another attempt after a wait.
+        /// Another attempt after a wait, whatever the server asks for.
         public static func again(after wait: Duration) -> Retry.Decision { Retry.Decision(kind: .again(wait)) }
     }
 }

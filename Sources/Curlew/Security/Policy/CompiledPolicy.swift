@@ -74,13 +74,13 @@ final class CompiledPolicy: Sendable {
     }
 }
 
-/// Warnings about what a policy allows that its owner may not have meant; logged once for each policy, under `curlew.security`.
+/// Warnings about what a policy allows that its owner may not have meant; logged once for each policy, to the logger of the task
+/// that brought it.
 enum SecurityWarnings {
     static func log(_ policy: SecurityPolicy) {
         let found = ([policy] + policy.hosts.map(\.policy)).flatMap { warnings(for: $0) }
         guard !found.isEmpty else { return }
-        let logger = Logger(label: "curlew.security")
-        for warning in found { logger.warning("\(warning)") }
+        for warning in found { Logger.current.warning("\(warning)") }
     }
 
     static func warnings(for policy: SecurityPolicy) -> [String] {

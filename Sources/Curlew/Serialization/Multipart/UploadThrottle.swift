@@ -78,12 +78,21 @@ private struct Packets: AsyncSequence, Sendable {
                 guard let chunk = try await base?.next(isolation: actor) else { return nil }
                 rest = chunk[...]
             }
-            if !isFirst, throttle.delay > .zero { try await Timekeeper(throttle.clock).sleep(for: throttle.delay) }
+            if !isFirst { try await pause() }
             isFirst = false
             let packet = rest.prefix(Swift.max(1, throttle.packetSize.bytes))
             rest = rest.dropFirst(packet.count)
             isAtEnd = false
             return Array(packet)
+        }
+
+        private func pause() async throws {
+            guard throttle.delay > .zero else { return }
+            do {
+                try await Timekeeper(throttle.clock).sleep(for: throttle.delay)
+            } catch let error as CancellationError {
+                throw CurlewError(error)
+            }
         }
     }
 }

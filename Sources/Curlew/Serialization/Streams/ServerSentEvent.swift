@@ -96,15 +96,19 @@ extension ServerSentEvent {
         public var maximumDelay: Duration
         /// The most attempts in a row that may fail before the source gives up. nil, the default, never does.
         public var attempts: Int?
+        /// True if a source connects again after a stream that ended well, as browsers do; false if that is its end. True by
+        /// default. It holds for idempotent requests alone: no other is sent again after a stream.
+        public var reconnectsAfterEnd: Bool
 
         public init(
             delay: Duration = .seconds(3), maximumDelay: Duration = .seconds(300), attempts: Int? = nil,
-            minimumDelay: Duration = .milliseconds(500)
+            minimumDelay: Duration = .milliseconds(500), reconnectsAfterEnd: Bool = true
         ) {
             self.delay = delay
             self.maximumDelay = maximumDelay
             self.attempts = attempts
             self.minimumDelay = minimumDelay
+            self.reconnectsAfterEnd = reconnectsAfterEnd
         }
 
         /// The wait.

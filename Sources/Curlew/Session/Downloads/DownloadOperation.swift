@@ -376,7 +376,3 @@ actor DownloadOperation {
         return failure
     }
 }
-
-extension CurlewURI {
-    fileprivate var withoutUserInformation: CurlewURI { CurlewURI(text: text, layout: layout, userInformation: nil) }
-}

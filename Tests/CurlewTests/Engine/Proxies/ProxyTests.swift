@@ -224,7 +224,8 @@ struct ProxyTests {
         let socks = try await MockProxy.start(.init(kind: .socks5))
         #expect(try await session(Proxy(socks.url)).get(.raw(server.url()), options: options).version == .http2)
         let http = try session(Proxy("http://127.0.0.1:1"))
-        #expect(await curlewError { _ = try await http.get(.raw(server.url()), options: options) }?.code == .unsupported)
+        #expect(
+            await curlewError { _ = try await http.get(.raw(server.url()), options: options) }?.code == .unsupported)
     }
 
     @Test("a redirection of the route goes through a tunnel")

@@ -200,7 +200,9 @@ struct AuthenticationTests {
         var configuration = SessionConfiguration()
         configuration.proxy = .proxy(try Proxy(proxy.url))
         let credential = Credential.Scoped.proxy(password)
-        let session = try HTTPSession(configuration: configuration, chain: .bare) { ChallengeAuthentication(credential) }
+        let session = try HTTPSession(configuration: configuration, chain: .bare) {
+            ChallengeAuthentication(credential)
+        }
         for _ in 0..<2 { #expect(try await session.get(.raw(server.url())).status == .ok) }
         for isAccepted in [false, true, false, true] {
             #expect(await proxy.takeRequest()?.isAccepted == isAccepted)

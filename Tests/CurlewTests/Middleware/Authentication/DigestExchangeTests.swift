@@ -9,7 +9,9 @@ import Testing
 struct DigestExchangeTests {
     private func session(_ server: MockServer, password: String = "pass word") throws -> HTTPSession {
         let credential = try Credential.Scoped(server.url(), .password(user: "user", password: password))
-        return try HTTPSession(configuration: SessionConfiguration(), chain: .bare) { ChallengeAuthentication(credential) }
+        return try HTTPSession(configuration: SessionConfiguration(), chain: .bare) {
+            ChallengeAuthentication(credential)
+        }
     }
 
     private func server(_ guardian: DigestGuard) async throws -> MockServer {

@@ -24,16 +24,16 @@ struct RequestLoggingTests {
         _ = try await session(stub, .debug).get("http://user:secret@a.test/path?q=1#part")
         let lines = log.lines
         #expect(lines.map(\.message) == ["request", "response"])
-        #expect(lines.map(\.level) == [.debug, .info])
+        #expect(lines.map(\.level) == [.debug, .debug])
         #expect(lines.allSatisfy { $0["method"] == "GET" && $0["uri"] == "http://a.test/path?q=1" })
-        #expect(Set(lines.map { $0["request_id"] }).count == 1)
-        #expect(lines[0]["request_id"]?.count == 16)
+        #expect(Set(lines.map { $0["call.id"] }).count == 1)
+        #expect(lines[0]["call.id"]?.count == 16)
         #expect(lines[1]["status"] == "201" && lines[1]["length"] == "6" && lines[1]["version"] == "HTTP/1.1")
         #expect(Double(lines[1]["milliseconds"] ?? "") != nil)
         #expect(lines[1]["attempts"] == nil && lines[1]["fields"] == nil)
         #expect(!log.text.contains("secret"))
         _ = try await session(stub, .debug).get("http://a.test/")
-        #expect(Set(log.lines.map { $0["request_id"] }).count == 2)
+        #expect(Set(log.lines.map { $0["call.id"] }).count == 2)
     }
 
     @Test("the line of a failure has its code and stage, and of a foreign error only its type")
@@ -41,12 +41,12 @@ struct RequestLoggingTests {
         struct Foreign: Error { let text = "secret" }
         let stub = StubTransport()
         stub.enqueue(.failure(.connectionLost, "it went away", stage: .exchanging), .failure(Foreign()))
-        let session = try session(stub, .warning)
+        let session = try session(stub, .debug) { $0.levels.request = .trace }
         _ = await curlewError { _ = try await session.get("http://a.test/") }
         await #expect(throws: Foreign.self) { try await session.get("http://a.test/") }
         let lines = log.lines
         #expect(lines.map(\.message) == ["request failed", "request failed"])
-        #expect(lines.allSatisfy { $0.level == .warning })
+        #expect(lines.allSatisfy { $0.level == .debug })
         #expect(lines[0]["error"] == "connection-lost" && lines[0]["stage"] == "exchanging")
         #expect(lines[0]["message"] == "it went away")
         #expect(lines[1]["error"] == "Foreign")
@@ -110,7 +110,7 @@ struct RequestLoggingTests {
         _ = try await session.get("http://a.test/")
         let lines = log.lines
         #expect(lines.map(\.message) == ["request", "redirected", "sending again", "sending again", "response"])
-        #expect(Set(lines.map { $0["request_id"] }).count == 1)
+        #expect(Set(lines.map { $0["call.id"] }).count == 1)
         #expect(lines[1]["status"] == "302" && lines[1]["uri"] == "http://a.test/b" && lines[1]["redirect"] == "1")
         #expect(lines[2]["status"] == "503" && lines[2]["attempt"] == "1" && lines[2]["wait_milliseconds"] == "0.0")
         #expect(lines[3]["error"] == "connection-lost" && lines[3]["attempt"] == "2")
@@ -121,9 +121,9 @@ struct RequestLoggingTests {
     func hedges() async throws {
         let clock = TestClock()
         let stub = StubTransport { request in request.index == 0 ? .stall : .response(.ok) }
-        let logger = log.logger(.info)
+        let link = RequestLogging(log.logger(.debug), levels: .init(request: .trace))
         let session = try HTTPSession(transport: stub, chain: .bare) {
-            RequestLogging(logger)
+            link
             Hedging(after: .seconds(1), clock: clock)
         }
         let call = Task { try await session.get("http://a.test/") }
@@ -132,7 +132,7 @@ struct RequestLoggingTests {
         _ = try await call.value
         #expect(log.lines.map(\.message) == ["hedging", "response"])
         #expect(log.lines.map { $0["attempt"] } == ["2", nil])
-        #expect(Set(log.lines.map { $0["request_id"] }).count == 1)
+        #expect(Set(log.lines.map { $0["call.id"] }).count == 1)
     }
 
     @Test("a second logging link further in logs each attempt with the identifier of the first")
@@ -151,16 +151,61 @@ struct RequestLoggingTests {
         }
         _ = try await session.get("http://a.test/")
         #expect(log.lines.filter { $0.message == "request" }.count == 3)
-        #expect(log.lines.allSatisfy { $0["request_id"] == "one" })
+        #expect(log.lines.allSatisfy { $0["call.id"] == "one" })
     }
 
-    @Test("a call logs nothing without a logger, or with a logger whose level excludes its lines")
+    @Test("a call logs nothing at info, whether it is answered, repeated, redirected or fails, and costs no identifier")
     func silence() async throws {
-        let stub = StubTransport { _ in .response(.ok) }
-        _ = try await HTTPSession(transport: stub, chain: .bare) { RequestLogging(nil) }.get("http://a.test/")
-        _ = try await session(stub, .error).get("http://a.test/")
+        let stub = StubTransport()
+        stub.enqueue(
+            .response(.found, fields: [.location: "/b"]), .response(.serviceUnavailable), .response(.ok),
+            .failure(.invalidResponse))
+        var link = RequestLogging()
+        link.makeIdentifier = { _ in
+            Issue.record("a call that is not logged has an identifier")
+            return ""
+        }
+        let session = try HTTPSession(transport: stub, chain: .bare) { [link] in
+            link
+            Redirects()
+            quickRetry()
+        }
+        try await withLogger(log.logger(.info)) { _ in
+            _ = try await session.get("http://a.test/")
+            _ = await curlewError { _ = try await session.get("http://a.test/") }
+        }
         #expect(log.lines.isEmpty)
-        #expect(stub.received.allSatisfy { $0.request.options.log == nil })
+        #expect(stub.received.count == 4 && stub.received.allSatisfy { $0.request.options.log == nil })
+    }
+
+    @Test("a call is logged to the logger of its task, with the metadata of the task")
+    func taskLocal() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { StandardChain() }
+        for number in 1...2 {
+            try await withLogger(log.logger(.debug)) { _ in
+                try await withLogger(mergingMetadata: ["request.id": "\(number)", "request_id": "kept"]) { _ in
+                    _ = try await session.get("http://a.test/")
+                }
+            }
+        }
+        #expect(log.lines.map(\.message) == ["request", "response", "request", "response"])
+        #expect(log.lines.map { $0["request.id"] } == ["1", "1", "2", "2"])
+        #expect(log.lines.allSatisfy { $0["request_id"] == "kept" && $0["call.id"]?.count == 16 })
+    }
+
+    @Test("a logger of the link goes before that of the task, and a chain without the link logs nothing")
+    func ownLogger() async throws {
+        let stub = StubTransport { _ in .response(.ok) }
+        let other = RecordingLog()
+        var silent = StandardChain.Options()
+        silent.logging = nil
+        try await withLogger(other.logger(.trace)) { [silent] _ in
+            _ = try await session(stub, .debug).get("http://a.test/")
+            _ = try await HTTPSession(transport: stub, chain: .bare) { StandardChain(silent) }.get("http://a.test/")
+        }
+        #expect(other.lines.isEmpty)
+        #expect(log.lines.map(\.message) == ["request", "response"])
     }
 
     @Test("the levels of requests, responses and fields can be changed")
@@ -175,8 +220,8 @@ struct RequestLoggingTests {
     @Test("a connection that is refused is logged with its error and stage, over sockets")
     func sockets() async throws {
         let refused = try RefusedPort.unused()
-        let logger = log.logger(.info)
-        let session = try makeSession { RequestLogging(logger) }
+        let link = RequestLogging(log.logger(.debug), levels: .init(request: .trace))
+        let session = try makeSession { link }
         _ = await curlewError { _ = try await session.get(.raw(refused.url("/x"))) }
         #expect(log.lines.map { $0["error"] } == ["connection-refused"])
         #expect(log.lines.first?["stage"] == "connecting")

@@ -19,7 +19,8 @@ struct RetryDecisionTests {
     func sees() async throws {
         let stub = StubTransport()
         stub.enqueue(
-            .response(.serviceUnavailable), .failure(.connectionLost, stage: .exchanging), .response(.notFound))
+            .response(.serviceUnavailable, fields: [.retryAfter: "0"]), .failure(.connectionLost, stage: .exchanging),
+            .response(.notFound))
         let (seen, report) = AsyncStream.makeStream(of: Retry.FailedAttempt.self)
         let session = try session(stub, attempts: 5) { attempt in
             report.yield(attempt)
@@ -34,6 +35,7 @@ struct RetryDecisionTests {
         #expect(attempts.map(\.number) == [1, 2, 3])
         #expect(attempts.map { $0.response?.status.code } == [503, nil, 404])
         #expect(attempts.map { $0.error?.code } == [nil, .connectionLost, nil])
+        #expect(attempts.map(\.retryAfter) == [.zero, nil, nil])
         #expect(attempts.map { $0.proposedWait != nil } == [true, true, false])
         #expect(attempts.allSatisfy { $0.request.uri.host == "a.test" })
     }

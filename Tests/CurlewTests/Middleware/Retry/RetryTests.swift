@@ -74,6 +74,41 @@ struct RetryTests {
         await server.shutdown()
     }
 
+    @Test(
+        "a request with any method is retried after a 429 or 503 that says when to come again",
+        arguments: [429, 503], [HTTPRequest.Method.post, .patch])
+    func refusedUnprocessed(_ status: Int, _ method: HTTPRequest.Method) async throws {
+        let server = try await server()
+        server.enqueue(MockResponse(status: .init(code: status), fields: [.retryAfter: "0"]))
+        let response = try await makeSession { quickRetry() }.send(method, .raw(server.url()), body: .string("curlew"))
+        #expect(response.status == .ok && response.attempts == 2)
+        for _ in 0..<2 { #expect(await server.takeRequest()?.text == "curlew") }
+    }
+
+    @Test(
+        "a POST is not retried without Retry-After, with one that cannot be read, after another status, or if it is marked",
+        arguments: [
+            (503, nil, nil), (429, nil, nil), (503, "soon", nil), (500, "0", nil), (408, "0", nil), (502, "0", nil),
+            (503, "0", false),
+        ] as [(Int, String?, Bool?)])
+    func postWithRetryAfter(_ status: Int, _ retryAfter: String?, _ mark: Bool?) async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.init(code: status), fields: retryAfter.map { [.retryAfter: $0] } ?? [:]))
+        var options = RequestOptions()
+        options.isIdempotent = mark
+        let session = try HTTPSession(transport: stub, chain: .bare) { quickRetry() }
+        let response = try await session.post("http://a.test/", body: .string("x"), options: options)
+        #expect(response.status.code == status && response.attempts == 1)
+    }
+
+    @Test("a one-shot body is not sent again after a 503 with Retry-After")
+    func oneShotWithRetryAfter() async throws {
+        let stub = StubTransport()
+        stub.enqueue(.response(.serviceUnavailable, fields: [.retryAfter: "0"]))
+        let session = try HTTPSession(transport: stub, chain: .bare) { quickRetry() }
+        #expect(try await session.post("http://a.test/", body: oneShot("x")).attempts == 1)
+    }
+
     @Test("a one-shot body is not sent again, and a body that can be made again is sent whole")
     func bodies() async throws {
         let server = try await server(503)

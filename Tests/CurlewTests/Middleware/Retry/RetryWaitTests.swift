@@ -136,6 +136,27 @@ struct RetryWaitTests {
         #expect(waits == [.milliseconds(90_100)])
     }
 
+    @Test("a decision without a wait of its own heeds Retry-After, up to the limit, and one with a wait does not")
+    func decisions() async throws {
+        let conflict = StubAnswer.response(.conflict, fields: [.retryAfter: "20"])
+        let (heeded, _) = try await waits([conflict]) { $0.decide = { _ in .again } }
+        #expect(heeded == [.milliseconds(20_100)])
+        let (chosen, _) = try await waits([conflict]) { $0.decide = { _ in .again(after: .seconds(1)) } }
+        #expect(chosen == [.seconds(1)])
+        let long = StubAnswer.response(.conflict, fields: [.retryAfter: "61"])
+        let (refused, response) = try await waits([long]) { $0.decide = { _ in .again } }
+        #expect(refused.isEmpty && response.status == .conflict)
+        let (forced, _) = try await waits([long]) { $0.decide = { .again(after: $0.retryAfter!) } }
+        #expect(forced == [.seconds(61)])
+        let context = CurlewError.Context(
+            response: HTTPResponse(status: .conflict, headerFields: [.retryAfter: "20"]))
+        let refusal = CurlewError(.unacceptableStatus, "made by a link further in", context: context)
+        let (ofErrors, _) = try await waits([.failure(refusal)]) { $0.decide = { _ in .again } }
+        #expect(ofErrors == [.milliseconds(20_100)])
+        let (without, _) = try await waits([.response(.conflict)]) { $0.decide = { _ in .again } }
+        #expect(without == [.milliseconds(100)])
+    }
+
     @Test("a retry that would exceed the link's time limit is not begun")
     func totalTime() async throws {
         let (waits, response) = try await waits(Array(repeating: unavailable([.retryAfter: "50"]), count: 5)) {

@@ -29,30 +29,8 @@ struct StandardFieldsTests {
         #expect(LanguagePreference(environment).acceptLanguage == expected)
     }
 
-    @Test(
-        "the program's name becomes a token, its letters ASCII",
-        arguments: [
-            ("importer", "6.1.0-13-cloud-amd64", "importer (Linux 6.1.0)"),
-            ("My App", "5.15", "My-App (Linux 5.15)"),
-            ("Bücher-Größe ŁÆþ", "6", "Bucher-Grosse-LAEth (Linux 6)"),
-            ("\u{441}\u{43b}\u{43e}\u{43d}", "6.1", "Curlew (Linux 6.1)"),
-            ("", "", "Curlew (Linux)"),
-            ("a\r\nb/c(d)", "x", "abcd (Linux)"),
-        ])
-    func userAgent(_ program: String, _ release: String, _ expected: String) {
-        #expect(UserAgent(program: program, release: release).text == expected)
-    }
-
-    @Test("the program's version in User-Agent can be set")
-    func version() {
-        #expect(UserAgent(program: "a", version: "1.4 (x)", release: "6.1").text == "a/1.4-x (Linux 6.1)")
-        #expect(HTTPRequestSerializer.userAgent(version: "2").contains("/2 (Linux "))
-    }
-
-    @Test("the standard fields are User-Agent and Accept-Language, and no others")
+    @Test("the standard fields are Accept-Language and no other")
     func standard() {
-        let fields = HTTPRequestSerializer.standardFields
-        #expect(fields[.userAgent]?.contains(" (Linux ") == true)
-        #expect(fields.allSatisfy { $0.name == .userAgent || $0.name == .acceptLanguage })
+        #expect(HTTPRequestSerializer.standardFields.allSatisfy { $0.name == .acceptLanguage })
     }
 }

@@ -64,7 +64,8 @@ struct WireTests {
             "baz%5B%5D=1&baz%5B%5D=2&baz%5B%5D=3&foo=bar&list%5B%5D%5Bk%5D=1&none&set=a&set=b&who%5Bname%5D=a%20b/%C3%A9?"
         for method in ["GET", "DELETE"] {
             try await expect("\(method) /v1/x?own=1&\(written)", Self.agent + Self.languages) { api in
-                try await api.send(HTTPRequest.Method(method)!, "x?own=1#part", parameters: RequestParameters(parameters))
+                try await api.send(
+                    HTTPRequest.Method(method)!, "x?own=1#part", parameters: RequestParameters(parameters))
             }
         }
         for serializer: any RequestSerializer in [
@@ -121,7 +122,8 @@ struct WireTests {
         let text = #"{"b":[1,null,"\/é"],"a":{"k":false}}"#
         let fields = Self.agent + Self.languages + "Content-Type: application/json\r\nContent-Length: 37\r\n"
         try await expect("POST /v1/x", fields, text) { api in
-            try await api.post("x", parameters: .tree(["b": [1, nil, "/é"], "a": ["k": false]]), encoding: .serializer(serializer))
+            try await api.post(
+                "x", parameters: .tree(["b": [1, nil, "/é"], "a": ["k": false]]), encoding: .serializer(serializer))
         }
         try await expect("POST /v1/x", Self.agent + Self.languages + "Content-Length: 0\r\n") { api in
             try await api.post("x", parameters: nil, encoding: .serializer(serializer))
@@ -184,7 +186,8 @@ struct WireTests {
             form.append("1", name: "raw")
             return try await api.send(
                 .post, "x",
-                parameters: RequestParameters(["none": nil, "bird": ["name": "curlew"]] as ParameterValue), encoding: .multipart(form))
+                parameters: RequestParameters(["none": nil, "bird": ["name": "curlew"]] as ParameterValue),
+                encoding: .multipart(form))
         }
     }
 }

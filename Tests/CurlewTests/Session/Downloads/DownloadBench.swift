@@ -66,7 +66,8 @@ struct DownloadBench {
     func download(
         _ options: DownloadTask.Options = DownloadTask.Options(), requestOptions: RequestOptions = RequestOptions()
     ) async throws -> DownloadedFile {
-        try await session.download(.raw(server.url("/file.bin")), to: .file(path), download: options, options: requestOptions)
+        try await session.download(
+            .raw(server.url("/file.bin")), to: .file(path), download: options, options: requestOptions)
     }
 
     func task(

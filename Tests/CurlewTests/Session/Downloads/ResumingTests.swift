@@ -174,7 +174,8 @@ struct ResumingTests {
         }
         let path = disk.folder.file("file.bin")
         let error = await curlewError {
-            _ = try await bench.session.download(.raw(bench.server.url()), to: .file(path), download: .quick(resumes: 3))
+            _ = try await bench.session.download(
+                .raw(bench.server.url()), to: .file(path), download: .quick(resumes: 3))
         }
         #expect(error?.code == .diskFull && bench.server.requestCount == 1)
         let token = try #require(error?.resumeToken)

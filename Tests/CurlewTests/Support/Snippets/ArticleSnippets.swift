@@ -105,11 +105,9 @@ enum ArticleSnippets {
             do {
                 return try await next(request)
             } catch let error as CurlewError where error.stage == .connecting && request.body.isReplayable {
-                var again = request
+                var again = request.removingSecrets()
                 let query = request.uri.query.map { "?\($0)" } ?? ""
                 again.uri = try CurlewURI("\(second.scheme)://\(second.authority)\(request.uri.path)\(query)")
-                again.fields[.authorization] = nil
-                again.fields[.cookie] = nil
                 return try await next(again)
             }
         }
@@ -121,6 +119,18 @@ enum ArticleSnippets {
             Fallback(to: backup)
             BearerToken(token: "secret")
         }
+    }
+
+    private func withClosure() throws -> HTTPSession {
+        let api = try HTTPSession(baseURL: "https://api.example.com/") {
+            Link { request, next in
+                var request = request
+                request.fields[.acceptLanguage] = "en"
+                return try await next(request)
+            }
+            StandardChain()
+        }
+        return api
     }
 
     // MARK: Bounds.md

@@ -22,6 +22,11 @@ enum HTTPBehaviourSnippets {
         return api
     }
 
+    private func asOneUser() throws -> HTTPSession {
+        let api = try HTTPSession(baseURL: "https://shop.example.com/", chain: .singleUser)
+        return api
+    }
+
     private func oneCall(_ api: HTTPSession, order: String) async throws -> CurlewResponse {
         var options = RequestOptions()
         options.totalTimeout = .seconds(5)

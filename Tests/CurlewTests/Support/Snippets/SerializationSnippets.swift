@@ -25,7 +25,6 @@ enum SerializationSnippets {
         serializer.base.encoder.keyNaming = .snakeCase
         serializer.base.style.arrays = .indexed
         try serializer.base.setAuthorization(user: "importer", password: "secret")
-        serializer.base.defaultFields[.userAgent] = HTTPRequestSerializer.userAgent(version: "1.4")
 
         var api = try HTTPSession(baseURL: "https://api.example.com/v1/")
         api.requestSerializer = serializer

@@ -45,7 +45,9 @@ struct WithoutTraitsTests {
     func gzip() async throws {
         let text = Array("curlews whistle".utf8)
         let transport = CodedTransport(coding: "gzip", body: try RequestCompression.Format.gzip.compress(text))
-        let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport, chain: .bare) { ContentDecoding() }
+        let session = try HTTPSession(baseURL: "https://api.example.com/", transport: transport, chain: .bare) {
+            ContentDecoding()
+        }
         let response = try await session.get("thing")
         #expect(response.contentCodings == ["gzip"])
         #expect(try await response.body.collect(upTo: 100) == text)

@@ -1,0 +1,63 @@
+internal import Glibc
+
+/// The value of User-Agent that names the program that asks, and Curlew (RFC 9110 §10.1.5).
+struct UserAgent {
+    /// The version of the library.
+    static let curlewVersion = "0.1"
+
+    /// That of this process, found out once.
+    static let ofProcess = UserAgent(program: executable ?? "")
+
+    let text: String
+
+    /// `program/1.4 Curlew/0.1`.
+    /// - Parameters:
+    ///   - program: The name; what is not ASCII is transliterated from Latin letters or left out, and so is what may not
+    ///     stand in a product's name.
+    ///   - version: The program's version, if it has one.
+    init(program: String, version: String? = nil) {
+        var product = Self.token(program)
+        if let version = version.map(Self.token), !version.isEmpty, !product.isEmpty { product += "/\(version)" }
+        text = (product.isEmpty ? "" : product + " ") + "Curlew/\(Self.curlewVersion)"
+    }
+
+    /// Letters with marks lose them, spaces become hyphens.
+    private static func token(_ name: String) -> String {
+        var token: [UInt8] = []
+        for scalar in name.unicodeScalars {
+            if scalar == " " {
+                token.append(UInt8(ascii: "-"))
+            } else if scalar.isASCII {
+                let byte = UInt8(truncatingIfNeeded: scalar.value)
+                if byte.isTokenByte { token.append(byte) }
+            } else {
+                token += latin(scalar).utf8
+            }
+        }
+        return String(decoding: token.prefix(100), as: UTF8.self)
+    }
+
+    /// The ASCII letters of a Latin one, by the name that Unicode gives it: `LATIN SMALL LETTER E WITH ACUTE` is `e`.
+    private static func latin(_ scalar: Unicode.Scalar) -> String {
+        let words = scalar.properties.name?.split(separator: " ") ?? []
+        guard words.count > 3, words[0] == "LATIN", words[2] == "LETTER" else { return "" }
+        let letters: String
+        switch words[3] {
+        case "SHARP": letters = "SS"
+        case "ETH": letters = "D"
+        case "THORN": letters = "TH"
+        case "DOTLESS": letters = "I"
+        case let name where name.count <= 2: letters = String(name)
+        default: return ""
+        }
+        return words[1] == "SMALL" ? letters.lowercased() : letters
+    }
+
+    /// The name of the file that the process runs.
+    static var executable: String? {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &path, path.count)
+        let name = path.prefix(max(0, length)).split(separator: CChar(UInt8.slash)).last
+        return name.map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
+    }
+}
