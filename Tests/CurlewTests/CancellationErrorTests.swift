@@ -29,7 +29,7 @@ struct CancellationErrorTests {
             Links.Input == CurlewRequest, Links.Output == CurlewResponse, Links.NextInput == CurlewRequest,
             Links.NextOutput == CurlewResponse
         {
-            try HTTPSession(transport: StubTransport(clock: clock) { _ in answer }, links, chain: .bare)
+            try HTTPSession(transport: StubTransport(clock: clock) { _ in answer }, chain: .bare, links)
         }
 
         /// Says that the call is under way when something sleeps.

@@ -102,13 +102,13 @@ extension HTTPSession {
     /// The events of a stream, each one's data decoded from JSON.
     ///
     /// ```swift
-    /// for try await delta in api.events(.post, "messages", json: prompt, as: Delta.self, until: "[DONE]") {
+    /// for try await delta in api.events("messages", method: .post, json: prompt, as: Delta.self, until: "[DONE]") {
     ///     print(delta.text, terminator: "")
     /// }
     /// ```
     /// - Parameters:
-    ///   - method: The method.
     ///   - reference: The URL, absolute or relative to ``baseURL``.
+    ///   - method: The method.
     ///   - parameters: As for the verbs.
     ///   - json: As for the verbs.
     ///   - body: As for the verbs.
@@ -120,7 +120,7 @@ extension HTTPSession {
     ///   - reconnection: When to connect again.
     ///   - limits: Bounds on lines and events; beyond them: ``ErrorCode/responseTooLarge``.
     public func events<Value: Decodable & Sendable>(
-        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
         json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, as type: Value.Type,
         until endMarker: String? = nil, malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions(),
@@ -136,9 +136,9 @@ extension HTTPSession {
     }
 
     /// The events of a stream as they are; see
-    /// ``events(_:_:parameters:json:body:as:until:malformed:fields:options:reconnection:limits:)``.
+    /// ``events(_:method:parameters:json:body:as:until:malformed:fields:options:reconnection:limits:)``.
     public func events(
-        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
         json: (any Encodable & Sendable)? = nil, body: CurlewRequest.Body = .none, until endMarker: String? = nil,
         fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions(),
         reconnection: ServerSentEvent.ReconnectionPolicy = ServerSentEvent.ReconnectionPolicy(),

@@ -61,8 +61,8 @@ extension HTTPSession {
     /// for try await row in api.lines("export.ndjson", as: Row.self) { try await insert(row) }
     /// ```
     /// - Parameters:
-    ///   - method: The method.
     ///   - reference: The URL, absolute or relative to ``baseURL``.
+    ///   - method: The method.
     ///   - parameters: As for the verbs.
     ///   - json: As for the verbs.
     ///   - type: What a line is decoded as. Empty lines are passed over.
@@ -72,7 +72,7 @@ extension HTTPSession {
     ///   - timeout: A deadline over the whole call, the reading of the body included.
     ///   - options: Options of this call; what is nil is the session's.
     public func lines<Value: Decodable & Sendable>(
-        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
         json: (any Encodable & Sendable)? = nil, as type: Value.Type, upTo limit: ByteSize = .mebibytes(1),
         malformed: MalformedElements = .fail, fields: HTTPFields = HTTPFields(), timeout: Duration? = nil,
         options: RequestOptions = RequestOptions()
@@ -93,9 +93,9 @@ extension HTTPSession {
     }
 
     /// The lines of a response as text: without line ends (LF or CRLF), as UTF-8 with repairs; see
-    /// ``lines(_:_:parameters:json:as:upTo:malformed:fields:timeout:options:)``.
+    /// ``lines(_:method:parameters:json:as:upTo:malformed:fields:timeout:options:)``.
     public func lines(
-        _ method: HTTPRequest.Method = .get, _ reference: URIReference, parameters: RequestParameters = .none,
+        _ reference: URIReference, method: HTTPRequest.Method = .get, parameters: RequestParameters = .none,
         json: (any Encodable & Sendable)? = nil, upTo limit: ByteSize = .mebibytes(1),
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) -> LineStream<String> {

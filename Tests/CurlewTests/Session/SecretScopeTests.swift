@@ -1,0 +1,127 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Secrets of a session stay with the origin of its base", .endsServers, .noLeaks, .timeLimit(.minutes(1)))
+struct SecretScopeTests {
+    private static let apiKey = HTTPField.Name("X-API-Key")!
+
+    /// Adds a bearer token to every request, as links do that know nothing of origins.
+    private static let bearer = Link { request, next in
+        var request = request
+        request.fields[.authorization] = "Bearer secret"
+        return try await next(request)
+    }
+
+    private func stub() -> StubTransport { StubTransport { _ in .response(.ok) } }
+
+    private func session(_ stub: StubTransport, _ chain: StandardChain.Options? = .bare) throws -> HTTPSession {
+        try HTTPSession(
+            baseURL: "https://a.test/v1/", transport: stub, defaultFields: [Self.apiKey: "key", .accept: "a/b"],
+            chain: chain
+        ) { Self.bearer }
+    }
+
+    private func fields(_ stub: StubTransport, _ index: Int = 0) throws -> HTTPFields {
+        try #require(stub.received.count > index)
+        return stub.received[index].request.fields
+    }
+
+    @Test(
+        "default fields and links' credentials go to the base alone",
+        arguments: ["x", "/x", "https://a.test/x", "https://A.test:443/x", "//a.test/"])
+    func base(_ reference: String) async throws {
+        let stub = stub()
+        _ = try await session(stub).get(.raw(reference))
+        let sent = try fields(stub)
+        #expect(sent[.authorization] == "Bearer secret" && sent[Self.apiKey] == "key")
+    }
+
+    @Test(
+        "an absolute reference to another origin takes no secret along, but all other fields",
+        arguments: [
+            "https://evil.test/x", "http://a.test/x", "https://a.test:444/x", "//evil.test/x",
+            "https://a.test.evil.test/",
+        ])
+    func foreign(_ reference: String) async throws {
+        let stub = stub()
+        _ = try await session(stub).get(.raw(reference))
+        let sent = try fields(stub)
+        #expect(sent[.authorization] == nil && sent[Self.apiKey] == nil && sent[.accept] == "a/b")
+    }
+
+    @Test("what the caller sets on the very request goes where the request goes, and no further")
+    func callers() async throws {
+        let stub = stub()
+        let api = try HTTPSession(baseURL: "https://a.test/", transport: stub)
+        _ = try await api.get("https://b.test/x", fields: [.authorization: "mine", Self.apiKey: "mine"])
+        #expect(try fields(stub)[.authorization] == "mine")
+        #expect(try fields(stub)[Self.apiKey] == "mine")
+        stub.enqueue(.response(.found, fields: [.location: "https://c.test/"]))
+        _ = try await api.get("https://b.test/x", fields: [.authorization: "mine"])
+        #expect(try fields(stub, 1)[.authorization] == "mine")
+        #expect(try fields(stub, 2)[.authorization] == nil)
+    }
+
+    @Test("a redirect to another origin loses what a link inside the redirects adds")
+    func redirects() async throws {
+        let stub = stub()
+        stub.enqueue(.response(.found, fields: [.location: "https://b.test/"]))
+        let api = try HTTPSession(baseURL: "https://a.test/", transport: stub) {
+            StandardChain()
+            Self.bearer
+        }
+        _ = try await api.get("x")
+        #expect(try fields(stub, 0)[.authorization] == "Bearer secret")
+        #expect(try fields(stub, 1)[.authorization] == nil)
+    }
+
+    @Test("marked fields are secrets, too, and an origin can be allowed")
+    func allowed() async throws {
+        let stub = stub()
+        var api = try session(stub)
+        let own = HTTPField.Name("X-Own")!
+        api.defaultFields[own] = "secret"
+        var options = RequestOptions()
+        options.secretFields = [own]
+        _ = try await api.get("https://b.test/", options: options)
+        #expect(try fields(stub)[own] == nil)
+        api.secretScope = .origins([try CurlewURI("https://b.test/path")])
+        _ = try await api.get("https://b.test/", options: options)
+        #expect(try fields(stub, 1)[own] == "secret" && fields(stub, 1)[.authorization] == "Bearer secret")
+        _ = try await api.get("https://c.test/")
+        #expect(try fields(stub, 2)[.authorization] == nil)
+        api.secretScope = .anyOrigin
+        _ = try await api.get("https://c.test/")
+        #expect(try fields(stub, 3)[.authorization] == "Bearer secret")
+    }
+
+    @Test("the cookies of a jar and the answers to challenges go to their own origins")
+    func scoped() async throws {
+        let stub = StubTransport { request in
+            switch request.index {
+            case 0: .response(.ok, fields: [.setCookie: "k=b"])
+            case 2: .response(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="r""#])
+            default: .response(.ok)
+            }
+        }
+        var options = StandardChain.Options.singleUser
+        options.authentication = ChallengeAuthentication(
+            try Credential.Scoped("https://b.test", .password(user: "u", password: "p")))
+        let api = try session(stub, options)
+        for _ in 0..<3 { _ = try await api.get("https://b.test/x") }
+        #expect(try fields(stub, 1)[.cookie] == "k=b" && fields(stub, 1)[.authorization] == nil)
+        #expect(try fields(stub, 3)[.authorization] == "Basic dTpw" && fields(stub, 3)[Self.apiKey] == nil)
+    }
+
+    @Test("without a base URL nothing is taken off")
+    func noBase() async throws {
+        let stub = stub()
+        let api = try HTTPSession(transport: stub, defaultFields: [Self.apiKey: "key"], chain: .bare) { Self.bearer }
+        _ = try await api.get("https://b.test/x")
+        #expect(try fields(stub)[.authorization] == "Bearer secret" && fields(stub)[Self.apiKey] == "key")
+    }
+}

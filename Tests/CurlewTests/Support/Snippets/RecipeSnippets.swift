@@ -1,0 +1,249 @@
+import Curlew
+import CurlewTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+/// The code of the article "Recipes"; `RecipeTests` runs it against a server.
+struct RecipeSnippets {
+    struct User: Codable, Sendable, Equatable {
+        var id: Int
+        var fullName: String
+    }
+    struct Hit: Codable, Sendable, Equatable { var title: String }
+    struct NewOrder: Codable, Sendable { var item: String }
+    struct Order: Codable, Sendable, Equatable {
+        var id: Int
+        var item: String
+    }
+    struct Report: Codable, Sendable, Equatable { var lines: Int }
+    struct Delta: Codable, Sendable, Equatable { var text: String }
+    struct Prompt: Codable, Sendable { var question: String }
+    struct Row: Codable, Sendable, Equatable { var id: Int }
+    struct Token: Codable, Sendable, Equatable {
+        var accessToken: String
+        var expiresIn: Int
+    }
+    struct Receipt: Codable, Sendable, Equatable { var bytes: Int }
+    struct Problem: Codable, Sendable, Equatable { var title: String }
+    struct Changes: Codable, Sendable, Equatable { var cursor: String }
+
+    struct BearerToken: CurlewMiddleware {
+        let token: String
+
+        init(_ token: String) { self.token = token }
+
+        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
+            var request = request
+            request.fields[.authorization] = "Bearer \(token)"
+            return try await next(request)
+        }
+    }
+
+    // MARK: A client
+
+    static func client(_ base: String, _ token: String) throws -> HTTPSession {
+        let api = try HTTPSession(baseURL: base, json: JSONCoding(keys: .snakeCase, dates: .iso8601)) {
+            BearerToken(token)
+        }
+        return api
+    }
+
+    // MARK: Calls
+
+    static func user(_ api: HTTPSession, _ id: String) async throws -> User {
+        let user = try await api.get("users/\(id)", as: User.self)
+        return user
+    }
+
+    static func search(
+        _ api: HTTPSession, _ text: String, _ page: Int, _ date: Date, _ optionalTag: String?
+    ) async throws -> [Hit] {
+        let hits = try await api.get(
+            "search", parameters: ["q": text, "page": page, "since": date, "tag": optionalTag], as: [Hit].self)
+        return hits
+    }
+
+    static func order(_ api: HTTPSession, _ newOrder: NewOrder) async throws -> Order {
+        let order = try await api.post("orders", json: newOrder, as: Order.self, timeout: .seconds(5))
+        return order
+    }
+
+    static func orders(_ api: HTTPSession) async throws -> ([Order], String?) {
+        let (page, response) = try await api.get("orders", as: .valueAndResponse([Order].self))
+        let tag = response.fields[.eTag]
+        return (page, tag)
+    }
+
+    static func delete(_ api: HTTPSession, _ id: Int) async throws {
+        try await api.delete("orders/\(id)", as: .nothing)
+    }
+
+    static func report(_ api: HTTPSession) async throws -> Report? {
+        let response = try await api.get("report")
+        switch response.status {
+        case .notFound: return nil
+        default: return try await response.checked().json(as: Report.self)
+        }
+    }
+
+    static func text(_ api: HTTPSession) async throws -> String {
+        let text = try await api.get("about").text()
+        return text
+    }
+
+    static func problem(_ api: HTTPSession) async throws -> User? {
+        do {
+            return try await api.get("users/0", as: User.self)
+        } catch let error as CurlewError where error.status == .notFound {
+            print(error.failure(as: Problem.self)?.title ?? "no such user")
+            return nil
+        }
+    }
+
+    // MARK: Streams
+
+    static func deltas(_ api: HTTPSession, _ prompt: Prompt) async throws -> String {
+        var answer = ""
+        for try await delta in api.events("messages", method: .post, json: prompt, as: Delta.self, until: "[DONE]") {
+            answer += delta.text
+        }
+        return answer
+    }
+
+    static func observed(_ api: HTTPSession, _ id: Int) async throws -> [String] {
+        var texts: [String] = []
+        for try await delta in api.events("runs/\(id)/events", as: Delta.self) {
+            texts.append(delta.text)
+        }
+        return texts
+    }
+
+    static func rows(_ api: HTTPSession) async throws -> Int {
+        var sum = 0
+        for try await row in api.lines("export.ndjson", as: Row.self) { sum += row.id }
+        return sum
+    }
+
+    static func pages(_ api: HTTPSession) async throws -> [String] {
+        var names: [String] = []
+        for try await user in api.pages("users", as: [User].self) { names.append(user.fullName) }
+        return names
+    }
+
+    // MARK: Forms and files
+
+    static func token(_ auth: HTTPSession, _ clientID: String) async throws -> Token {
+        let token = try await auth.post(
+            "oauth/token", form: ["grant_type": "client_credentials", "client_id": clientID], as: Token.self)
+        return token
+    }
+
+    static func photo(_ api: HTTPSession, _ path: String) async throws -> Receipt {
+        let receipt = try await api.post("photos", as: Receipt.self) { form in
+            try form.append(file: path, name: "photo")
+        }
+        return receipt
+    }
+
+    static func download(
+        _ api: HTTPSession, _ folder: String, _ published: String, _ show: @escaping @Sendable (TaskProgress) -> Void
+    ) async throws -> DownloadedFile {
+        let file = try await api.download(
+            "big.iso", to: .folder(folder), integrity: .sha256(published), resumes: 5
+        ) { progress in
+            show(progress)
+        }
+        return file
+    }
+
+    static func upload(_ api: HTTPSession, _ path: String) async throws -> Receipt {
+        let receipt = try await api.upload("recordings", from: .file(path), as: Receipt.self) { progress in
+            print(progress.sent.fraction ?? 0)
+        }
+        return receipt
+    }
+
+    // MARK: Endpoints and links
+
+    static func endpoints(_ api: HTTPSession) async throws -> User {
+        let getUser = Endpoint(.get, as: User.self) { (id: Int) in "users/\(id)" }
+        let user = try await api.call(getUser, 7)
+        return user
+    }
+
+    static func stamped(_ base: String, _ requestID: @escaping @Sendable () -> String) throws -> HTTPSession {
+        let api = try HTTPSession(baseURL: base) {
+            Link { request, next in
+                var request = request
+                request.fields[HTTPField.Name("X-Request-ID")!] = requestID()
+                return try await next(request)
+            }
+        }
+        return api
+    }
+
+    static func renewed(_ base: String, _ login: HTTPSession) throws -> HTTPSession {
+        let renewal = try CredentialRenewal(
+            for: base,
+            lifetime: { (token: Token) in .seconds(token.expiresIn) },
+            apply: { token, request in request.fields[.authorization] = "Bearer \(token.accessToken)" },
+            renew: { _ in
+                try await login.post("oauth/token", form: ["grant_type": "client_credentials"], as: Token.self)
+            })
+        let api = try HTTPSession(baseURL: base) {
+            StandardChain()
+            renewal
+        }
+        return api
+    }
+
+    static func cookies(_ base: String, _ user: String, _ password: String) async throws -> String {
+        let site = try HTTPSession(baseURL: base, chain: .singleUser)
+        try await site.post("login", form: ["user": user, "password": password], as: .nothing)
+        let page = try await site.get("account", as: .text)
+        return page
+    }
+
+    // MARK: Failure
+
+    static func patient(_ base: String) throws -> HTTPSession {
+        var chain = StandardChain.Options()
+        chain.retry?.attempts = 5
+        chain.retry?.backoff = Retry.Backoff(base: .milliseconds(200), maximum: .seconds(5))
+        let api = try HTTPSession(baseURL: base, chain: chain)
+        return api
+    }
+
+    static func poll(_ api: HTTPSession, since cursor: String) async throws -> Changes? {
+        do {
+            return try await api.get("changes", parameters: ["since": cursor], as: Changes?.self, timeout: .seconds(90))
+        } catch let error as CurlewError where error.isTimeout {
+            return nil
+        }
+    }
+
+    // MARK: Webhooks
+
+    static func webhooks() throws -> HTTPSession {
+        var configuration = SessionConfiguration()
+        configuration.addressPolicy = .publicOnly
+        configuration.timeouts = Timeouts(connect: .seconds(3), idle: .seconds(5), total: .seconds(10))
+        let hooks = try HTTPSession(configuration: configuration)
+        return hooks
+    }
+
+    static func notify(_ hooks: HTTPSession, _ url: String, _ order: Order, _ signature: String) async throws {
+        try await hooks.post(.raw(url), json: order, as: .nothing, fields: [HTTPField.Name("X-Signature")!: signature])
+    }
+
+    // MARK: Tests
+
+    static func stubbed() async throws -> [User] {
+        let stub = StubTransport()
+        stub.on(.get, "/users/7", answer: try .json(["id": 7]))
+        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub)
+        let user = try await api.get("users/\(7)").json(as: [String: Int].self)
+        return user["id"].map { [User(id: $0, fullName: "")] } ?? []
+    }
+}
