@@ -44,6 +44,12 @@ struct DocumentationTests {
         try expectBlocks(of: "README.md", in: "Tests/CurlewTests/Support/Snippets/ReadmeSnippets.swift")
     }
 
+    @Test("the recipes are those that a test runs")
+    func recipes() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Recipes.md", in: "Tests/CurlewTests/Support/Snippets/RecipeSnippets.swift")
+    }
+
     @Test("the article on responses shows code that compiles")
     func responseSerialization() throws {
         try expectBlocks(

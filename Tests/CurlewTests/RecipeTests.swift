@@ -48,8 +48,9 @@ struct RecipeTests {
             if request.fields[HTTPField.Name("Last-Event-ID")!] == "2" { return MockResponse(status: .noContent) }
             return MockResponse(
                 fields: [.contentType: "text/event-stream"],
-                body: "retry: 0\nid: 1\ndata: {\"text\":\"a\"}\n\nid: 2\ndata: {\"text\":\"b\"}\n\n"
-                    + (request.method == .post ? "data: [DONE]\n\n" : ""))
+                body: .string(
+                    "retry: 0\nid: 1\ndata: {\"text\":\"a\"}\n\nid: 2\ndata: {\"text\":\"b\"}\n\n"
+                        + (request.method == .post ? "data: [DONE]\n\n" : "")))
         case "/v1/export.ndjson": return MockResponse(body: "{\"id\":1}\n{\"id\":2}\n")
         case "/v1/oauth/token":
             return json(

@@ -1,4 +1,5 @@
 import CurlewTesting
+import HTTPTypes
 import Testing
 
 @testable import Curlew
