@@ -21,7 +21,7 @@ extension ErrorCode {
 
     private static let transient: Set<ErrorCode> = [
         .hostNotFound, .proxyNotFound, .connectionRefused, .connectionFailed, .connectionLost, .tlsHandshakeFailed,
-        .connectTimeout, .idleTimeout, .http2Failed,
+        .connectionWaitTimeout, .connectTimeout, .headTimeout, .idleTimeout, .http2Failed,
     ]
 
     private static let connectFailures: Set<ErrorCode> = [
