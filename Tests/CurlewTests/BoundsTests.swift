@@ -19,6 +19,8 @@ struct BoundsTests {
         let list = PropertyListReadingOptions()
         return [
             "Timeouts/connect": text(timeouts.connect),
+            "Timeouts/connectionWait": text(timeouts.connectionWait),
+            "Timeouts/head": text(timeouts.head),
             "Timeouts/idle": text(timeouts.idle),
             "Timeouts/total": text(timeouts.total),
             "RequestOptions/totalTimeout": text(RequestOptions().totalTimeout),
@@ -31,7 +33,8 @@ struct BoundsTests {
             "ConnectionLimits/total": connections.total == 0 ? "none" : text(connections.total),
             "ConnectionLimits/idle": text(connections.idle),
             "ConnectionLimits/idleLifetime": text(connections.idleLifetime),
-            "ConnectionLimits/streamsPerConnection": text(connections.streamsPerConnection),
+            "ConnectionLimits/streamsPerConnection": connections.streamsPerConnection == 0
+                ? "what the server allows" : text(connections.streamsPerConnection),
             "SessionConfiguration/tasksInFlight": text(configuration.tasksInFlight),
             "SessionConfiguration/progressInterval": text(configuration.progressInterval),
             "SessionConfiguration/connectivityTimeout": configuration.connectivityTimeout == nil ? "nothing" : "?",
@@ -115,7 +118,7 @@ struct BoundsTests {
     private static func text(_ time: Duration?) -> String {
         guard let time else { return "none" }
         switch time {
-        case .seconds(7 * 86_400): return "7 days"
+        case Timeouts.unlimited: return "none"
         case .seconds(120): return "2 minutes"
         case let time where time.components.attoseconds == 0: return "\(time.components.seconds) s"
         case let time: return "\(time.components.attoseconds / 1_000_000_000_000_000) ms"

@@ -7,7 +7,7 @@ enum ExitStatus {
         case .invalidURL, .unsupportedScheme, .invalidRequest: 64
         case .hostNotFound, .proxyNotFound: 68
         case .connectionRefused, .connectionFailed, .proxyFailed: 69
-        case .connectTimeout, .idleTimeout, .totalTimeout: 75
+        case .connectionWaitTimeout, .connectTimeout, .headTimeout, .idleTimeout, .totalTimeout: 75
         case .invalidResponse, .responseTruncated, .responseHeadTooLarge, .http2Failed, .connectionLost: 76
         case .untrustedCertificate, .tlsHandshakeFailed, .certificateExpired, .certificateNotYetValid,
             .hostNameMismatch,

@@ -371,6 +371,9 @@ struct Attempt {
         outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
     }
 
+    /// True if nothing is left to be sent, and the final head has not begun to come.
+    var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
+
     mutating func closeBody() { outgoing.close() }
 
     /// libcurl wants to read the body again. It goes back to the start of the body, if the request may be sent again and its

@@ -4,6 +4,9 @@ internal import CLibcurl
 public struct AttemptMetrics: Sendable, Hashable {
     /// Waiting for its turn in the session.
     public internal(set) var queued: Duration = .zero
+    /// Waiting for a connection (``Timeouts/connectionWait``): from the end of ``queued`` until one was there or begun to be
+    /// made. Next to nothing where one was free or could be opened.
+    public internal(set) var waited: Duration = .zero
     /// Finding the address; nil on a kept connection.
     public internal(set) var nameLookup: Duration?
     /// Making the TCP connection; nil on a kept connection.
@@ -38,12 +41,23 @@ public struct AttemptMetrics: Sendable, Hashable {
     public internal(set) var security: ConnectionSecurity?
 
     init() {}
+
+    /// What an attempt waited for before anything was done for it.
+    struct Waits {
+        var queued: Duration
+        var waited: Duration
+    }
+
+    private init(_ waits: Waits) {
+        queued = waits.queued
+        waited = waits.waited
+    }
 }
 
 extension AttemptMetrics {
     /// The figures of an attempt that libcurl itself repeats on another connection.
-    init(ofRepeated attempt: Attempt, queued: Duration, total: Duration) {
-        self.queued = queued
+    init(ofRepeated attempt: Attempt, _ waits: Waits, total: Duration) {
+        self.init(waits)
         self.total = total
         isReused = attempt.isReused
     }
@@ -65,8 +79,8 @@ extension AttemptMetrics {
 
 extension AttemptMetrics {
     /// The figures of an attempt that a handle is done with.
-    init(_ figures: Attempt.Figures, _ request: PreparedRequest, _ easy: EasyHandle, queued: Duration) {
-        self.queued = queued
+    init(_ figures: Attempt.Figures, _ request: PreparedRequest, _ easy: EasyHandle, _ waits: Waits) {
+        self.init(waits)
         isReused = figures.isReused
         isProxied = request.options.values.proxy != nil
         readTimes(easy)

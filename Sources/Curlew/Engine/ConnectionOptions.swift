@@ -36,6 +36,8 @@ final class ConnectionOptions: @unchecked Sendable {
     let judgesAddresses: Bool
     /// True if there is a proxy, and a policy that has something to say before it is asked.
     let judgesTargets: Bool
+    /// True if there is a policy that judges ports or schemes.
+    private let judgesURLs: Bool
     /// True if there is a proxy.
     let hasProxy: Bool
     /// The credentials for the proxy, if they are a field.
@@ -57,6 +59,7 @@ final class ConnectionOptions: @unchecked Sendable {
         self.proxies = proxies
         trust = try CompiledPolicy.of(values.security)
         hasProxy = values.proxy != nil
+        judgesURLs = values.addressPolicy.judgesURLs
         judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
         judgesTargets = hasProxy && !values.addressPolicy.isUnrestricted
         proxyFields = try Self.proxyFields(of: values.proxy)
@@ -201,12 +204,14 @@ extension CompiledPolicy {
 // MARK: Targets behind a proxy
 
 extension ConnectionOptions {
-    /// Judges what is known of a target before a proxy is asked for it, which then connects unseen.
+    /// Judges what is known of a target before anything is connected to: its scheme and port, and if a proxy is asked for it,
+    /// which then connects unseen, its host.
     ///
     /// A host that is written as an address, in whatever spelling, and `localhost` are judged. Other names are the proxy's to
     /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.
     /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` or ``ErrorCode/unsupported``.
     func checkTarget(_ uri: CurlewURI) throws {
+        if judgesURLs { try values.addressPolicy.checkScheme(uri.scheme, port: uri.port, host: uri.host) }
         guard judgesTargets, let proxy = values.proxy else { return }
         for host in targets(of: uri) {
             if let address = Self.address(of: host) {

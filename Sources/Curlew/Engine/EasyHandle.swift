@@ -106,6 +106,9 @@ final class EasyHandle {
         try set(CURLOPT_DEBUGDATA, pointer: own)
         try check(curlew_easy_set_tls_context(raw, EngineCallbacks.tlsContext), CURLOPT_SSL_CTX_FUNCTION)
         try set(CURLOPT_SSL_CTX_DATA, pointer: own)
+        try check(
+            curlew_easy_set_resolver_start(raw, EngineCallbacks.resolving), CURLOPT_RESOLVER_START_FUNCTION)
+        try set(CURLOPT_RESOLVER_START_DATA, pointer: own)
         // A socket is opened for the transfer that this handle has, and judged by its policy.
         try check(curlew_easy_set_open_socket(raw, EngineCallbacks.openSocket), CURLOPT_OPENSOCKETFUNCTION)
         try set(CURLOPT_OPENSOCKETDATA, pointer: own)

@@ -109,6 +109,14 @@ enum EngineCallbacks {
                 return descriptor
             }
 
+    /// libcurl is about to look a name up.
+    static let resolving:
+        @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Int32 = {
+            _, _, context in
+            transfer(context)?.connectionBegins()
+            return 0
+        }
+
     static let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = { context, descriptor in
         if let context { multi(context).closing(descriptor) }
         return close(descriptor)

@@ -125,7 +125,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// Makes the transfers that wait for a connection to `authority` look for one again.
     func reconsiderWaiting(for authority: String) {
-        for transfer in active where transfer.waitsForConnection && transfer.request.uri.authority == authority {
+        for transfer in active where transfer.waitsToJoin && transfer.request.uri.authority == authority {
             if let error = reconsider(transfer) { transfer.fail(error) }
         }
     }
@@ -197,7 +197,10 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         try check(curlew_multi_set_long(made, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, limits.perHost)))
         try check(curlew_multi_set_long(made, CURLMOPT_MAX_TOTAL_CONNECTIONS, max(0, limits.total)))
         try check(curlew_multi_set_long(made, CURLMOPT_MAXCONNECTS, max(1, limits.idle)))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAX_CONCURRENT_STREAMS, max(1, limits.streamsPerConnection)))
+        // libcurl takes 0 for its own 100, and what the server allows counts beside this.
+        let streams = limits.streamsPerConnection > 0 ? limits.streamsPerConnection : Int(Int32.max)
+        try check(
+            curlew_multi_set_long(made, CURLMOPT_MAX_CONCURRENT_STREAMS, min(streams, Int(Int32.max))))
         return made
     }
 

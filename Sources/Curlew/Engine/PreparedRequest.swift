@@ -26,8 +26,8 @@ final class PreparedRequest: Sendable {
     let version: HTTPVersionPolicy.Kind
     let options: ConnectionOptions
     let timeouts: Timeouts
-    /// The limits in nanoseconds; the largest number is none.
-    let idleLimit: Int64
+    let clockLimits: TransferClock.Limits
+    /// In nanoseconds; the largest number is none.
     let totalLimit: Int64
     let limits: CurlewResponse.Limits
     let bodyBufferSize: Int
@@ -42,12 +42,11 @@ final class PreparedRequest: Sendable {
         uri = request.uri
         url = request.uri.requestText
         body = try request.body.watchingFile()
-        timeouts = Timeouts(
-            connect: options.connectTimeout ?? defaults.timeouts.connect,
-            idle: options.idleTimeout ?? defaults.timeouts.idle,
-            total: options.totalTimeout ?? defaults.timeouts.total
-        )
-        idleLimit = timeouts.idle.limitInNanoseconds
+        try options.checkDurations()
+        timeouts = options.timeouts(defaults.timeouts)
+        clockLimits = TransferClock.Limits(
+            connectionWait: timeouts.connectionWait.limitInNanoseconds, head: timeouts.head.limitInNanoseconds,
+            idle: timeouts.idle.limitInNanoseconds)
         totalLimit = timeouts.total.limitInNanoseconds
         limits = defaults.limits
         bodyBufferSize = max(1, (options.bodyBufferSize ?? defaults.bodyBufferSize).bytes)

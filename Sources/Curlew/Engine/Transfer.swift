@@ -62,7 +62,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         self.observer = observer
         self.queued = queued
         self.totalDeadline = totalDeadline
-        clock = TransferClock(idleLimit: request.idleLimit, totalDeadline: totalDeadline)
+        clock = TransferClock(request.clockLimits, totalDeadline: totalDeadline)
         assembly = BodyAssembly(into: channel, bufferSize: request.bodyBufferSize)
         attempt = Attempt(request, plan: Attempt.Plan(isFresh: request.isHandshakeOnly), cache: multi.heads)
     }
@@ -83,10 +83,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var connection: Connection? { attempt.connection }
     /// True if it has a connection, and it is not known which.
     var isOnUnknownConnection: Bool { attempt.connection == nil && attempt.stage != .connecting }
-    /// True if libcurl has not begun anything for the attempt, as it waits for a connection.
-    var waitsForConnection: Bool {
-        attempt.stage == .connecting && easy?.lastConnection == nil && request.version != .http11
-    }
+    /// True if libcurl has not begun anything for the attempt, as it waits for a connection that it may be able to share.
+    var waitsToJoin: Bool { clock.isWaiting && easy != nil && request.version != .http11 }
 
     // MARK: Attempts
 
@@ -105,7 +103,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
                 && multi.joinable.contains(request.uri.authority))
         do {
             try multi.begin(self)
-            multi.core.timers.set(self, to: totalDeadline)
+            clock.beginWaiting(at: multi.core.now)
+            multi.core.timers.set(self, to: nearestDeadline)
         } catch {
             settle(.failure(CurlewError(ofEngine: error)))
         }
@@ -167,7 +166,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard let easy else { return }
         if attempt.rejection != .connectionKind {
             let figures = attempt.readFigures()
-            attempts.append(AttemptMetrics(figures, request, easy, queued: queued))
+            let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now))
+            attempts.append(AttemptMetrics(figures, request, easy, waits))
         }
         if Engine.remembersErrors,
             attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)
@@ -202,7 +202,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         else { return }
         let waited = clock.lastActivity.duration(to: multi.core.now)
         switch code {
-        case .idleTimeout, .totalTimeout: break
+        case .headTimeout, .idleTimeout, .totalTimeout: break
         // Callers have time limits of their own, and also cancel for other reasons.
         case .cancelled where waited >= .seconds(1): break
         default: return
@@ -212,17 +212,24 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     // MARK: Connecting
 
+    /// libcurl waits for no connection any more: it looks a host up, opens a socket, or has a connection.
+    func connectionBegins() { clock.endWaiting(at: multi.core.now) }
+
     /// True if a socket may be made towards the address.
     func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
-        attempt.mayConnect(to: AddressGate.Address(address))
+        connectionBegins()
+        return attempt.mayConnect(to: AddressGate.Address(address))
     }
 
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
     func connectionReady(peer: UnsafePointer<CChar>?, localPort: Int32) -> Bool {
+        connectionBegins()
+        clock.endAwaitingHead()
         let leave = attempt.connectionIsReady()
         if leave.isRepetition {
             let duration = clock.lastActivity.duration(to: multi.core.now)
-            attempts.append(AttemptMetrics(ofRepeated: attempt, queued: queued, total: duration))
+            let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now))
+            attempts.append(AttemptMetrics(ofRepeated: attempt, waits, total: duration))
         }
         guard leave.isGranted, let easy else { return false }
         let connections = multi.candidates(localPort: localPort, for: easy)
@@ -242,6 +249,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             attempt.isOpenToUnaskedAnswers && attempt.connection?.unconfirmedBytes == 0)
         noteActivity()
         if candidate.speaksHTTP2, !candidate.isReused { awaitFirstAnswer(easy) }
+        if !request.hasBody || attempt.outgoing.isSent { clock.awaitHead(since: multi.core.now) }
         rearm()
         return true
     }
@@ -276,6 +284,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         guard attempt.isOnCourse else { return false }
         noteActivity()
+        clock.endAwaitingHead()
         if attempt.takeUnaskedCheck(), isUnasked {
             attempt.reject(.unaskedAnswer)
             return false
@@ -445,6 +454,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case .failed: return .failed
         }
         if attempt.isInOrderAgain { try? easy?.forbidReuse(false) }
+        if attempt.awaitsHead {
+            clock.awaitHead(since: multi.core.now)
+            rearm()
+        }
         if case .bytes(let count) = provided { return .bytes(count) }
         return .bytes(0)
     }
@@ -459,11 +472,26 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         let now = multi.core.now
         switch clock.expiry(at: now, clockPosition) {
         case .total: return fail(CurlewError(.totalTimeout, "not finished within \(request.timeouts.total)"))
+        case .connectionWait:
+            return fail(
+                CurlewError(.connectionWaitTimeout, "no connection was free within \(request.timeouts.connectionWait)"))
         case .idle: return fail(CurlewError(.idleTimeout, "no byte either way for \(request.timeouts.idle)"))
+        case .head where hasPartOfHead: clock.endAwaitingHead()
+        case .head:
+            return fail(
+                CurlewError(.headTimeout, "no byte of an answer within \(request.timeouts.head) of the request"))
         case nil: break
         }
         if let slow = attempt.firstAnswer.deadline, slow <= now { firstAnswerIsSlow() }
         multi.core.timers.set(self, to: nearestDeadline)
+    }
+
+    /// True if bytes of a head have come, though no line of it. With TLS and HTTP/2 they may be something else.
+    private var hasPartOfHead: Bool {
+        guard let since = clock.headAwaitedSince, let connection = attempt.connection, !connection.isMultiplexed,
+            !request.uri.layout.isSecure
+        else { return false }
+        return connection.lastInput > since
     }
 
     private var clockPosition: TransferClock.Position {
@@ -487,7 +515,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// Stops or restarts the bytes in both directions for the user.
     func setSuspended(_ isSuspended: Bool) {
         // On resuming, what else held back is asked again: the callbacks find out whether it still does.
-        if isSuspended { attempt.pause(.suspended) } else { attempt.unpause(attempt.pauses) }
+        if isSuspended {
+            attempt.pause(.suspended)
+        } else {
+            attempt.unpause(attempt.pauses)
+            clock.restart(at: multi.core.now)
+        }
         applyPauses()
     }
 

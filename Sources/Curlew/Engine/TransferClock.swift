@@ -1,22 +1,78 @@
-/// The time limits of a transfer.
+/// The time limits of a transfer, and what it has waited for so far.
 struct TransferClock {
-    private let idleLimit: Int64
+    /// The limits in nanoseconds; the largest number is none.
+    struct Limits {
+        var connectionWait = Int64.max
+        var head = Int64.max
+        var idle = Int64.max
+    }
+
+    private let limits: Limits
     private let totalDeadline: Instant
     /// When a byte last went either way.
     private(set) var lastActivity = Instant(nanoseconds: 0)
 
-    /// - Parameters:
-    ///   - idleLimit: In nanoseconds; the largest number is none.
-    ///   - totalDeadline: When the transfer fails, wherever it is then.
-    init(idleLimit: Int64, totalDeadline: Instant) {
-        self.idleLimit = idleLimit
+    /// True if the attempt neither has a connection nor begins to make one.
+    private(set) var isWaiting = false
+    private var waitStart = Instant(nanoseconds: 0)
+    private var waitDeadline = Instant.distantFuture
+    private var waited: Int64 = 0
+
+    /// Since when the head is awaited; nil before the request is sent, and once the head has begun.
+    private(set) var headAwaitedSince: Instant?
+
+    /// - Parameter totalDeadline: When the transfer fails, wherever it is then.
+    init(_ limits: Limits, totalDeadline: Instant) {
+        self.limits = limits
         self.totalDeadline = totalDeadline
     }
 
     mutating func noteActivity(at now: Instant) { lastActivity = now }
 
+    // MARK: Waiting for a connection
+
+    /// The engine has been given an attempt.
+    mutating func beginWaiting(at now: Instant) {
+        isWaiting = true
+        waitStart = now
+        waitDeadline = now.advanced(by: limits.connectionWait)
+        waited = 0
+        headAwaitedSince = nil
+    }
+
+    /// The attempt has a connection, or begins to make one.
+    mutating func endWaiting(at now: Instant) {
+        guard isWaiting else { return }
+        waited = waitStart.nanoseconds(to: now)
+        isWaiting = false
+    }
+
+    /// For how long the attempt has waited; each wait is reported once.
+    mutating func takeWaited(at now: Instant) -> Duration {
+        endWaiting(at: now)
+        defer { waited = 0 }
+        return .nanoseconds(waited)
+    }
+
+    // MARK: Waiting for the head
+
+    /// The request is sent, as a whole.
+    mutating func awaitHead(since now: Instant) { headAwaitedSince = now }
+
+    /// The head has begun, or is not to be expected yet.
+    mutating func endAwaitingHead() { headAwaitedSince = nil }
+
+    /// The user has let go of what was held back: what stood still until now begins anew.
+    mutating func restart(at now: Instant) {
+        lastActivity = now
+        waitDeadline = now.advanced(by: limits.connectionWait)
+        if headAwaitedSince != nil { headAwaitedSince = now }
+    }
+
+    // MARK: Limits
+
     /// What has run out.
-    enum Expiry { case total, idle }
+    enum Expiry { case total, connectionWait, idle, head }
 
     /// Where an attempt is, as far as the limits are concerned.
     struct Position {
@@ -28,11 +84,29 @@ struct TransferClock {
 
     func expiry(at now: Instant, _ position: Position) -> Expiry? {
         if totalDeadline <= now { return .total }
-        return idleDeadline(position) <= now ? .idle : nil
+        if waitingDeadline(position) <= now { return .connectionWait }
+        if idleDeadline(position) <= now { return .idle }
+        return headDeadline(position) <= now ? .head : nil
     }
 
     /// The nearest moment at which something may have run out.
-    func nearestDeadline(_ position: Position) -> Instant { min(totalDeadline, idleDeadline(position)) }
+    func nearestDeadline(_ position: Position) -> Instant {
+        switch position.stage {
+        case .preparing, .connecting: min(totalDeadline, waitingDeadline(position))
+        default: min(totalDeadline, idleDeadline(position), headDeadline(position))
+        }
+    }
+
+    private func waitingDeadline(_ position: Position) -> Instant {
+        isWaiting && !position.pauses.contains(.suspended) ? waitDeadline : .distantFuture
+    }
+
+    private func headDeadline(_ position: Position) -> Instant {
+        guard let headAwaitedSince, position.stage == .exchanging, !position.pauses.contains(.suspended) else {
+            return .distantFuture
+        }
+        return headAwaitedSince.advanced(by: limits.head)
+    }
 
     /// The idle clock stands still until a connection is there, and while the reader, the user or a limit of rate holds the
     /// bytes back.
@@ -41,6 +115,6 @@ struct TransferClock {
         var exempting: PauseReasons = [.suspended, .sendingRate, .receivingRate]
         if position.isClaimed { exempting.insert(.reader) }
         guard isExchanging, position.pauses.isDisjoint(with: exempting) else { return .distantFuture }
-        return lastActivity.advanced(by: idleLimit)
+        return lastActivity.advanced(by: limits.idle)
     }
 }

@@ -2,12 +2,13 @@ internal import HTTPTypes
 
 // Every class of failures that decides what happens next, in one place.
 extension ErrorCode {
-    /// True if time ran out: ``connectTimeout``, ``idleTimeout`` and ``totalTimeout``.
+    /// True if time ran out: ``connectionWaitTimeout``, ``connectTimeout``, ``headTimeout``, ``idleTimeout`` and
+    /// ``totalTimeout``.
     public var isTimeout: Bool { Self.timeouts.contains(self) }
 
     /// True if the reason may pass, so that ``Retry`` sends a request again that allows it: ``hostNotFound``, ``proxyNotFound``,
-    /// ``connectionRefused``, ``connectionFailed``, ``connectionLost``, ``tlsHandshakeFailed``, ``connectTimeout``,
-    /// ``idleTimeout`` and ``http2Failed``.
+    /// ``connectionRefused``, ``connectionFailed``, ``connectionLost``, ``tlsHandshakeFailed``,
+    /// ``connectionWaitTimeout``, ``connectTimeout``, ``headTimeout``, ``idleTimeout`` and ``http2Failed``.
     ///
     /// The table "Which failures are tried again" in <doc:HTTPBehaviour> has the reason for each code.
     public var isTransient: Bool { Self.transient.contains(self) }
@@ -36,10 +37,12 @@ extension ErrorCode {
 
     private static let transient: Set<ErrorCode> = [
         .hostNotFound, .proxyNotFound, .connectionRefused, .connectionFailed, .connectionLost, .tlsHandshakeFailed,
-        .connectTimeout, .idleTimeout, .http2Failed,
+        .connectionWaitTimeout, .connectTimeout, .headTimeout, .idleTimeout, .http2Failed,
     ]
 
-    private static let timeouts: Set<ErrorCode> = [.connectTimeout, .idleTimeout, .totalTimeout]
+    private static let timeouts: Set<ErrorCode> = [
+        .connectionWaitTimeout, .connectTimeout, .headTimeout, .idleTimeout, .totalTimeout,
+    ]
 
     private static let networkFailures: Set<ErrorCode> = [
         .hostNotFound, .proxyNotFound, .connectionFailed, .connectTimeout, .proxyFailed,

@@ -48,7 +48,7 @@ extension ErrorCode {
     public static let proxyFailed = Self("proxy-failed")
     /// The proxy wants credentials, or others than it was given, before it connects to the target.
     public static let proxyAuthenticationRequired = Self("proxy-authentication-required")
-    /// The ``AddressPolicy`` forbids the address that the request would go to.
+    /// The ``AddressPolicy`` forbids the address, the port or the scheme that the request would go to.
     public static let addressForbidden = Self("address-forbidden")
     /// The TLS handshake failed.
     public static let tlsHandshakeFailed = Self("tls-handshake-failed")
@@ -86,8 +86,12 @@ extension ErrorCode {
     public static let plainTextOnTLSPort = Self("plain-text-on-tls-port")
     /// A certificate, key or cipher setting of ours cannot be used.
     public static let invalidTLSSetting = Self("invalid-tls-setting")
+    /// No connection was free, and none could be begun, within ``Timeouts/connectionWait``.
+    public static let connectionWaitTimeout = Self("connection-wait-timeout")
     /// No connection within ``Timeouts/connect``.
     public static let connectTimeout = Self("connect-timeout")
+    /// No byte of an answer within ``Timeouts/head`` of the request.
+    public static let headTimeout = Self("head-timeout")
     /// No byte either way for ``Timeouts/idle``.
     public static let idleTimeout = Self("idle-timeout")
     /// Not finished within ``Timeouts/total``.

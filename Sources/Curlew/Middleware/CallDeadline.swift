@@ -12,8 +12,7 @@ struct CallDeadline {
     ///   - timekeeper: What measures.
     ///   - start: When the call began, by the timekeeper.
     init(_ options: RequestOptions, _ timekeeper: Timekeeper, start: Duration) {
-        // Zero and less are no limit.
-        total = options.totalTimeout.flatMap { $0 > .zero ? $0 : nil }
+        total = options.totalTimeout.flatMap { $0.isUnlimited ? nil : $0 }
         self.timekeeper = timekeeper
         self.start = start
     }

@@ -47,8 +47,8 @@ public struct EventSource: AsyncSequence, Sendable {
 
     /// - Parameters:
     ///   - session: What carries the requests.
-    ///   - request: The request. `Accept` and `Cache-Control` are added unless it has them. Its idle and total timeouts are
-    ///     off unless it sets them, as a stream may be silent for long.
+    ///   - request: The request. `Accept` and `Cache-Control` are added unless it has them. It has no idle
+    ///     and no total timeout unless it sets them, as a stream may be silent for long; its head has to come as any other.
     ///   - reconnection: When to connect again.
     ///   - limits: Bounds on lines and events.
     ///   - lastEventID: The identifier to resume from.
@@ -76,8 +76,8 @@ public struct EventSource: AsyncSequence, Sendable {
         var request = request
         if request.fields[.accept] == nil { request.fields[.accept] = "text/event-stream" }
         if request.fields[.cacheControl] == nil { request.fields[.cacheControl] = "no-store" }
-        request.options.idleTimeout = request.options.idleTimeout ?? .zero
-        request.options.totalTimeout = request.options.totalTimeout ?? .zero
+        request.options.idleTimeout = request.options.idleTimeout ?? Timeouts.unlimited
+        request.options.totalTimeout = request.options.totalTimeout ?? Timeouts.unlimited
         return request
     }
 }

@@ -201,6 +201,8 @@ public actor SessionActor {
     }
 
     /// Takes no more tasks, waits for those under way, and closes every connection.
+    ///
+    /// If the task that waits is cancelled, what is left is cancelled at once, and this returns when it has ended.
     /// - Parameter deadline: After so long, what is left is cancelled. nil waits as long as it takes.
     public nonisolated func shutdown(deadline: Duration? = nil) async {
         await invalidate(cancelling: false)
@@ -211,7 +213,13 @@ public actor SessionActor {
                 for shard in shards { await shard.invalidate(cancelling: true) }
             }
         }
-        for shard in shards { await shard.whenEmpty() }
+        await withTaskCancellationHandler {
+            for shard in shards { await shard.whenEmpty() }
+        } onCancel: {
+            for shard in shards {
+                shard.loop.core.execute { shard.enter(()) { shard, _ in shard.invalidate(cancelling: true) } }
+            }
+        }
         limit?.cancel()
         connectivity.end()
         for shard in shards { await shard.close() }
@@ -226,6 +234,8 @@ extension RequestDefaults {
         if let agent = configuration.userAgent, !agent.utf8.allSatisfy(\.isFieldValueByte) {
             throw CurlewError(.invalidRequest, "the User-Agent of the session holds a control character")
         }
+        try configuration.timeouts.check()
+        try Timeouts.check(configuration.connections.idleLifetime, "idleLifetime")
         let values = ConnectionOptions.Values(
             connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
             readBufferSize: configuration.readBufferSize.bytes,

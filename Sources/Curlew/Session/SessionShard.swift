@@ -112,8 +112,10 @@ actor SessionShard: LoopActor, TaskHost {
 
     /// Waits until no task is left.
     func whenEmpty() async {
-        guard !live.isEmpty else { return }
-        await withCheckedContinuation { emptyWaiters.append($0) }
+        await withCheckedContinuation { waiter in
+            // Looked at here and not before: between the two the last task may end, as this may be another turn.
+            if live.isEmpty { waiter.resume() } else { emptyWaiters.append(waiter) }
+        }
     }
 
     /// Closes every connection. Nothing can be started afterwards.

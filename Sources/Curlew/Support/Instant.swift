@@ -25,24 +25,29 @@ struct Instant: Comparable, Sendable {
 
     private static let origin = Date().addingTimeInterval(-Double(Instant.now.nanoseconds) / 1e9)
 
-    func duration(to later: Instant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
+    func nanoseconds(to later: Instant) -> Int64 { later.nanoseconds - nanoseconds }
+
+    func duration(to later: Instant) -> Duration { .nanoseconds(nanoseconds(to: later)) }
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
+    /// The largest number of whole seconds whose nanoseconds fit into 64 bits: 292 years.
+    private static let longestInNanoseconds = Duration.seconds(9_223_372_036)
+
+    /// Whole nanoseconds, clamped to what 64 bits hold.
     var nanosecondsClamped: Int64 {
+        // Before anything else: `components` traps beyond 64 bits of seconds.
+        guard self < Self.longestInNanoseconds else { return .max }
+        guard self > .zero - Self.longestInNanoseconds else { return .min }
         let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return carried ? (seconds < 0 ? .min : .max) : sum
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
-    /// Nanoseconds as a limit: zero or less is no limit, for ever.
-    var limitInNanoseconds: Int64 {
-        let nanoseconds = nanosecondsClamped
-        return nanoseconds <= 0 ? .max : nanoseconds
-    }
+    /// Nanoseconds as a limit; what is too long to count, ``Timeouts/unlimited`` among it, is the largest number.
+    var limitInNanoseconds: Int64 { max(1, nanosecondsClamped) }
+
+    /// True if it is no limit.
+    var isUnlimited: Bool { self >= Self.longestInNanoseconds }
 
     /// Whole milliseconds, rounded up so that a short limit is never taken for none.
     var millisecondsRoundedUp: Int {

@@ -33,6 +33,31 @@ struct HTTP2Tests {
         #expect(server.connectionCounts.accepted == 1)
     }
 
+    @Test("a connection carries as many streams at a time as its server allows")
+    func streams() async throws {
+        let count = 150
+        let server = try await RawServer.start { connection in
+            let first = try await connection.acceptHTTP2Request(settings: [(.maxConcurrentStreams, 150)])
+            try await connection.write(.response(stream: first), .data(stream: first, [1], endStream: true))
+            var streams: [UInt32] = []
+            while streams.count < count { streams.append(try await connection.readRequestStream()) }
+            for stream in streams {
+                try await connection.write(.response(stream: stream), .data(stream: stream, [2], endStream: true))
+            }
+            try await connection.closed
+        }
+        let session = try makeSession {
+            $0.versionPolicy = .http2PriorKnowledge
+            $0.connections.perHost = 1
+        }
+        #expect(try await session.fetch(server.url()) == [1])
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<count { group.addTask { try await session.fetch(server.url()) } }
+            for try await body in group { #expect(body == [2]) }
+        }
+        #expect(server.accepted == 1)
+    }
+
     @Test("a session can keep to HTTP/1.1 over TLS")
     func http11() async throws {
         let (server, session) = try await tlsServer { _ in MockResponse(body: "ok") }

@@ -123,6 +123,85 @@ struct TimeoutTests {
         _ = try? await first
     }
 
+    @Test("a timeout of zero or less is an error of the session, and never no limit", arguments: [0, -1])
+    func invalidTimeouts(_ seconds: Int) throws {
+        for timeout in [\Timeouts.connectionWait, \.connect, \.head, \.idle, \.total] {
+            let error = #expect(throws: CurlewError.self) {
+                _ = try makeSession { $0.timeouts[keyPath: timeout] = .seconds(seconds) }
+            }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+
+    @Test("a lifetime of zero for idle connections is an error of the session")
+    func invalidLifetime() throws {
+        let error = #expect(throws: CurlewError.self) {
+            _ = try makeSession { $0.connections.idleLifetime = .zero }
+        }
+        #expect(error?.message == "idleLifetime is 0.0 seconds, which is no time limit; Timeouts.unlimited is none")
+    }
+
+    @Test(
+        "a request with a timeout of zero or less is not sent",
+        arguments: [Duration.zero, .nanoseconds(-1), .seconds(Int64.min)])
+    func invalidOptions(_ value: Duration) async throws {
+        let server = try await stalling(after: "")
+        let session = try makeSession()
+        for option in [
+            \RequestOptions.connectionWaitTimeout, \.connectTimeout, \.headTimeout, \.idleTimeout, \.totalTimeout,
+            \.expectContinue,
+        ] {
+            let options = RequestOptions().setting(option, to: value)
+            let error = await curlewError { _ = try await session.fetch(server.url(), options: options) }
+            #expect(error?.code == .invalidRequest && error?.stage == .preparing)
+        }
+        #expect(server.accepted == 0)
+        await server.shutdown()
+    }
+
+    @Test(
+        "timeouts that no clock can count are no limit",
+        arguments: [Timeouts.unlimited, Timeouts.unlimited * 8, .seconds(9_223_372_036), .seconds(1e19)])
+    func endless(_ value: Duration) async throws {
+        let session = try makeSession {
+            $0.timeouts = Timeouts(connectionWait: value, connect: value, head: value, idle: value, total: value)
+        }
+        try await session.expectUsable()
+        let server = try await rawAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        let options = RequestOptions(
+            connectionWaitTimeout: value, connectTimeout: value, headTimeout: value, idleTimeout: value,
+            totalTimeout: value)
+        #expect(try await session.fetch(server.url(), options: options) == Array("ok".utf8))
+        await server.shutdown()
+    }
+
+    @Test("a request may do without the session's total timeout, through the links that give it what is left")
+    func unlimitedRequest() async throws {
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let target = try await MockServer.start { _ in
+            for await _ in gate {}
+            return MockResponse(body: "ok")
+        }
+        let server = try await MockServer.start { _ in redirect(302, to: target.url()) }
+        var configuration = SessionConfiguration()
+        configuration.timeouts.total = .milliseconds(100)
+        let session = try HTTPSession(
+            configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+        ) {
+            Redirects()
+            quickRetry()
+        }
+        let call = Task {
+            try await session.fetch(server.url(), options: RequestOptions(totalTimeout: Timeouts.unlimited))
+        }
+        try await target.waitForRequests(1)
+        try await letPass(.milliseconds(300))
+        opener.finish()
+        #expect(try await call.value == Array("ok".utf8))
+        await server.shutdown()
+        await target.shutdown()
+    }
+
     @Test("an upload that the server does not take is an idle timeout")
     func stalledUpload() async throws {
         let server = try await RawServer.start { connection in

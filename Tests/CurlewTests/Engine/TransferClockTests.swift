@@ -7,7 +7,8 @@ struct TransferClockTests {
     private let total = Instant(nanoseconds: 1000)
 
     private func clock() -> TransferClock {
-        var clock = TransferClock(idleLimit: 100, totalDeadline: total)
+        var clock = TransferClock(
+            TransferClock.Limits(connectionWait: 40, head: 60, idle: 100), totalDeadline: total)
         clock.noteActivity(at: Instant(nanoseconds: 50))
         return clock
     }
@@ -27,6 +28,55 @@ struct TransferClockTests {
         }
         for stage in [CurlewError.Stage.preparing, .connecting] {
             #expect(clock().nearestDeadline(position(stage)) == total)
+        }
+    }
+
+    @Test("the wait for a connection is limited and measured, until there is one or it is begun")
+    func waiting() {
+        var clock = clock()
+        clock.beginWaiting(at: Instant(nanoseconds: 100))
+        #expect(clock.nearestDeadline(position(.connecting)) == Instant(nanoseconds: 140))
+        #expect(clock.expiry(at: Instant(nanoseconds: 139), position(.connecting)) == nil)
+        #expect(clock.expiry(at: Instant(nanoseconds: 140), position(.connecting)) == .connectionWait)
+        clock.endWaiting(at: Instant(nanoseconds: 130))
+        clock.endWaiting(at: Instant(nanoseconds: 150))
+        #expect(clock.nearestDeadline(position(.connecting)) == total)
+        #expect(clock.takeWaited(at: Instant(nanoseconds: 200)) == .nanoseconds(30))
+        #expect(clock.takeWaited(at: Instant(nanoseconds: 200)) == .zero)
+    }
+
+    @Test("the wait for a connection stands still for the user, and begins anew afterwards")
+    func suspendedWaiting() {
+        var clock = clock()
+        clock.beginWaiting(at: Instant(nanoseconds: 100))
+        #expect(clock.nearestDeadline(position(.connecting, .suspended)) == total)
+        clock.restart(at: Instant(nanoseconds: 300))
+        #expect(clock.nearestDeadline(position(.connecting)) == Instant(nanoseconds: 340))
+        #expect(clock.takeWaited(at: Instant(nanoseconds: 310)) == .nanoseconds(210))
+    }
+
+    @Test("the limit for the head runs from the request to the beginning of an answer, and not for the user")
+    func head() {
+        var clock = clock()
+        clock.awaitHead(since: Instant(nanoseconds: 70))
+        #expect(clock.nearestDeadline(position(.exchanging)) == Instant(nanoseconds: 130))
+        #expect(clock.expiry(at: Instant(nanoseconds: 130), position(.exchanging)) == .head)
+        #expect(clock.nearestDeadline(position(.exchanging, .suspended)) == total)
+        clock.restart(at: Instant(nanoseconds: 200))
+        #expect(clock.nearestDeadline(position(.exchanging)) == Instant(nanoseconds: 260))
+        #expect(clock.nearestDeadline(position(.receiving)) == Instant(nanoseconds: 300))
+        clock.endAwaitingHead()
+        #expect(clock.nearestDeadline(position(.exchanging)) == Instant(nanoseconds: 300))
+    }
+
+    @Test("limits that are too long to count are none")
+    func unlimited() {
+        var clock = TransferClock(TransferClock.Limits(), totalDeadline: .distantFuture)
+        clock.noteActivity(at: .now)
+        clock.beginWaiting(at: .now)
+        clock.awaitHead(since: .now)
+        for stage in [CurlewError.Stage.connecting, .exchanging, .receiving] {
+            #expect(clock.nearestDeadline(position(stage)) == .distantFuture)
         }
     }
 

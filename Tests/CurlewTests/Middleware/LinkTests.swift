@@ -99,7 +99,7 @@ struct LinkTests {
                 return response
             }
         }
-        try await Caller(loop).get(.raw(session))
+        try await Caller(loop).get(session)
         _ = try await session.get("http://a.test/")
         #expect(places.withLock { $0 } == [true, true, false, false])
     }

@@ -116,6 +116,38 @@ struct SessionTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
+    @Test("cancelling the task that awaits a shutdown cancels what is left, and the shutdown ends")
+    func cancelledShutdown() async throws {
+        let server = try await stalledServer()
+        let session = try makeSession()
+        let call = Task { try await session.get(.raw(server.url())) }
+        try await server.waitForAccepted(1)
+        let shutdown = Task { await session.shutdown() }
+        try await eventually("the session refuses requests") { await refuses(session) }
+        #expect(await session.session?.tasks().count == 1)
+        shutdown.cancel()
+        await shutdown.value
+        #expect(await session.session?.tasks().isEmpty == true)
+        #expect(await session.session?.connectionCount() == 0)
+        #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
+    @Test("a task that was cancelled before it asks for a shutdown waits for nothing")
+    func shutdownAfterCancellation() async throws {
+        let server = try await stalledServer()
+        let session = try makeSession()
+        let call = Task { try await session.get(.raw(server.url())) }
+        try await server.waitForAccepted(1)
+        let shutdown = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await session.shutdown()
+        }
+        await shutdown.value
+        #expect(await curlewError { _ = try await call.value }?.code == .sessionInvalidated)
+        try await server.waitForConnections { $0.open == 0 }
+    }
+
     @Test("invalidating a session cancels its running tasks, or lets them end")
     func invalidate() async throws {
         let server = try await stalledServer()

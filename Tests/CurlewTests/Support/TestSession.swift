@@ -32,6 +32,16 @@ func curlewError(
     return nil
 }
 
+/// Lets at least so much time pass: that of a request which nobody answers.
+func letPass(_ duration: Duration) async throws {
+    let stalled = try await RawServer.start { connection in try await connection.closed }
+    let session = try makeSession { $0.timeouts.total = duration }
+    let error = await curlewError { _ = try await session.get(.raw(stalled.url())) }
+    guard error?.code == .totalTimeout else { throw error ?? CurlewError(.invalidRequest, "no error") }
+    await session.shutdown()
+    await stalled.shutdown()
+}
+
 extension HTTPSession {
     /// Fetches and reads the whole.
     func fetch(_ url: String, options: RequestOptions = RequestOptions()) async throws -> [UInt8] {

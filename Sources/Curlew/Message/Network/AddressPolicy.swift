@@ -5,11 +5,14 @@
 /// spelling of an address, nor a redirect gets around it. Of several addresses of a host those that are forbidden are passed
 /// over; if no other is left, the request fails with ``ErrorCode/addressForbidden``, and nothing was sent.
 ///
+/// ``ports(_:)`` and ``httpsOnly()`` judge the URL of each request, those after a redirect included, before anything is
+/// connected to, and with a proxy as well; what they refuse is ``ErrorCode/addressForbidden``, too.
+///
 /// Lists are asked in this order: ``denied``, ``allowed``, then what the policy began with. With a proxy the proxy connects;
 /// the article <doc:AddressPolicies> says what is checked then.
 ///
 /// ```swift
-/// configuration.addressPolicy = .publicOnly.allowing([try IPNetwork("10.20.30.0/24")])
+/// configuration.addressPolicy = .publicOnly.allowing([try IPNetwork("10.20.30.0/24")]).ports(443, 8443).httpsOnly()
 /// ```
 public struct AddressPolicy: Sendable, Hashable, Codable {
     enum Base: String, Sendable, Hashable, Codable {
@@ -26,6 +29,11 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
     public private(set) var denied: [IPNetwork] = []
     /// True if Unix sockets may be connected to. Without it only ``any`` may.
     public private(set) var allowsUnixSockets = false
+
+    /// The ports that a URL may have, be they written or those of its scheme; nil, the default, is any.
+    public private(set) var allowedPorts: Set<Int>?
+    /// True if URLs of the scheme `http` are refused. False by default.
+    public private(set) var requiresHTTPS = false
 
     private init(_ base: Base) { self.base = base }
 
@@ -63,13 +71,41 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
         return copy
     }
 
+    /// The same policy, for URLs with one of these ports and no others. What counts is the URL, wherever a proxy or the
+    /// ``ConnectionRoute`` takes it.
+    public func ports(_ ports: Int...) -> AddressPolicy {
+        var copy = self
+        copy.allowedPorts = Set(ports)
+        return copy
+    }
+
+    /// The same policy, for URLs of the scheme `https` and no others.
+    public func httpsOnly() -> AddressPolicy {
+        var copy = self
+        copy.requiresHTTPS = true
+        return copy
+    }
+
     /// True if the policy lets a connection to an address through.
     /// - Parameter address: An IPv4 or IPv6 address without brackets. Any other text is not permitted.
     public func permits(_ address: String) -> Bool { IPAddress(address).map(permits) ?? false }
 }
 
 extension AddressPolicy {
-    /// True if there is nothing to judge.
+    /// True if URLs are judged.
+    var judgesURLs: Bool { requiresHTTPS || allowedPorts != nil }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` for a URL with another scheme or port.
+    func checkScheme(_ scheme: String, port: Int, host: String) throws {
+        if requiresHTTPS, scheme != "https" {
+            throw CurlewError(.addressForbidden, "the address policy forbids \(scheme) for \(host)")
+        }
+        if let allowedPorts, !allowedPorts.contains(port) {
+            throw CurlewError(.addressForbidden, "the address policy forbids port \(port) for \(host)")
+        }
+    }
+
+    /// True if there are no addresses to judge.
     var isUnrestricted: Bool { base == .any && denied.isEmpty }
 
     var permitsUnixSockets: Bool { isUnrestricted || allowsUnixSockets }

@@ -28,7 +28,7 @@ public struct Retry: CurlewMiddleware {
     public var attempts: Int
     /// The wait where the server does not say. From 0 to 100 ms after the first failure, doubling up to 10 s.
     public var backoff = Retry.Backoff()
-    /// No attempt is begun later than this after the call. 2 minutes by default; zero or less is no limit.
+    /// No attempt is begun later than this after the call. 2 minutes by default; ``Timeouts/unlimited`` is no limit.
     public var totalTime: Duration = .seconds(120)
     /// The longest Retry-After that is waited for. If the server asks for more, its answer goes to the caller. 60 seconds by
     /// default. The wait of the backoff comes on top, lest all come back at one moment.
@@ -230,7 +230,7 @@ public struct Retry: CurlewMiddleware {
     /// True if there is time for a wait and an attempt after it.
     private func fits(_ wait: Duration, from start: Duration, _ deadline: CallDeadline) -> Bool {
         if let remaining = deadline.remaining, wait >= remaining { return false }
-        return totalTime <= .zero || timekeeper.elapsed() - start + wait <= totalTime
+        return totalTime.isUnlimited || wait <= totalTime - (timekeeper.elapsed() - start)
     }
 }
 

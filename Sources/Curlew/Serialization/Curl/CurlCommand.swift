@@ -50,7 +50,7 @@ private struct CurlCommand {
     }
 
     private mutating func append(_ option: String, _ duration: Duration?) {
-        guard let duration, duration > .zero else { return }
+        guard let duration, duration > .zero, !duration.isUnlimited else { return }
         let (seconds, attoseconds) = duration.components
         let milliseconds = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
         let number = ParameterValue.Number(Double(seconds) + Double(milliseconds) / 1000)

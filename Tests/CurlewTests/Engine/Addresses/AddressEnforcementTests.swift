@@ -46,6 +46,43 @@ struct AddressEnforcementTests {
         #expect(server.connectionCounts.accepted == 0)
     }
 
+    @Test("another port and another scheme are refused before anything is connected to", arguments: [false, true])
+    func portsAndSchemes(proxied: Bool) async throws {
+        let server = try await server()
+        let proxy = try await MockProxy.start()
+        let address = try Proxy(proxy.url)
+        let session = try makeSession {
+            if proxied { $0.proxy = .proxy(address) }
+            $0.addressPolicy = .any.ports(server.port, 80)
+        }
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        let accepted = server.connectionCounts.accepted + proxy.connectionCounts.accepted
+        // The port that is forbidden is one where somebody listens.
+        let port = await curlewError { _ = try await session.fetch("http://127.0.0.1:\(proxy.port)/") }
+        #expect(port?.code == .addressForbidden && port?.stage == .preparing)
+        #expect(port?.message == "the address policy forbids port \(proxy.port) for 127.0.0.1")
+        let written = await curlewError { _ = try await session.fetch("https://127.0.0.1/") }
+        #expect(written?.message == "the address policy forbids port 443 for 127.0.0.1")
+        let options = RequestOptions(addressPolicy: .any.httpsOnly())
+        let scheme = await curlewError { _ = try await session.fetch(server.url(), options: options) }
+        #expect(scheme?.code == .addressForbidden)
+        #expect(scheme?.message == "the address policy forbids http for 127.0.0.1")
+        #expect(server.connectionCounts.accepted + proxy.connectionCounts.accepted == accepted)
+        #expect(server.requestCount == 1)
+    }
+
+    @Test("each hop of a redirect is judged by its port")
+    func redirectedPort() async throws {
+        let inner = try await server()
+        let outer = try await MockServer.start { _ in redirect(302, to: inner.url()) }
+        let session = try makeSession { Redirects() }
+        let options = RequestOptions(addressPolicy: .any.ports(outer.port))
+        let error = await curlewError { _ = try await session.fetch(outer.url(), options: options) }
+        #expect(error?.code == .addressForbidden)
+        #expect(outer.requestCount == 1 && inner.connectionCounts.accepted == 0)
+        #expect(try await session.fetch(outer.url()) == Array("ok".utf8))
+    }
+
     @Test("a redirection of the route is judged by the address that it leads to")
     func connectTo() async throws {
         let server = try await server()

@@ -73,6 +73,19 @@ struct AddressPolicyTests {
         #expect(AddressPolicy.publicOnly.allowingUnixSockets().permitsUnixSockets)
     }
 
+    @Test("a policy for certain ports and https judges URLs, and leaves addresses and sockets as they were")
+    func urls() throws {
+        let policy = AddressPolicy.publicOnly.ports(443, 8443).httpsOnly()
+        #expect(policy.allowedPorts == [443, 8443] && policy.requiresHTTPS)
+        #expect(policy.permits("8.8.8.8") && !policy.permits("127.0.0.1"))
+        #expect(AddressPolicy.any.ports(80).permitsUnixSockets)
+        try policy.checkScheme("https", port: 8443, host: "a.test")
+        #expect(throws: CurlewError.self) { try policy.checkScheme("https", port: 80, host: "a.test") }
+        #expect(throws: CurlewError.self) { try policy.checkScheme("http", port: 443, host: "a.test") }
+        #expect(try decoded(policy) == policy)
+        #expect(policy != AddressPolicy.publicOnly && policy.ports(1).allowedPorts == [1])
+    }
+
     @Test("a network is read strictly")
     func networks() throws {
         #expect(try IPNetwork("10.0.0.0/8").description == "10.0.0.0/8")

@@ -20,6 +20,11 @@ enum ConnectionSnippets {
         return response
     }
 
+    private func portsAndSchemes() -> AddressPolicy {
+        let policy = AddressPolicy.publicOnly.ports(443, 8443).httpsOnly()
+        return policy
+    }
+
     // MARK: Proxies.md
 
     private func proxied() throws -> (SessionConfiguration, RequestOptions) {

@@ -1,0 +1,61 @@
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Options in one line")
+struct OptionsTests {
+    @Test("what an initializer of a request's options takes is what they have")
+    func request() throws {
+        let policy = AddressPolicy.publicOnly.ports(443)
+        let options = RequestOptions(
+            connectionWaitTimeout: .seconds(1), connectTimeout: .seconds(2), headTimeout: .seconds(3),
+            idleTimeout: .seconds(4), totalTimeout: .seconds(5), versionPolicy: .http11,
+            route: ConnectionRoute(unixSocket: "/tmp/s"), addressPolicy: policy, proxy: ProxyConfiguration.none,
+            readBufferSize: .kibibytes(6), bodyBufferSize: .kibibytes(7), rateLimit: RateLimit.none,
+            expectContinue: .seconds(8), tag: "tag", isIdempotent: true, secretFields: [.apiKey])
+        #expect(options.connectionWaitTimeout == .seconds(1) && options.connectTimeout == .seconds(2))
+        #expect(options.headTimeout == .seconds(3) && options.idleTimeout == .seconds(4))
+        #expect(options.totalTimeout == .seconds(5) && options.versionPolicy == .http11)
+        #expect(options.route?.unixSocket == "/tmp/s" && options.addressPolicy == policy)
+        #expect(options.proxy == ProxyConfiguration.none && options.rateLimit == RateLimit.none)
+        #expect(options.readBufferSize == .kibibytes(6) && options.bodyBufferSize == .kibibytes(7))
+        #expect(options.expectContinue == .seconds(8) && options.tag == "tag" && options.isIdempotent == true)
+        #expect(options.secretFields == [.apiKey])
+    }
+
+    @Test("options that are common cost no object, and links' options follow in the same line")
+    func rare() {
+        #expect(RequestOptions().rare == nil)
+        #expect(RequestOptions(idleTimeout: .seconds(1), totalTimeout: .seconds(5)).rare == nil)
+        #expect(RequestOptions(tag: "tag").rare != nil)
+        let options = RequestOptions(totalTimeout: .seconds(5)).setting(\.maximumAttempts, to: 1)
+            .setting(\.headTimeout, to: .seconds(2))
+        #expect(options.totalTimeout == .seconds(5) && options.maximumAttempts == 1)
+        #expect(options.headTimeout == .seconds(2))
+    }
+
+    @Test("a configuration takes what differs from its defaults, and is kept whole when it is stored")
+    func configuration() throws {
+        let configuration = SessionConfiguration(
+            timeouts: Timeouts(head: .seconds(5)), connections: ConnectionLimits(perHost: 8),
+            addressPolicy: .publicOnly.httpsOnly(), tasksInFlight: 3)
+        var expected = SessionConfiguration()
+        expected.timeouts.head = .seconds(5)
+        expected.connections.perHost = 8
+        expected.addressPolicy = .publicOnly.httpsOnly()
+        expected.tasksInFlight = 3
+        #expect(configuration == expected)
+        #expect(try decoded(configuration) == configuration)
+    }
+
+    @Test("a session has the defaults of a server's client")
+    func defaults() {
+        let configuration = SessionConfiguration()
+        #expect(configuration.connections.perHost == 64 && configuration.connections.streamsPerConnection == 0)
+        #expect(configuration.timeouts.connectionWait == .seconds(10) && configuration.timeouts.head == .seconds(30))
+        #expect(configuration.timeouts.total == Timeouts.unlimited)
+        #expect(Timeouts.unlimited.isUnlimited && !Duration.seconds(604_800).isUnlimited)
+    }
+}
