@@ -106,7 +106,7 @@ extension URIReference: ExpressibleByStringInterpolation {
         @available(
             *, unavailable,
             message:
-                "an optional has no place in a URL: unwrap it, or put it into parameters, where nil leaves the pair out"
+                "a value in a URL has to describe itself (CustomStringConvertible): unwrap an optional, or put it into parameters, where nil leaves the pair out"
         )
         public mutating func appendInterpolation<Value>(_ value: Value?) {}
 

@@ -111,7 +111,8 @@ struct SecretScopeTests {
         var options = StandardChain.Options.singleUser
         options.authentication = ChallengeAuthentication(
             try Credential.Scoped("https://b.test", .password(user: "u", password: "p")))
-        let api = try session(stub, options)
+        let api = try HTTPSession(
+            baseURL: "https://a.test/v1/", transport: stub, defaultFields: [Self.apiKey: "key"], chain: options)
         for _ in 0..<3 { _ = try await api.get("https://b.test/x") }
         #expect(try fields(stub, 1)[.cookie] == "k=b" && fields(stub, 1)[.authorization] == nil)
         #expect(try fields(stub, 3)[.authorization] == "Basic dTpw" && fields(stub, 3)[Self.apiKey] == nil)

@@ -22,6 +22,15 @@ struct JSONValueDecoder: Decoder {
         sendableUserInfo = userInfo
     }
 
+    /// The key of a type that a name in JSON stands for, if it has one.
+    func key<Key: CodingKey>(named name: String) -> Key? {
+        guard !keepsKeys, coding.keys == .snakeCase else { return Key(stringValue: name) }
+        let words = name.split(separator: "_")
+        let camelCase =
+            words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        return [camelCase, name].lazy.compactMap { Key(stringValue: $0) }.first { self.name(of: $0) == name }
+    }
+
     /// The name that a key of a type has in JSON.
     func name(of key: some CodingKey) -> String {
         keepsKeys || coding.keys == .asWritten ? key.stringValue : coding.keys.naming.name(of: key)
@@ -162,7 +171,7 @@ private struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     let decoder: JSONValueDecoder
 
     var codingPath: [any CodingKey] { decoder.codingPath }
-    var allKeys: [Key] { object.keys.compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { object.keys.compactMap { decoder.key(named: $0) } }
 
     func contains(_ key: Key) -> Bool { object[decoder.name(of: key)] != nil }
 

@@ -12,25 +12,36 @@ enum ReadmeSnippets {
     struct BearerToken: CurlewMiddleware {
         let token: String
 
-        func intercept(
-            _ request: Request, next: Next<Request, Response>
-        ) async throws -> Response {
+        func intercept(_ request: Request, next: Next<Request, Response>) async throws -> Response {
             var request = request
             request.fields[.authorization] = "Bearer \(token)"
             return try await next(request)
         }
     }
 
-    func renameUser(token: String) async throws {
-        let api = try HTTPSession(baseURL: "https://api.example.com/v1/") {
+    struct Order: Codable, Sendable { var id: Int }
+    struct Delta: Codable, Sendable { var text: String }
+
+    func day(_ token: String, id: String, text: String, tag: String?, newOrder: Order, prompt: [String: String])
+        async throws
+    {
+        let api = try HTTPSession(baseURL: "https://api.example.com/v1/", json: JSONCoding(keys: .snakeCase)) {
             BearerToken(token: token)
         }
 
-        var user = try await api.get("users/7", as: User.self)
-        user.name = "Numenius"
-        user = try await api.put("users/7", json: user, as: User.self)
+        let user = try await api.get("users/\(id)", as: User.self)  // id is one escaped segment
+        let found = try await api.get("users", parameters: ["q": text, "page": 2, "tag": tag], as: [User].self)
+        let order = try await api.post("orders", json: newOrder, as: Order.self, timeout: .seconds(5))
+        try await api.delete("orders/\(order.id)", as: .nothing)
 
-        let history = try await api.get("users/7/history")
-        for try await line in history.body.lines() { print(line) }
+        for try await delta in api.events("messages", method: .post, json: prompt, as: Delta.self, until: "[DONE]") {
+            print(delta.text, terminator: "")
+        }
+        for try await user in api.pages("users", as: [User].self) { print(user.name) }
+
+        let file = try await api.download("big.iso", to: .folder("/srv/inbox"), resumes: 5) { progress in
+            print(progress.received.fraction ?? 0)
+        }
+        print(user.name, found.count, file.path)
     }
 }

@@ -21,7 +21,7 @@ struct TestingSnippets {
         stub.on(.get, "/users/7", answer: try .json(["name": "Numenius"]))
         stub.on(.get, "/users/*", times: 1, answer: .response(.notFound))
         stub.enqueue(.failure(.connectionRefused))
-        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub) {}
+        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub, chain: .bare)
 
         #expect(try await userName(7, api) == "Numenius")
         #expect(try await userName(8, api) == nil)
@@ -37,7 +37,7 @@ struct TestingSnippets {
         let stub = StubTransport(clock: clock)
         let body = StubAnswer.Body.chunks(["one", "two", "three"]).breaking(after: 2)
         stub.enqueue(.response(body: body).delayed(by: .seconds(30)))
-        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub) {}
+        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: stub, chain: .bare)
 
         let call = Task { try await api.get("counting").body.collect(upTo: .kibibytes(1)) }
         try await clock.advanceToNextSleeper()
