@@ -26,7 +26,6 @@ struct BirdPages: Sendable {
     /// Cancelling the task that awaits the page cancels what is still under way upstream.
     /// - Throws: `HTTPError`: 404 where there is no such bird; 504 or 502 where that could not be learned.
     func page(of bird: String, logger: Logger) async throws -> BirdPage {
-        let options = options
         async let species = session.get(
             "\(raw: upstreams.species)/\(bird)", as: BirdPage.Species.self, timeout: deadline)
         async let sightings = part("sightings", logger) {
