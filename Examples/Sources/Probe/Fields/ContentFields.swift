@@ -16,7 +16,7 @@ extension Order {
 extension FieldRule {
     /// What is serialized into a request, and how.
     static let content: [FieldRule] = [
-        FieldRule("parameters") { field, order in order.content.parameters = ParameterValue(field.value) },
+        FieldRule("parameters") { field, order in order.content.parameters = try ParameterValue(field.value) },
         FieldRule("encoding") { field, order in
             order.content.encoding = try field.choice([
                 "query": .query, "form": .form, "json": .json, "plist": .plist,
@@ -54,15 +54,27 @@ extension Order.Content {
 
 extension ParameterValue {
     /// A tree of JSON: objects in their order, numbers with the digits that they were written with.
-    init(_ value: JSONValue) {
+    /// - Throws: ``LineProblem`` for an object with two members of one name.
+    fileprivate init(_ value: JSONValue) throws {
         switch value {
         case .null: self = .null
         case .bool(let flag): self = .boolean(flag)
         case .string(let text): self = .string(text)
-        case .array(let elements): self = .array(elements.map { ParameterValue($0) })
-        case .object(let members): self = .dictionary(Object(members.map { ($0.name, ParameterValue($0.value)) }))
+        case .array(let elements): self = .array(try elements.map { try ParameterValue($0) })
+        case .object(let members):
+            let object = Object(try members.map { ($0.name, try ParameterValue($0.value)) })
+            if object.count < members.count { throw Self.problem(ofNamesIn: members) }
+            self = .dictionary(object)
         case .number(let digits): self = .number(Self.number(digits))
         }
+    }
+
+    /// Names of different code points that are equal strings in Swift are one name to the library.
+    private static func problem(ofNamesIn members: [JSONValue.Member]) -> LineProblem {
+        guard Set(members.map { Array($0.name.utf8) }).count < members.count else {
+            return .unsupported("parameters with two names that are canonically equivalent")
+        }
+        return .unusable("an object of parameters has a member twice")
     }
 
     /// An integer where that is written the same: a property list tells it from other numbers.
