@@ -109,6 +109,7 @@ let package = Package(
             name: "Probe",
             dependencies: [
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewXML", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

@@ -5,33 +5,77 @@ extension Order {
     /// The session that the order names with the settings it has, behind the standard chain as the order wants it.
     func chainedSession(of probe: Probe) async throws -> HTTPSession {
         let key = SessionTable.Key(name: session, security: try await security.policy())
-        let session = try await probe.session(key)
+        let transport = try await probe.session(key).transport
         var chain = StandardChain.Options()
         chain.cookies = CookieHandling(await probe.cookies(of: self.session))
-        if let url, let credentials { chain.authentication = try credentials.link(for: url) }
-        return try HTTPSession(transport: session.transport) { StandardChain(chain) }
+        if let url, let credentials {
+            let origin = try base.map {
+                try HTTPSession(baseURL: $0, transport: transport).resolve(.raw(url)).description
+            }
+            chain.authentication = try credentials.link(for: origin ?? url)
+        }
+        var session = try HTTPSession(baseURL: base, transport: transport, chain: chain)
+        if let serializer = content.pairSerializer { session.requestSerializer = serializer }
+        return session
+    }
+
+    /// Sends the request through the session's verbs, and makes something of the response.
+    func send<Serializer: ResponseSerializer>(
+        in session: HTTPSession, as serializer: Serializer, _ adjust: (inout RequestOptions) -> Void = { _ in }
+    ) async throws -> Serializer.Output {
+        var head = try head(in: session)
+        adjust(&head.options)
+        if let uploadFile {
+            return try await session.upload(
+                head.reference, method: head.method, from: .file(uploadFile), as: serializer, fields: head.fields,
+                options: head.options)
+        }
+        // What the verbs have no word for.
+        guard trailers.isEmpty, !isChunked else {
+            return try await session.send(try request(head, in: session), as: serializer)
+        }
+        return try await session.send(
+            head.method, head.reference, parameters: RequestParameters(content.parameters),
+            encoding: content.requestEncoding, body: requestBody, as: serializer, fields: head.fields,
+            options: head.options, parts: content.form)
     }
 
     /// The request as the library takes it.
-    func request(in session: HTTPSession) throws -> CurlewRequest {
-        let uri = try session.resolve(.raw(url ?? ""))
-        guard let method = HTTPRequest.Method(method) else {
+    func request(in session: HTTPSession) throws -> CurlewRequest { try request(try head(in: session), in: session) }
+
+    private func request(_ head: Head, in session: HTTPSession) throws -> CurlewRequest {
+        var request = try session.request(
+            head.method, head.reference, parameters: RequestParameters(content.parameters),
+            encoding: content.requestEncoding, body: requestBody, fields: head.fields, options: head.options,
+            parts: content.form)
+        if isChunked { request.body = .stream { [body = request.body] in UnmeasuredChunks(body: body) } }
+        request.trailers = try trailers.checked()
+        return request
+    }
+
+    /// What all requests have.
+    private struct Head {
+        let method: HTTPRequest.Method
+        let reference: URIReference
+        let fields: HTTPFields
+        var options: RequestOptions
+    }
+
+    private func head(in session: HTTPSession) throws -> Head {
+        let reference = URIReference.raw(url ?? "")
+        let uri = try session.resolve(reference)
+        guard let method = HTTPRequest.Method(method ?? (uploadFile == nil ? "GET" : "POST")) else {
             throw CurlewError(.invalidRequest, "the method is not a token")
         }
-        return CurlewRequest(
-            method, uri,
-            fields: try fields.checked(),
-            body: requestBody,
-            trailers: try trailers.checked(),
-            options: try requestOptions(for: uri)
-        )
+        return Head(
+            method: method, reference: reference, fields: try fields.checked(), options: try requestOptions(for: uri))
     }
 
     private var requestBody: CurlewRequest.Body {
         switch body {
-        case nil: isChunked ? .stream { ByteChunks(bytes: []) } : .none
-        case .bytes(let bytes): isChunked ? .stream { ByteChunks(bytes: bytes) } : .bytes(bytes)
-        case .file(let path): isChunked ? .stream { FileChunks(path: path) } : .file(path)
+        case nil: .none
+        case .bytes(let bytes): .bytes(bytes)
+        case .file(let path): .file(path)
         }
     }
 
@@ -72,28 +116,21 @@ extension Order {
     }
 }
 
-extension [RawField] {
-    fileprivate func checked() throws -> HTTPFields {
-        var fields = HTTPFields()
-        for field in self { fields.append(try HTTPField(checking: field.name, value: field.value)) }
-        return fields
-    }
-}
-
-/// Bytes in chunks of a size that a stream would have.
-private struct ByteChunks: AsyncSequence, Sendable {
-    let bytes: [UInt8]
+/// The bytes of another body, whose length is not said.
+private struct UnmeasuredChunks: AsyncSequence, Sendable {
+    let body: CurlewRequest.Body
 
     struct Iterator: AsyncIteratorProtocol {
-        var rest: ArraySlice<UInt8>
+        let body: CurlewRequest.Body
+        var chunks: (any AsyncIteratorProtocol<[UInt8], any Error>)?
 
         mutating func next() async throws -> [UInt8]? {
-            guard !rest.isEmpty else { return nil }
-            let chunk = rest.prefix(64 << 10)
-            rest = rest.dropFirst(chunk.count)
-            return Array(chunk)
+            var chunks =
+                if let chunks { chunks } else { try await body.stream().makeAsyncIterator() }
+            defer { self.chunks = chunks }
+            return try await chunks.next(isolation: #isolation)
         }
     }
 
-    func makeAsyncIterator() -> Iterator { Iterator(rest: bytes[...]) }
+    func makeAsyncIterator() -> Iterator { Iterator(body: body) }
 }

@@ -7,12 +7,17 @@ struct Order: Sendable {
     var session: String?
 
     // The request.
-    var method = "GET"
+    var method: String?
     var url: String?
+    /// What the URL is resolved against.
+    var base: String?
     var fields: [RawField] = []
     var body: Body?
     var isChunked = false
     var trailers: [RawField] = []
+    var content = Content()
+    /// The file that is sent as an upload.
+    var uploadFile: String?
 
     // How it is carried.
     var options = RequestOptions()
@@ -28,6 +33,8 @@ struct Order: Sendable {
     var redirect = Redirect.follow
     var redirectLimit = 20
     var bodyLimit: ByteSize?
+    var reading = Reading()
+    var download: Download?
 
     // What other operations are about.
     var target: JSONValue?

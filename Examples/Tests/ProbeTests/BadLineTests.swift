@@ -78,6 +78,23 @@ struct BadLineTests {
             #""cacert":"/tmp","url":"http://127.0.0.1:1/""#, #""strict":0"#, #""op":"abort""#, #""op":"clear""#,
             #""op":"sse""#,
             #""cacert":"/nowhere/a.pem","url":"http://127.0.0.1:1/""#,
+            #""parameters":{"a":[{"b":1,"b":1}]}"#, #""base":1"#, #""encoding":1"#, #""style":[]"#,
+            #""style":{"arrays":1}"#, #""multipart":{}"#,
+            #""style":{"arrays":"comma","arrays":"comma"}"#, #""multipart":[1]"#, #""multipart":[{}]"#,
+            #""multipart":[{"name":"a"}]"#, #""multipart":[{"name":1,"value":"b"}]"#, #""multipart":[{"value":"b"}]"#,
+            #""multipart":[{"name":"a","value":"b","body":""}]"#, #""multipart":[{"name":"a","body":"!"}]"#,
+            #""multipart":[{"name":"a","headers":[],"body":""}]"#,
+            #""multipart":[{"headers":[],"type":"b","body":""}]"#,
+            #""as":1"#, #""as":[]"#, #""as":[1]"#, #""as":{}"#, #""as":"json","remove_nulls":1"#,
+            #""as":"json","accept_status":200"#, #""as":"json","accept_status":[[1]]"#,
+            #""as":"json","accept_status":[[2,1]]"#, #""as":"json","accept_status":["2xx"]"#,
+            #""as":"json","accept_types":"text/x""#, #""as":"json","accept_types":["text"]"#,
+            #""url":"http://127.0.0.1:1/","accept_status":[200]"#, #""url":"http://127.0.0.1:1/","remove_nulls":true"#,
+            #""download":"/x""#, #""download":{}"#, #""download":{"to":1}"#, #""download":{"to":"/x","resumes":-1}"#,
+            #""download":{"to":"/x","segments":0}"#, #""download":{"to":"/x","digest":"00"}"#,
+            #""download":{"to":"/x","digest":"sha-256:00"}"#, #""download":{"to":"/x","token":1}"#,
+            #""upload":"/x""#, #""upload":{}"#, #""upload":{"file":1}"#,
+            #""url":"http://127.0.0.1:1/","body":"","upload":{"file":"/x"}"#,
         ])
     func wrongKind(_ members: String) async throws {
         let answer = try await ProbeDriver().ask(#"{"id":1,\#(members)}"#)

@@ -84,6 +84,22 @@ struct RequestTests {
         #expect(try await ProbeDriver().fetch(url).code == code)
     }
 
+    @Test(
+        "a URL is resolved against its base, whose path ends in a slash",
+        arguments: [
+            ("/v1", "users", "/v1/users"), ("/v1/", "users?a=1", "/v1/users?a=1"), ("/v1/", "/users", "/users"),
+            ("/v1/x", "../y", "/v1/y"),
+        ])
+    func base(_ path: String, _ reference: String, _ target: String) async throws {
+        let server = try await MockServer.start { request in MockResponse(body: .string(request.target)) }
+        let answer = try await ProbeDriver().fetch(reference, #""base":"\#(server.url(path))""#)
+        #expect(answer.bodyText == target && answer.string("url") == server.url(target), "\(answer)")
+        let auth = #""base":"\#(server.url(path))","auth":{"scheme":"basic","user":"u","password":"p"}"#
+        #expect(try await ProbeDriver().fetch(reference, auth).bodyText == target)
+        #expect(try await ProbeDriver().fetch(reference, #""base":"nowhere""#).code == "invalid-url")
+        await server.shutdown()
+    }
+
     @Test("a body goes out chunked if asked for, from memory or from a file", arguments: [true, false])
     func chunked(fromFile: Bool) async throws {
         let bytes = [UInt8](repeating: 0x61, count: 200_000)

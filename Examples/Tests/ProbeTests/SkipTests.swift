@@ -21,6 +21,27 @@ struct SkipTests {
             (#""pinning":"name""#, "pinning name"), (#""ocsp":"maybe""#, "ocsp maybe"),
             (#""tls_min":"1.1""#, "tls_min 1.1"),
             (#""tls_max":"1.1""#, "tls_max 1.1"),
+            (#""encoding":"yaml""#, "encoding yaml"), (#""style":{"arrays":"dots"}"#, "style.arrays dots"),
+            (#""style":{"booleans":"yes"}"#, "style.booleans yes"),
+            (#""style":{"keys":"random"}"#, "style.keys random"),
+            (#""style":{"spaces":"none"}"#, "style.spaces none"), (#""style":{"nulls":"zero"}"#, "style.nulls zero"),
+            (#""style":{"dates":"iso"}"#, "style.dates"),
+            (#""multipart":[{"name":"a","colour":"b"}]"#, "multipart.colour"),
+            (
+                #""parameters":{"a":{"\u00e9":1,"e\u0301":2}}"#,
+                "parameters with two names that are canonically equivalent"
+            ),
+            (#""as":"image""#, "as image"), (#""as":["json","image"]"#, "as image"), (#""as":"yaml""#, "as yaml"),
+            (#""download":{"to":"/x","speed":1}"#, "download.speed"),
+            (#""download":{"to":"/x","digest":"md5:00"}"#, "download.digest md5"),
+            (#""download":{"to":"/x"},"method":"POST""#, "download with method POST"),
+            (#""download":{"to":"/x"},"body":"""#, "download with a body"),
+            (#""download":{"to":"/x"},"as":"json""#, "download with as"),
+            (#""download":{"to":"/x"},"accept_status":[200]"#, "download with accept_status"),
+            (#""download":{"to":"/x"},"max_body":1"#, "download with max_body"),
+            (#""upload":{"file":"/x","resumable":"tus"}"#, "upload.resumable"),
+            (#""upload":{"file":"/x"},"parameters":{}"#, "upload with parameters"),
+            (#""upload":{"file":"/x"},"chunked":true"#, "upload with chunked"),
         ])
     func unsupported(_ members: String, _ reason: String) async throws {
         let server = try await MockServer.start { _ in MockResponse() }
@@ -53,7 +74,9 @@ struct SkipTests {
             "connect_to":[],"unix_socket":null,"proxy":null,"auth":null,"retry":{"attempts":1},"max_body":null,
             "address_policy":"any","verify":true,"verify_host":true,"cacert":null,"pinning":"none","pinned":null,
             "pins":null,"client_cert":null,"client_key":null,"crls":null,"max_depth":null,"time":null,"ocsp":"off",
-            "strict":false,"tls_min":"1.2","tls_max":"1.3"
+            "strict":false,"tls_min":"1.2","tls_max":"1.3","base":null,"parameters":null,"encoding":null,"style":{},
+            "multipart":null,"as":null,"remove_nulls":false,"accept_status":null,"accept_types":null,"download":null,
+            "upload":null
             """#.replacing("\n", with: ""))
         #expect(answer["status"] == .integer(200), "\(answer)")
         await server.shutdown()

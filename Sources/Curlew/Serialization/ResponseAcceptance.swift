@@ -112,6 +112,11 @@ extension ResponseAcceptance {
             ResponseAcceptance.Statuses(ranges: ranges)
         }
 
+        /// The codes within one of the ranges: for a list that is made while the program runs.
+        public static func ranges(_ ranges: [ClosedRange<Int>]) -> ResponseAcceptance.Statuses {
+            ResponseAcceptance.Statuses(ranges: ranges)
+        }
+
         /// These codes.
         public static func codes(_ codes: Int...) -> ResponseAcceptance.Statuses {
             ResponseAcceptance.Statuses(ranges: codes.map { $0...$0 })

@@ -41,7 +41,8 @@ struct Answering: Sendable {
         }
     }
 
-    private static func failure(_ reason: String, _ code: String) -> [JSONValue.Member] {
+    /// The members that tell of an error.
+    static func failure(_ reason: String, _ code: String) -> [JSONValue.Member] {
         [.init("error", .string(reason)), .init("code", .string(code))]
     }
 }

@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// A body that keeps what was read of it, so that a broken one can be shown as far as it came.
+/// A body that keeps what was read of it, so that it can be shown as far as it came, whoever read it.
 struct RecordedChunks: AsyncSequence, Sendable {
     let record = Record()
     private let base: CurlewResponse.Body
@@ -9,10 +9,21 @@ struct RecordedChunks: AsyncSequence, Sendable {
 
     actor Record {
         private var chunks: [[UInt8]] = []
+        /// True if it was read to its end.
+        private(set) var isWhole = false
+        /// What broke it off.
+        private(set) var failure: (any Error)?
 
         var bytes: [UInt8] { chunks.reduce(into: []) { $0 += $1 } }
 
-        fileprivate func append(_ chunk: [UInt8]) { chunks.append(chunk) }
+        /// Takes what the next reading brought.
+        fileprivate func note(_ result: Result<[UInt8]?, any Error>) {
+            switch result {
+            case .success(let chunk?): chunks.append(chunk)
+            case .success(nil): isWhole = true
+            case .failure(let error): failure = error
+            }
+        }
     }
 
     struct Iterator: AsyncIteratorProtocol {
@@ -20,9 +31,14 @@ struct RecordedChunks: AsyncSequence, Sendable {
         fileprivate let record: Record
 
         mutating func next() async throws -> [UInt8]? {
-            guard let chunk = try await base.next() else { return nil }
-            await record.append(chunk)
-            return chunk
+            do {
+                let chunk = try await base.next()
+                await record.note(.success(chunk))
+                return chunk
+            } catch {
+                await record.note(.failure(error))
+                throw error
+            }
         }
     }
 

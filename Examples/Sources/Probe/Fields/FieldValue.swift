@@ -1,4 +1,6 @@
+internal import Curlew
 internal import FoundationEssentials
+internal import HTTPTypes
 
 /// The value of a field, to be read as what the field has to be.
 struct FieldValue {
@@ -50,16 +52,33 @@ struct FieldValue {
 
     func strings() throws -> [String] {
         try elements("a list of strings").map { element in
-            guard case .string(let string) = element else { throw wrong("a list of strings") }
+            guard case .string(let string) = element.value else { throw wrong("a list of strings") }
             return string
         }
+    }
+
+    /// What one of a few words stands for.
+    /// - Throws: ``LineProblem/unsupported(_:)`` for any other.
+    func choice<Value>(_ choices: KeyValuePairs<String, Value>) throws -> Value {
+        let word = try string()
+        guard let choice = choices.first(where: { $0.key == word }) else {
+            throw LineProblem.unsupported("\(name) \(word)")
+        }
+        return choice.value
+    }
+
+    /// The members of an object that are not null: each with its own name, and as a field that is named after this one.
+    func members() throws -> [(String, FieldValue)] {
+        guard case .object(let members) = value else { throw wrong("an object") }
+        guard Set(members.map(\.name)).count == members.count else { throw wrong("an object with each member once") }
+        return members.filter { $0.value != .null }.map { ($0.name, FieldValue(.init("\(name).\($0.name)", $0.value))) }
     }
 
     /// A list of names and values, the values as bytes.
     func rawFields() throws -> [RawField] {
         let expectation = "a list of [name, value]"
         return try elements(expectation).map { element in
-            guard case .array(let pair) = element, pair.count == 2, case .string(let name) = pair[0],
+            guard case .array(let pair) = element.value, pair.count == 2, case .string(let name) = pair[0],
                 case .string(let value) = pair[1]
             else { throw wrong(expectation) }
             let bytes = value.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
@@ -70,9 +89,10 @@ struct FieldValue {
         }
     }
 
-    private func elements(_ expectation: String) throws -> [JSONValue] {
+    /// The elements of a list, as fields of the same name.
+    func elements(_ expectation: String) throws -> [FieldValue] {
         guard case .array(let elements) = value else { throw wrong(expectation) }
-        return elements
+        return elements.map { FieldValue(.init(name, $0)) }
     }
 }
 
@@ -80,4 +100,14 @@ struct FieldValue {
 struct RawField: Sendable, Hashable {
     let name: String
     let value: [UInt8]
+}
+
+extension [RawField] {
+    /// The fields as the library takes them.
+    /// - Throws: ``CurlewError`` for a name that is none, and bytes that may not stand in a value.
+    func checked() throws -> HTTPFields {
+        var fields = HTTPFields()
+        for field in self { fields.append(try HTTPField(checking: field.name, value: field.value)) }
+        return fields
+    }
 }

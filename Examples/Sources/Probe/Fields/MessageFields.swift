@@ -3,6 +3,7 @@ extension FieldRule {
     static let message: [FieldRule] = [
         FieldRule("method") { field, order in order.method = try field.string() },
         FieldRule("url") { field, order in order.url = try field.string() },
+        FieldRule("base") { field, order in order.base = try field.string() },
         FieldRule("headers") { field, order in order.fields = try field.rawFields() },
         FieldRule("body") { field, order in try order.setBody(.bytes(try field.bytes())) },
         FieldRule("body_file") { field, order in try order.setBody(.file(try field.string())) },

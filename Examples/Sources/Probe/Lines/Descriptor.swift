@@ -40,6 +40,9 @@ enum Descriptor {
         }
     }
 
+    /// True if there is anything at a path.
+    static func isFile(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// Whether a call that failed for that reason is to be made again; waits until it can be.
     private static func waits(_ descriptor: Int32, for event: Int32, after reason: Int32) -> Bool {
         guard reason == EAGAIN else { return reason == EINTR }

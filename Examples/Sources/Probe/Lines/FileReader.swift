@@ -34,16 +34,3 @@ actor FileReader {
         return bytes
     }
 }
-
-/// The chunks of a file.
-struct FileChunks: AsyncSequence, Sendable {
-    let path: String
-
-    struct Iterator: AsyncIteratorProtocol {
-        let reader: FileReader
-
-        mutating func next() async throws -> [UInt8]? { try await reader.next(64 << 10) }
-    }
-
-    func makeAsyncIterator() -> Iterator { Iterator(reader: FileReader(path: path)) }
-}

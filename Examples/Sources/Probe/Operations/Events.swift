@@ -6,7 +6,8 @@ extension Operation {
     /// closed or the order aborted. An abort is no event: nothing is told of it here.
     static let events = Operation(
         name: "sse",
-        rules: [.session] + FieldRule.message + FieldRule.carriage + FieldRule.policy + FieldRule.security
+        rules: [.session] + FieldRule.message + FieldRule.content + FieldRule.carriage + FieldRule.policy
+            + FieldRule.security
     ) { order, probe in
         guard order.url != nil else { throw LineProblem.unusable("url is missing") }
         probe.enter(order.session)

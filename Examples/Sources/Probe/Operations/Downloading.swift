@@ -1,0 +1,59 @@
+internal import Curlew
+internal import HTTPTypes
+
+extension Order.Download {
+    /// Downloads what a request asks for, or the rest of it if there is a token of an earlier time.
+    /// - Returns: The members of the answer: the file, or the error beside what the server said.
+    /// - Throws: ``CurlewError`` where there is no response.
+    func members(of request: CurlewRequest, in session: HTTPSession) async throws -> [JSONValue.Member] {
+        do {
+            let file = try await file(of: request, in: session)
+            return Self.members(file.response, uri: file.uri, history: file.history) + [
+                .init("file", .string(file.path))
+            ]
+        } catch let error as CurlewError {
+            // Without a place for the token nobody could resume, and the bytes would be left lying about.
+            if options.tokenFile == nil { await error.resumeToken?.discard() }
+            guard let response = error.response else { throw error }
+            return Self.members(
+                response, body: error.body ?? error.bodyPrefix, uri: error.uri ?? request.uri, history: error.history)
+                + Answering.failure(error.message, error.code.rawValue)
+        }
+    }
+
+    private func file(of request: CurlewRequest, in session: HTTPSession) async throws -> DownloadedFile {
+        if let token = try await token(for: request.uri) {
+            return try await session.download(
+                resuming: token, to: .file(path), fields: request.fields, download: options, options: request.options)
+        }
+        return try await session.download(
+            .uri(request.uri), to: .file(path), fields: request.fields, download: options, options: request.options)
+    }
+
+    /// The token that an earlier download has left; one of another URL is of no use any more.
+    private func token(for uri: CurlewURI) async throws -> ResumeToken? {
+        guard let path = options.tokenFile, Descriptor.isFile(path) else { return nil }
+        let token = try await ResumeToken(contentsOf: path)
+        guard token.uri == uri else {
+            await token.discard()
+            return nil
+        }
+        return token
+    }
+
+    private static func members(
+        _ head: HTTPResponse, body: [UInt8]? = nil, uri: CurlewURI, history: [CurlewResponse.Redirect]
+    ) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("status", .integer(head.status.code)),
+            .init("reason", .string(head.status.reasonPhrase)),
+            .init("headers", .list(head.headerFields)),
+        ]
+        if let body { members.append(.init("body", .base64(body))) }
+        return members + [
+            .init("url", .string("\(uri)")),
+            .init("redirects", .integer(history.count)),
+            .init("history", .array(history.map(JSONValue.hop))),
+        ]
+    }
+}
