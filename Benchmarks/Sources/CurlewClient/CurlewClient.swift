@@ -13,6 +13,8 @@ struct CurlewClient: BenchmarkClient {
 
     init(_ assignment: Assignment) throws {
         var configuration = SessionConfiguration()
+        // Its peers send none here.
+        configuration.userAgent = nil
         configuration.connections.perHost = assignment.connections
         configuration.connections.idle = assignment.connections
         if let path = assignment.anchorsPath { configuration.security = .anchors(pem: try LocalFile(path).text()) }

@@ -30,7 +30,11 @@ extension HTTPSession {
         parameters: RequestParameters = .none, encoding: RequestParameters.Encoding = .automatic,
         fields: HTTPFields = HTTPFields(), timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> CurlewResponse {
-        try await send(
+        // The call that is made most often.
+        if parameters.isNone, encoding.isAutomatic {
+            return try await send(request(.get, reference, fields: fields, timeout: timeout, options: options))
+        }
+        return try await send(
             .get, reference, RequestContent(parameters: parameters, encoding: encoding), fields: fields,
             timeout: timeout, options: options)
     }

@@ -94,13 +94,14 @@ extension HTTPSession {
         return try await serializer.intercept(request) { try await send($0, content) }
     }
 
-    private func request(
+    /// The request of a call that has no content.
+    func request(
         _ method: HTTPRequest.Method, _ reference: URIReference, fields: HTTPFields, timeout: Duration?,
         options: RequestOptions
     ) throws -> CurlewRequest {
-        var request = CurlewRequest(method, try resolve(reference), fields: fields, options: options)
-        if let timeout { request.options.totalTimeout = timeout }
-        return request
+        var options = options
+        if let timeout { options.totalTimeout = timeout }
+        return CurlewRequest(method, try resolve(reference), fields: fields, options: options)
     }
 
     func send(_ request: CurlewRequest, _ content: RequestContent) async throws -> CurlewResponse {
