@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// The state of a download that was cancelled or failed, for resuming it in this process or a later one.
 ///
 /// It is found in ``CurlewError/resumeToken``, comes from ``DownloadTask/cancel()``, or is read from the file that
-/// ``DownloadTask/Options/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:)``, or discard
+/// ``DownloadTask/Options/tokenFile`` named. Give it to ``HTTPSession/download(resuming:to:fields:download:options:progress:)``, or discard
 /// the bytes that have come with ``discard()``.
 ///
 /// It holds no field, no user information and no byte of the file; but it holds the URL with its query, so a URL that is

@@ -1,6 +1,9 @@
 internal import Synchronization
 
 /// A broadcast of elements to listeners. Each has a buffer of its own; one that is behind loses the oldest.
+///
+/// Yielding may wait for a task that is being cancelled, and cancelling a task that listens calls ``remove(_:)``. So no element is
+/// yielded under the lock that this takes.
 final class Broadcaster<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [UInt64: AsyncStream<Element>.Continuation] = [:]
@@ -9,6 +12,8 @@ final class Broadcaster<Element: Sendable>: Sendable {
     }
 
     private let state = Guarded(State())
+    /// Held while an element is handed to all; nobody who stops listening takes it.
+    private let turn = Guarded(())
     private let isHeard = Atomic(false)
     private let bufferSize: Int
 
@@ -52,7 +57,10 @@ final class Broadcaster<Element: Sendable>: Sendable {
     /// Hands an element to all who listen now. Whoever publishes, all listeners get the same order.
     func publish(_ element: Element) {
         // What is pushed out may be the last to hold something that ends with it, and so is released outside the lock.
-        let pushedOut = state.withLock { state in state.listeners.values.map { $0.yield(element) } }
+        let pushedOut = turn.withLock { _ in
+            let listeners = state.withLock { Array($0.listeners.values) }
+            return listeners.map { $0.yield(element) }
+        }
         withExtendedLifetime(pushedOut) {}
     }
 

@@ -4,7 +4,7 @@ extension CurlewResponse {
     /// The longest time that such a body may take.
     static let discardPatience = Duration.seconds(1)
 
-    /// Reads the rest of a body that nobody wants, within ``discardLimit`` and ``discardPatience``. Beyond these the body is
+    /// Reads the rest of a body that nobody wants, within 64 KiB and one second. Beyond these the body is
     /// dropped, and with it a connection of HTTP/1; over HTTP/2 that costs no more than the stream, and nothing is waited
     /// for.
     public func discard() async {
