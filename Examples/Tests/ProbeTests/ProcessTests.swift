@@ -107,8 +107,9 @@ struct ProcessTests {
         for _ in 0..<9 { try probe.send(piece) }
         try probe.send("\"}\n" + #"{"id":2,"op":"teleport"}"# + "\n")
         let refused = #"{"id":1,"error":"the line is longer than 67108864 bytes","code":"bad-request"}"#
-        #expect(try await probe.next() == refused)
-        #expect(try await probe.next() == #"{"id":2,"skip":"op teleport"}"#)
+        // Answers come in any order.
+        let answers = Set([try await probe.next(), try await probe.next()])
+        #expect(answers == [refused, #"{"id":2,"skip":"op teleport"}"#])
         try probe.endInput()
         #expect(await probe.status() == 0)
     }
