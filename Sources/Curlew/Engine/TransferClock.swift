@@ -62,7 +62,7 @@ struct TransferClock {
     /// The head has begun, or is not to be expected yet.
     mutating func endAwaitingHead() { headAwaitedSince = nil }
 
-    /// The user has let go of what was held back: what stood still until now begins anew.
+    /// The suspended task resumes: the limits that did not run meanwhile begin anew.
     mutating func restart(at now: Instant) {
         lastActivity = now
         waitDeadline = now.advanced(by: limits.connectionWait)

@@ -43,7 +43,7 @@ public struct DiscardingResponseSerializer: ResponseSerializer {
 }
 
 /// Makes a value of a response and hands both over: for fields such as Link, ETag and limits.
-public struct ValueAndResponseSerializer<Base: BodyResponseSerializer>: ResponseSerializer {
+public struct ValueAndResponseSerializer<Base: BodyResponseSerializer>: ResponseSerializer, ReportingSerializer {
     /// The serializer that makes the value.
     public var base: Base
 

@@ -56,7 +56,7 @@ public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
                 case .open, .error(_, isClosed: false): break
                 case .message(let message):
                     number += 1
-                    guard message.data != stream.endMarker else { return end(&events) }
+                    guard message.data != stream.endMarker else { return end() }
                     if let value = try value(of: message) { return value }
                 case .error(let error, isClosed: true):
                     isAtEnd = true
@@ -69,8 +69,8 @@ public struct EventStream<Value: Sendable>: AsyncSequence, Sendable {
             return nil
         }
 
-        /// Lets go of the connection, which would bring no more.
-        private mutating func end(_ events: inout EventSource.AsyncIterator) -> Value? {
+        /// Releases the connection, which would bring no more.
+        private mutating func end() -> Value? {
             isAtEnd = true
             source = .failure(CurlewError(.cancelled, "the stream has ended"))
             return nil

@@ -17,7 +17,8 @@ extension HTTPSession {
     ///   - fields: Fields of this call; they replace defaults of the same name.
     ///   - timeout: A deadline over the whole call.
     ///   - options: Options of this call; what is nil is the session's.
-    ///   - progress: Called with the newest progress, over all sendings of the call, on no executor in particular.
+    ///   - progress: Called with the newest progress, over all sendings of the call, on no executor in particular; until the body of
+    ///     the response has ended, which may be after the call returns.
     /// - Throws: ``CurlewError``; ``ErrorCode/bodyNotReplayable``, ``ErrorCode/bodyFailed`` and
     ///   ``ErrorCode/bodyLengthMismatch`` for a body that cannot be sent, or not again, or is not what it was.
     public func upload(
@@ -65,16 +66,10 @@ extension HTTPSession {
         guard let progress else { return try await send(options) }
         let steps = CallProgress()
         steps.follow(&options)
-        async let shown: Void = { for await step in steps { progress(step.progress) } }()
-        do {
-            let result = try await send(options)
-            steps.finish()
-            await shown
-            return result
-        } catch {
-            steps.finish()
-            throw error
-        }
+        defer { steps.finish() }
+        // Not waited for: a task ends when the body of its response is read, which the caller may do with what is returned here.
+        Task { for await step in steps { progress(step.progress) } }
+        return try await send(options)
     }
 }
 

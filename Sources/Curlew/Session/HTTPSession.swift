@@ -141,8 +141,7 @@ public struct HTTPSession: Sendable {
 
     /// Sends a request that has to be changed before.
     private func sendCompleted(_ request: CurlewRequest) async throws -> CurlewResponse {
-        var request = request
-        if !isAtHome(request) { request.grantSecrets() }
+        var request = notingOwnSecrets(of: request)
         addDefaultFields(to: &request)
         // Asked here and not at the transport: about what the chain brings, once.
         let decide = request.options.onResponse
@@ -191,6 +190,15 @@ public struct HTTPSession: Sendable {
         return secretScope.contains(request.uri, base: baseURL)
     }
 
+    /// The request with a note of the secrets that the caller has given it, if it goes where the session's may not: to be taken before
+    /// anybody else adds a field.
+    func notingOwnSecrets(of request: CurlewRequest) -> CurlewRequest {
+        guard !isAtHome(request) else { return request }
+        var request = request
+        request.grantOwnSecrets()
+        return request
+    }
+
     /// Looks at the file once for the whole call, so that every sending of it is of the same file.
     private func watchFile(of request: inout CurlewRequest) throws {
         do {
@@ -220,4 +228,32 @@ public struct HTTPSession: Sendable {
 extension Optional where Wrapped == StandardChain.Options {
     /// No standard chain: nothing is decoded, no redirect followed, nothing sent again. For gateways that hand on what comes.
     public static var bare: StandardChain.Options? { nil }
+}
+
+extension HTTPSession {
+    /// The origins that secrets of a session go to: its default fields and what its links add, such as a bearer token.
+    public struct SecretScope: Sendable, Hashable {
+        enum Kind: Sendable, Hashable {
+            case base
+            case origins(Set<String>)
+            case any
+        }
+
+        let kind: Kind
+
+        /// The origin of the base URL alone. The default.
+        public static let baseOrigin = SecretScope(kind: .base)
+        /// The origin of the base URL and those of other URLs.
+        public static func origins(_ uris: [CurlewURI]) -> SecretScope {
+            SecretScope(kind: .origins(Set(uris.map(\.origin))))
+        }
+        /// Every origin, those that a server's redirect names among them: nothing is taken off but what ``Redirects`` does.
+        public static let anyOrigin = SecretScope(kind: .any)
+
+        func contains(_ uri: CurlewURI, base: CurlewURI) -> Bool {
+            if kind == .any || uri.begins(like: base) || uri.hasSameOrigin(as: base) { return true }
+            guard case .origins(let origins) = kind else { return false }
+            return origins.contains(uri.origin)
+        }
+    }
 }

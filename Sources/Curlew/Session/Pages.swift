@@ -46,8 +46,10 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
                 // Thrown when that page is asked for: this one is whole.
                 phase = .next(
                     Result {
-                        var next = request
-                        next.uri = try link.resolved(against: response.uri)
+                        let uri = try link.resolved(against: response.uri)
+                        // What was given for the first page is for its origin.
+                        var next = uri.hasSameOrigin(as: request.uri) ? request : request.removingSecrets()
+                        next.uri = uri
                         return next
                     })
             }

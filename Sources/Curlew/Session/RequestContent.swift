@@ -6,6 +6,9 @@ extension RequestParameters {
         enum Kind: Sendable {
             case automatic
             case pairs
+            case json
+            case propertyList
+            case multipart(MultipartFormData)
             case serializer(any RequestSerializer)
         }
 
@@ -19,15 +22,15 @@ extension RequestParameters {
         public static let query = Encoding(kind: .pairs, placement: .query)
         /// A form in the body (`application/x-www-form-urlencoded`), whatever the method.
         public static let form = Encoding(kind: .pairs, placement: .body)
-        /// JSON in the body; a query for GET, HEAD and DELETE.
-        public static let json = Encoding(kind: .serializer(JSONRequestSerializer()), placement: .automatic)
+        /// JSON in the body, by the session's ``HTTPSession/json``; a query for GET, HEAD and DELETE.
+        public static let json = Encoding(kind: .json, placement: .automatic)
         /// A property list in the body; a query for GET, HEAD and DELETE.
-        public static let propertyList = Encoding(
-            kind: .serializer(PropertyListRequestSerializer()), placement: .automatic)
+        public static let propertyList = Encoding(kind: .propertyList, placement: .automatic)
 
-        /// Parts of a form (`multipart/form-data`), before those that it has.
-        public static func multipart(_ form: MultipartFormData) -> Encoding {
-            .serializer(MultipartRequestSerializer(form))
+        /// Parts of a form (`multipart/form-data`), before those that it has; written in the style of the session's serializer.
+        /// With ``RequestParameters/Placement/query`` they go into the query beside the form.
+        public static func multipart(_ form: MultipartFormData, placement: Placement = .automatic) -> Encoding {
+            Encoding(kind: .multipart(form), placement: placement)
         }
 
         /// What a serializer of any kind does.
@@ -106,10 +109,7 @@ extension HTTPSession {
 
     func send(_ request: CurlewRequest, _ content: RequestContent) async throws -> CurlewResponse {
         do {
-            try content.checkBodies()
-            var request = request
-            if !content.body.isNone { request.body = content.body }
-            if let value = content.json { try request.takeJSON(value, by: json) }
+            let request = try withBody(of: content, notingOwnSecrets(of: request))
             guard content.hasParameters else { return try await send(request) }
             let (serializer, call) = try serialization(of: content, in: request)
             return try await serializer.intercept(call) { try await send($0) }
@@ -124,10 +124,8 @@ extension HTTPSession {
         _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, fields: HTTPFields,
         options: RequestOptions
     ) throws -> CurlewRequest {
-        try content.checkBodies()
-        var request = CurlewRequest(
-            method, try resolve(reference), fields: fields, body: content.body, options: options)
-        if let value = content.json { try request.takeJSON(value, by: json) }
+        let own = CurlewRequest(method, try resolve(reference), fields: fields, options: options)
+        var request = try withBody(of: content, notingOwnSecrets(of: own))
         guard content.hasParameters else {
             addDefaultFields(to: &request)
             return request
@@ -138,11 +136,16 @@ extension HTTPSession {
 
     /// The request with what is its body, and the parameters that a link is to put into it.
     func parameterized(_ request: CurlewRequest, _ content: RequestContent) throws -> ParameterizedRequest {
+        try serialization(of: content, in: withBody(of: content, request)).1
+    }
+
+    /// The request with the body of its content, but for one that parameters make.
+    private func withBody(of content: RequestContent, _ request: CurlewRequest) throws -> CurlewRequest {
         try content.checkBodies()
         var request = request
         if !content.body.isNone { request.body = content.body }
         if let value = content.json { try request.takeJSON(value, by: json) }
-        return try serialization(of: content, in: request).1
+        return request
     }
 
     /// The serializer of a call's parameters, and what it gets.
@@ -172,9 +175,9 @@ extension HTTPSession {
         switch content.encoding.kind {
         case .automatic: serializer = placement == .query ? pairSerializer : requestSerializer
         case .pairs: serializer = pairSerializer
-        case .serializer(var given as MultipartRequestSerializer):
-            given.base = pairSerializer
-            serializer = given
+        case .json: serializer = json.serializer(over: pairSerializer)
+        case .propertyList: serializer = PropertyListRequestSerializer(base: pairSerializer)
+        case .multipart(let form): serializer = MultipartRequestSerializer(form, base: pairSerializer)
         case .serializer(let given): serializer = given
         }
         return (serializer, ParameterizedRequest(request, parameters: parameters, placement: placement))

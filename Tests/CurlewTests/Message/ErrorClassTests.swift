@@ -57,7 +57,7 @@ struct ErrorClassTests {
         }
     }
 
-    @Test("trust, connecting and time are told apart")
+    @Test("failures of trust, of connecting and of time are different classes")
     func classes() {
         #expect(ErrorCode.connectTimeout.isTimeout && ErrorCode.connectTimeout.isConnectFailure)
         #expect(ErrorCode.connectionRefused.isConnectFailure && !ErrorCode.connectionRefused.isTimeout)

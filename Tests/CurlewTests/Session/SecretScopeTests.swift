@@ -125,4 +125,52 @@ struct SecretScopeTests {
         _ = try await api.get("https://b.test/x")
         #expect(try fields(stub)[.authorization] == "Bearer secret" && fields(stub)[Self.apiKey] == "key")
     }
+
+    @Test("a link's secret in the place of the caller's own does not go to another origin")
+    func replaced() async throws {
+        let stub = stub()
+        _ = try await session(stub).get("https://b.test/", fields: [.authorization: "mine", Self.apiKey: "mine"])
+        #expect(try fields(stub)[.authorization] == nil && fields(stub)[Self.apiKey] == "mine")
+    }
+
+    @Test("a serializer's credentials, and those of an endpoint's links, are not the caller's")
+    func serializers() async throws {
+        let stub = stub()
+        var api = try HTTPSession(baseURL: "https://a.test/", transport: stub, chain: .bare)
+        var serializer = HTTPRequestSerializer()
+        try serializer.setAuthorization(user: "u", password: "p")
+        api.requestSerializer = serializer
+        _ = try await api.get("https://b.test/", parameters: ["k": 1], fields: [Self.apiKey: "mine"])
+        _ = try await api.get("x", parameters: ["k": 1])
+        #expect(try fields(stub)[.authorization] == nil && fields(stub)[Self.apiKey] == "mine")
+        #expect(try fields(stub, 1)[.authorization] == "Basic dTpw")
+        let endpoint = Endpoint(.get) { (host: String) in
+            .init(.raw("https://\(host)/"))
+        } through: {
+            Self.bearer
+        }
+        _ = try await api.call(endpoint, "b.test")
+        _ = try await api.call(endpoint, "a.test")
+        #expect(try fields(stub, 2)[.authorization] == nil)
+        #expect(try fields(stub, 3)[.authorization] == "Bearer secret")
+    }
+
+    @Test("pages of another origin get neither the session's secrets nor those given for the first page")
+    func pages() async throws {
+        let link = HTTPField.Name("Link")!
+        let stub = StubTransport { request in
+            let next = ["<https://b.test/2>; rel=next", "<https://a.test/3>; rel=next"]
+            let fields: HTTPFields = request.index < 2 ? [link: next[request.index]] : [:]
+            return .response(.ok, fields: fields, body: .string("[\(request.index)]"))
+        }
+        let own = HTTPField.Name("X-Auth-Token")!
+        let pages = try session(stub).pages("1", as: [Int].self, allowsOtherOrigins: true, fields: [own: "mine"])
+        var seen: [Int] = []
+        for try await element in pages { seen.append(element) }
+        #expect(seen == [0, 1, 2])
+        #expect(try fields(stub)[own] == "mine" && fields(stub)[Self.apiKey] == "key")
+        #expect(try fields(stub, 1).allSatisfy { !SecretFields.names.contains($0.name) })
+        #expect(try fields(stub, 2)[own] == nil && fields(stub, 2)[Self.apiKey] == "key")
+        #expect(try fields(stub, 2)[.authorization] == "Bearer secret")
+    }
 }

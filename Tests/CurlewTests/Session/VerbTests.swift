@@ -199,4 +199,29 @@ struct VerbTests {
                 }
             } == 1)
     }
+
+    @Test("parameters as JSON follow the session's dialect, and its style where they become a query")
+    func encodings() async throws {
+        struct Search: Encodable, Sendable { var birdName = "a/b" }
+        let server = try await echo()
+        var api = try makeSession(baseURL: server.url())
+        api.json = JSONCoding(keys: .snakeCase)
+        var style = HTTPRequestSerializer()
+        style.style.arrays = .indexed
+        api.requestSerializer = style
+        #expect(
+            try await api.post("x", parameters: .encoding(Search()), encoding: .json, as: .text)
+                == #"POST /x application/json {"bird_name":"a/b"}"#)
+        for encoding in [RequestParameters.Encoding.json, .propertyList, .automatic, .query] {
+            #expect(
+                try await api.get("x", parameters: ["k": [1]], encoding: encoding, as: .text) == "GET /x?k%5B0%5D=1 - ")
+        }
+        var own = HTTPRequestSerializer()
+        own.style.arrays = .repeated
+        var form = MultipartFormData()
+        form.append("1", name: "f")
+        let text = try await api.post(
+            "x", parameters: ["k": [1]], encoding: .serializer(MultipartRequestSerializer(form, base: own)), as: .text)
+        #expect(text.contains("name=\"k\"") && !text.contains("k[0]"))
+    }
 }

@@ -214,6 +214,18 @@ struct UploadTaskTests {
         #expect(error?.code == .bodyFailed)
     }
 
+    @Test("an upload with progress returns with the head, though the response's body waits for its reader")
+    func largeAnswer() async throws {
+        let answer = [UInt8](repeating: 7, count: 8 << 20)
+        let server = try await MockServer.start { request in
+            for try await _ in request.body {}
+            return MockResponse(body: .bytes(answer))
+        }
+        let session = try makeSession()
+        let response = try await session.upload(.raw(server.url()), from: .body(.string("x"))) { _ in }
+        #expect(try await response.bytes() == answer)
+    }
+
     @Test("a file is sent while the main thread is busy")
     func mainThread() async throws {
         let server = try await counter()

@@ -23,10 +23,11 @@ enum SecretFields {
     }
 }
 
-/// The secret fields of a request that belong to the origin that it goes to, wherever the base of its session is.
+/// The secret fields of a request that belong to the origin that it goes to, wherever the base of its session is. With their values:
+/// a link that replaces one of them by a secret of the session's has not been granted that.
 struct GrantedSecrets: Sendable {
     var origin: String
-    var names: Set<HTTPField.Name>
+    var fields: Set<HTTPField> = []
 }
 
 extension RequestOptions {
@@ -42,28 +43,32 @@ extension CurlewRequest {
     /// The names of fields that are secret in it.
     var secretNames: Set<HTTPField.Name> { SecretFields.names.union(options.secretFields) }
 
-    /// Notes that the secret fields that the request has now are for the origin that it goes to.
-    mutating func grantSecrets() {
+    /// Notes that the secret fields that the caller has given the request are for the origin that it goes to, and no others.
+    /// Noted once: what is added later is not the caller's.
+    mutating func grantOwnSecrets() {
+        let origin = uri.origin
+        guard options.grantedSecrets?.origin != origin else { return }
         let secrets = secretNames
-        for field in fields where secrets.contains(field.name) { grantSecret(field.name) }
+        options.grantedSecrets = GrantedSecrets(
+            origin: origin, fields: Set(fields.filter { secrets.contains($0.name) }))
     }
 
     /// Notes that a secret field is for the origin that the request goes to: a link that knows the origin of its secrets does.
     mutating func grantSecret(_ name: HTTPField.Name) {
         let origin = uri.origin
-        var granted = options.grantedSecrets ?? GrantedSecrets(origin: origin, names: [])
-        if granted.origin != origin { granted = GrantedSecrets(origin: origin, names: []) }
-        granted.names.insert(name)
+        var granted = options.grantedSecrets ?? GrantedSecrets(origin: origin)
+        if granted.origin != origin { granted = GrantedSecrets(origin: origin) }
+        granted.fields.formUnion(fields.filter { $0.name == name })
         options.grantedSecrets = granted
     }
 
     /// The request without the secret fields that are for another origin.
     func withoutForeignSecrets() -> CurlewRequest {
         let secrets = secretNames
-        let granted = options.grantedSecrets.flatMap { $0.origin == uri.origin ? $0.names : nil } ?? []
-        guard fields.contains(where: { secrets.contains($0.name) && !granted.contains($0.name) }) else { return self }
+        let granted = options.grantedSecrets.flatMap { $0.origin == uri.origin ? $0.fields : nil } ?? []
+        guard fields.contains(where: { secrets.contains($0.name) && !granted.contains($0) }) else { return self }
         var request = self
-        request.fields = fields.filter { !secrets.contains($0.name) || granted.contains($0.name) }
+        request.fields = fields.filter { !secrets.contains($0.name) || granted.contains($0) }
         return request
     }
 

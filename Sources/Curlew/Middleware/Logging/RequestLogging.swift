@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import Logging
 
-/// Writes what becomes of requests to a logger of swift-log, at debug.
+/// Logs requests, their responses and failures through swift-log, at debug.
 ///
 /// Without a logger of its own the link writes to `Logger.current`, the one that the caller's task is bound to by `withLogger`,
 /// so that the metadata of what the caller works at, such as the identifier of an incoming request, is in its lines. Where

@@ -216,7 +216,7 @@ public struct Retry: CurlewMiddleware {
         case .response(let response):
             guard statuses.contains(response.status) else { return false }
             if request.isIdempotent { return true }
-            // Who is told when to come again has not been served (RFC 6585 §4, RFC 9110 §15.6.4).
+            // A server that names a time for another attempt has not processed this one (RFC 6585 §4, RFC 9110 §15.6.4).
             return asked != nil && response.status.refusesUnprocessed && request.options.isIdempotent != false
         }
     }

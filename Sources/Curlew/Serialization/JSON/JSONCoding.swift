@@ -118,6 +118,15 @@ public struct JSONCoding: Sendable {
         try JSONReader(options: reading, coding: self).decode(type, from: json)
     }
 
+    /// What writes parameters in this dialect; queries as another serializer does. ``encoder`` is not asked: it knows no parameters.
+    func serializer(over base: HTTPRequestSerializer) -> JSONRequestSerializer {
+        var base = base
+        if keys != .asWritten { base.encoder.keyNaming = keys.naming }
+        var style = style
+        style.options.remove(.fragmentsAllowed)
+        return JSONRequestSerializer(style: style, base: base)
+    }
+
     private var style: JSONStyle {
         var style = JSONStyle()
         style.options = [.fragmentsAllowed, .withoutEscapingSlashes]

@@ -7,6 +7,8 @@ struct JSONReader: Sendable {
 
     func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         if type == JSONValue.self, let value = try JSONParser.parse(bytes, options: options) as? Value { return value }
+        // Foundation would lose the order of members, and the text of numbers.
+        if type == JSONValue?.self { return try JSONParser.parse(bytes, options: options).decode(as: type, by: coding) }
         if let decoder = coding.decoder { return try decoder.decode(json: checked(bytes), as: type) }
         // Foundation turns the names of JSON into those of types, which does not bring every name back.
         guard coding.keys == .asWritten else {

@@ -124,6 +124,14 @@ struct JSONCodingTests {
         }
     }
 
+    @Test("an optional tree keeps the order of members and the text of numbers")
+    func optionalTree() throws {
+        let text = #"{"b":12345678901234567890123,"a":1}"#
+        let value = try JSONCoding().decode(JSONValue?.self, from: Array(text.utf8))
+        #expect(value.map { String(decoding: $0.jsonBytes(), as: UTF8.self) } == text)
+        #expect(try JSONCoding().decode(JSONValue?.self, from: Array("null".utf8)) == nil)
+    }
+
     @Test("a session's dialect is used by json:, as:, error bodies, responses, events and lines")
     func session() async throws {
         struct Problem: Codable, Sendable, Equatable { var errorCode: Int }

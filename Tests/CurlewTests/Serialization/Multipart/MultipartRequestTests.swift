@@ -136,7 +136,7 @@ struct MultipartRequestTests {
         }
         _ = try await api.send(
             .post, "x?a=1", parameters: RequestParameters(Search()),
-            encoding: .serializer(MultipartRequestSerializer(form("p")), placement: .query))
+            encoding: .multipart(form("p"), placement: .query))
         let request = try #require(await server.takeRequest())
         #expect(request.target == "/x?a=1&tags%5B0%5D=x")
         #expect(request.text == part("p", "1") + "--B--\r\n")

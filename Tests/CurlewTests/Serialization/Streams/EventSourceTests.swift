@@ -217,7 +217,7 @@ struct EventSourceTests {
     }
 
     @Test(
-        "a stream that ends well is the end of an event source with a POST, and of any that is told so",
+        "an event source ends with its stream after a POST, and after any request if the policy says so",
         arguments: [
             (.post, nil, true, false), (.post, true, true, true), (.get, nil, true, true), (.get, false, true, false),
             (.get, nil, false, false), (.post, true, false, false),

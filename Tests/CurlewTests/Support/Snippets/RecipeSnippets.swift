@@ -237,6 +237,45 @@ struct RecipeSnippets {
         try await hooks.post(.raw(url), json: order, as: .nothing, fields: [HTTPField.Name("X-Signature")!: signature])
     }
 
+    // MARK: Trust
+
+    static func mutualTLS(_ authorities: String, _ certificate: String, _ key: String) throws -> HTTPSession {
+        var policy = SecurityPolicy.anchors(pem: authorities)
+        policy.identity = try ClientIdentity(pem: certificate, key: key)
+        policy.minimumTLSVersion = .tls13
+        let inside = try HTTPSession(
+            baseURL: "https://inside.example.com/", configuration: SessionConfiguration(security: policy))
+        return inside
+    }
+
+    static func pinned(_ pin: String, _ backup: String) throws -> HTTPSession {
+        let keys = try SecurityPolicy.PinSet([SecurityPolicy.Pin(pin)], backups: [SecurityPolicy.Pin(backup)])
+        let api = try HTTPSession(
+            baseURL: "https://api.example.com/", configuration: SessionConfiguration(security: .pinned(keys)))
+        return api
+    }
+
+    // MARK: Servers
+
+    static func gateway(_ upstream: String) throws -> HTTPSession {
+        let gateway = try HTTPSession(baseURL: upstream, chain: .bare)
+        return gateway
+    }
+
+    static func forward(
+        _ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields, _ body: CurlewRequest.Body,
+        through gateway: HTTPSession
+    ) async throws -> (HTTPResponse, CurlewResponse.Body) {
+        var fields = fields
+        for name in [HTTPField.Name.connection, .te, .trailer, .transferEncoding, .upgrade] { fields[name] = nil }
+        let response = try await gateway.send(method, .raw(target), body: body, fields: fields)
+        return (response.head, response.body)
+    }
+
+    static func end(_ api: HTTPSession) async {
+        await api.shutdown(deadline: .seconds(20))
+    }
+
     // MARK: Tests
 
     static func stubbed() async throws -> [User] {
