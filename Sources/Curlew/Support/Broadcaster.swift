@@ -13,7 +13,7 @@ final class Broadcaster<Element: Sendable>: Sendable {
 
     private let state = Guarded(State())
     /// Held while an element is handed to all; nobody who stops listening takes it.
-    private let turn = Guarded(())
+    private let turn = Lock()
     private let isHeard = Atomic(false)
     private let bufferSize: Int
 
@@ -57,7 +57,7 @@ final class Broadcaster<Element: Sendable>: Sendable {
     /// Hands an element to all who listen now. Whoever publishes, all listeners get the same order.
     func publish(_ element: Element) {
         // What is pushed out may be the last to hold something that ends with it, and so is released outside the lock.
-        let pushedOut = turn.withLock { _ in
+        let pushedOut = turn.withLock {
             let listeners = state.withLock { Array($0.listeners.values) }
             return listeners.map { $0.yield(element) }
         }
