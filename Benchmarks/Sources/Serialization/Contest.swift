@@ -16,6 +16,13 @@ struct Contest {
     /// The last one is the peer that the others are compared with.
     let entrants: [Entrant]
 
+    /// The contest with one client alone, or as it is.
+    func only(_ client: String?) -> Contest {
+        guard let client else { return self }
+        return Contest(
+            workload: workload, repetitions: repetitions, entrants: entrants.filter { $0.name == client })
+    }
+
     /// The median of some rounds, in which all do the work in turn.
     func rows(rounds: Int) async throws -> [Row] {
         var times: [[Double]] = entrants.map { _ in [] }

@@ -7,14 +7,13 @@ struct SerializationBenchmark {
         let options = try Options(Array(CommandLine.arguments.dropFirst()))
         let contests = [
             try queryForm(), try jsonEncoding(.small), try jsonEncoding(.large), try jsonDecoding(.small),
-            try jsonDecoding(.large), try await multipart(),
+            try jsonDecoding(.large), try jsonIntegers(), try jsonDoubles(), try await multipart(),
         ]
         var rows: [Row] = []
-        for contest in contests {
-            rows += try await contest.rows(rounds: options.rounds)
-            print(
-                Report.lines(Array(rows.suffix(contest.entrants.count)), withHead: rows.count == contest.entrants.count)
-            )
+        for contest in contests where options.only.map({ contest.workload.contains($0) }) ?? true {
+            let new = try await contest.only(options.client).rows(rounds: options.rounds)
+            print(Report.lines(new, withHead: rows.isEmpty))
+            rows += new
         }
         if let path = options.output { try Data(Report.json(rows).utf8).write(to: URL(fileURLWithPath: path)) }
     }
@@ -24,6 +23,10 @@ struct SerializationBenchmark {
 struct Options {
     var rounds = 5
     var output: String?
+    /// A part of the names of the workloads that are measured; nil is all.
+    var only: String?
+    /// The only client that is measured; nil is all.
+    var client: String?
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -31,6 +34,8 @@ struct Options {
             guard let value = rest.popFirst() else { throw UnusableArguments() }
             switch name {
             case "--output": output = value
+            case "--only": only = value
+            case "--client": client = value
             case "--rounds":
                 guard let rounds = Int(value), rounds > 0 else { throw UnusableArguments() }
                 self.rounds = rounds
@@ -40,5 +45,5 @@ struct Options {
     }
 }
 
-/// usage: bench-serialization [--rounds N] [--output FILE]
+/// usage: bench-serialization [--rounds N] [--only NAME] [--client NAME] [--output FILE]
 struct UnusableArguments: Error {}

@@ -156,13 +156,21 @@ extension JSONDecoder: JSONCoding.Decoder {
 }
 
 extension JSONCoding.Dates {
-    /// The date that a number or text stands for; nil if it is none in this form.
-    func date(from value: JSONValue) -> Date? {
+    /// The date that a text stands for; nil if it is none in this form.
+    func date(from text: String) -> Date? {
         switch kind {
-        case .iso8601, .iso8601WithMilliseconds: value.stringValue.flatMap(RFC3339Date.read)
-        case .secondsSince1970: value.doubleValue.map { Date(timeIntervalSince1970: $0) }
-        case .millisecondsSince1970: value.doubleValue.map { Date(timeIntervalSince1970: $0 / 1000) }
-        case .secondsSince2001: value.doubleValue.map { Date(timeIntervalSinceReferenceDate: $0) }
+        case .iso8601, .iso8601WithMilliseconds: RFC3339Date.read(text)
+        case .secondsSince1970, .millisecondsSince1970, .secondsSince2001: nil
+        }
+    }
+
+    /// The date that a number stands for; nil if it is none in this form.
+    func date(from number: Double) -> Date? {
+        switch kind {
+        case .iso8601, .iso8601WithMilliseconds: nil
+        case .secondsSince1970: Date(timeIntervalSince1970: number)
+        case .millisecondsSince1970: Date(timeIntervalSince1970: number / 1000)
+        case .secondsSince2001: Date(timeIntervalSinceReferenceDate: number)
         }
     }
 }

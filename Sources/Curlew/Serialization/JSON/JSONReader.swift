@@ -1,68 +1,19 @@
-internal import FoundationEssentials
-
-/// Checks a text and decodes it by a coding: by Foundation's decoder, or from a tree.
+/// Checks a text and decodes it by a coding.
 struct JSONReader: Sendable {
     let options: JSONReadingOptions
     let coding: JSONCoding
 
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for text that is not JSON by the options, the decoder's error
+    ///   for text that is no such value.
     func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-        if type == JSONValue.self, let value = try JSONParser.parse(bytes, options: options) as? Value { return value }
-        // Foundation would lose the order of members, and the text of numbers.
-        if type == JSONValue?.self { return try JSONParser.parse(bytes, options: options).decode(as: type, by: coding) }
-        if let decoder = coding.decoder { return try decoder.decode(json: checked(bytes), as: type) }
-        // Foundation turns the names of JSON into those of types, which does not bring every name back.
-        guard coding.keys == .asWritten else {
-            return try JSONParser.parse(bytes, options: options).decode(as: type, by: coding)
-        }
-        return try decoder.decode(type, from: Data(checked(bytes)))
-    }
-
-    /// Foundation's decoder with the rules of the coding.
-    private var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
-        let dates = coding.dates
-        switch dates.kind {
-        case .secondsSince2001: break
-        case .secondsSince1970: decoder.dateDecodingStrategy = .secondsSince1970
-        case .millisecondsSince1970: decoder.dateDecodingStrategy = .millisecondsSince1970
-        case .iso8601, .iso8601WithMilliseconds:
-            decoder.dateDecodingStrategy = .custom { decoder in
-                let container = try decoder.singleValueContainer()
-                guard let date = RFC3339Date.read(try container.decode(String.self)) else {
-                    throw DecodingError.dataCorruptedError(in: container, debugDescription: "it is no date of RFC 3339")
-                }
-                return date
-            }
-        }
-        if coding.data == .base64URL {
-            decoder.dataDecodingStrategy = .custom { decoder in
-                let container = try decoder.singleValueContainer()
-                guard let data = JSONCoding.DataForm.base64URL.bytes(from: try container.decode(String.self)) else {
-                    throw DecodingError.dataCorruptedError(in: container, debugDescription: "it is not Base64")
-                }
-                return data
-            }
-        }
-        if case .text(let positive, let negative, let notANumber) = coding.nonFinite.kind {
-            decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-                positiveInfinity: positive, negativeInfinity: negative, nan: notANumber)
-        }
-        return decoder
-    }
-
-    /// The text as Foundation's decoder, which has no options of this kind, is to see it.
-    private func checked(_ bytes: [UInt8]) throws -> [UInt8] {
-        // It takes the first of two values and all nulls; any other choice has to be carried out before.
-        if options.duplicateKeys == .lastWins || options.removesKeysWithNullValues {
-            return try JSONParser.parse(bytes, options: options).jsonBytes()
-        }
         let text = try JSONSource.utf8(bytes)
-        if options.duplicateKeys == .fail {
-            _ = try JSONParser.parse(bytes, options: options)
-        } else {
-            try JSONParser.check(text, options: options)
+        let tape = try JSONTape(text, options: options)
+        guard let decoder = coding.decoder, type != JSONValue.self, type != JSONValue?.self else {
+            return try JSONDecoding.decode(type, from: tape, coding: coding)
         }
-        return text
+        // Another decoder knows nothing of these rules: it takes the first of two values, as a rule, and all nulls.
+        let isChanged = options.duplicateKeys == .lastWins || options.removesKeysWithNullValues
+        return try decoder.decode(json: isChanged ? tape.value().jsonBytes() : text, as: type)
     }
 }
 

@@ -26,7 +26,7 @@ public enum JSONValue: Sendable, Hashable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` that says where the text goes wrong, and nothing of what
     ///   it says.
     public init(parsing bytes: [UInt8], options: JSONReadingOptions = .anyValue) throws {
-        self = try JSONParser.parse(bytes, options: options)
+        self = try JSONTape(JSONSource.utf8(bytes), options: options).value()
     }
 }
 
@@ -164,7 +164,9 @@ extension JSONValue: Codable {
         as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding(),
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws -> Value {
-        try JSONValueDecoder(value: self, codingPath: [], coding: coding, userInfo: userInfo).decode(type)
+        if type == JSONValue.self, let value = self as? Value { return value }
+        let tape = try JSONTape(jsonBytes(), options: .anyValue)
+        return try JSONDecoding.decode(type, from: tape, coding: coding, userInfo: userInfo)
     }
 }
 

@@ -226,11 +226,9 @@ extension ParameterStyle {
                 kind: .text(positive: positiveInfinity, negative: negativeInfinity, notANumber: notANumber))
         }
 
-        /// The number that is not finite and is written as this text; nil if it is another text, or none.
-        func number(from value: JSONValue) -> Double? {
-            guard case .text(let positive, let negative, let notANumber) = kind, let text = value.stringValue else {
-                return nil
-            }
+        /// The number that is not finite and is written as this text; nil if it is another text.
+        func number(from text: String) -> Double? {
+            guard case .text(let positive, let negative, let notANumber) = kind else { return nil }
             if text == positive { return .infinity }
             if text == negative { return -.infinity }
             return text == notANumber ? .nan : nil

@@ -1,0 +1,42 @@
+internal import Curlew
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// A list of numbers read from the body of a response, against Foundation's decoder alone.
+func jsonIntegers() throws -> Contest { try numbers("json-integers", (0..<15_000).map { $0 * 7919 % 100_003 }) }
+
+/// The same for doubles with all the digits that tell them apart.
+func jsonDoubles() throws -> Contest {
+    try numbers("json-doubles", (1...3_500).map { 1 / Double($0) + Double($0 % 97) })
+}
+
+private func numbers<Number: Codable & Sendable & BitsOfNumber>(
+    _ name: String, _ numbers: [Number]
+) throws -> Contest {
+    let text = Array(try JSONEncoder().encode(numbers))
+    let data = Data(text)
+    let head = HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"])
+    let response = CollectedResponse(head: head, body: text, uri: try CurlewURI("https://example.com/numbers"))
+    let serializer = JSONResponseSerializer<[Number]>()
+    return Contest(
+        workload: name, repetitions: 50,
+        entrants: [
+            Contest.Entrant(name: "curlew") { try serializer.decode(response).reduce(0) { $0 &+ $1.bits } },
+            Contest.Entrant(name: "jsondecoder") {
+                try JSONDecoder().decode([Number].self, from: data).reduce(0) { $0 &+ $1.bits }
+            },
+        ])
+}
+
+/// What both kinds of numbers have: bits.
+private protocol BitsOfNumber {
+    var bits: Int { get }
+}
+
+extension Int: BitsOfNumber {
+    fileprivate var bits: Int { self }
+}
+
+extension Double: BitsOfNumber {
+    fileprivate var bits: Int { Int(truncatingIfNeeded: bitPattern) }
+}

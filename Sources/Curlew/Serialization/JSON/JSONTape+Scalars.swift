@@ -1,0 +1,137 @@
+internal import Glibc
+
+/// The strings and numbers of a tape.
+extension JSONTape {
+    /// A string with its escapes resolved.
+    func string(at place: Place) -> String {
+        let token = tokens[place]
+        let bytes = tokens.bytes(at: place)
+        guard token.flags.contains(.escaped) else {
+            // The text was valid UTF-8, and no character of it is cut: a string ends at a byte of ASCII.
+            return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: !token.flags.contains(.beyondASCII)))
+        }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count) { output in
+            let length = JSONEscapes.resolve(bytes, into: output)
+            return String(copying: UTF8Span(unchecked: UnsafeBufferPointer(rebasing: output.prefix(length)).span))
+        }
+    }
+
+    /// A name, whose escapes were resolved when the text was read.
+    func nameString(at place: Place) -> String { String(copying: UTF8Span(unchecked: tokens.bytes(at: place).span)) }
+
+    /// The bytes of a number as they stand.
+    func literal(at place: Place) -> UnsafeBufferPointer<UInt8> {
+        let start = UnsafePointer(tokens.text) + Int(tokens[place].offset)
+        var end = start
+        while end.pointee.isPartOfNumber { end += 1 }
+        return UnsafeBufferPointer(start: start, count: end - start)
+    }
+
+    /// A number as a tree has it.
+    func number(at place: Place) -> JSONValue.Number {
+        let token = tokens[place]
+        let isNegative = token.flags.contains(.negative)
+        // A zero with a sign is a double.
+        if token.flags.isSuperset(of: [.exact, .integer]), token.body <= Int64.max, token.body != 0 || !isNegative {
+            let value = Int64(token.body)
+            return JSONValue.Number(isNegative ? -value : value)
+        }
+        // Fifteen digits are in any double as they came.
+        if token.body < 1_000_000_000_000_000, let value = double(at: place), let number = JSONValue.Number(value),
+            !token.flags.contains(.integer), token.flags.contains(.exact)
+        {
+            return number
+        }
+        return JSONValue.Number(literal: Array(literal(at: place))[...], isInteger: token.flags.contains(.integer))
+    }
+
+    /// A number as an integer type, if it is one and in its range.
+    @inline(__always)
+    func integer<Value: FixedWidthInteger>(at place: Place, as type: Value.Type = Value.self) -> Value? {
+        let token = tokens[place]
+        guard token.flags.isSuperset(of: [.exact, .integer]) else { return number(at: place).integer() }
+        guard token.flags.contains(.negative) else { return Value(exactly: token.body) }
+        guard let value = Int64(exactly: token.body) else { return Value(exactly: 0 - Int128(token.body)) }
+        return Value(exactly: 0 - value)
+    }
+
+    /// A number as the nearest double; nil if it is beyond the range, above or below.
+    func double(at place: Place) -> Double? {
+        let token = tokens[place]
+        if token.flags.contains(.exact),
+            let value = DecimalDouble.value(of: token.body, timesTenTo: Int(token.exponent))
+        {
+            return token.flags.contains(.negative) ? -value : value
+        }
+        let text = literal(at: place)
+        guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
+        return value == 0 && text.hasSignificantDigit ? nil : value
+    }
+
+    /// A number as the nearest float; nil if it is beyond the range.
+    func float(at place: Place) -> Float? {
+        guard let double = double(at: place) else { return nil }
+        var float = Float(double)
+        // A double that lies between two floats may itself have been rounded to that place.
+        if double.bitPattern & 0x1FFF_FFFF == 0x1000_0000 || float.isSubnormal || float == 0 {
+            float = Float(String(decoding: literal(at: place), as: UTF8.self)) ?? float
+        }
+        return float.isFinite && (float != 0 || double == 0) ? float : nil
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// True of the text of a number that is not zero.
+    fileprivate var hasSignificantDigit: Bool {
+        prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { $0.isDigit && $0 != UInt8(ascii: "0") }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isPartOfNumber: Bool {
+        isDigit || self == UInt8(ascii: ".") || self == UInt8(ascii: "-") || self == UInt8(ascii: "+")
+            || self | 0x20 == UInt8(ascii: "e")
+    }
+}
+
+/// The tree of a tape.
+extension JSONTape {
+    /// A value with all that stands in it.
+    func value(at place: Place = JSONTape.root) -> JSONValue {
+        let token = tokens[place]
+        switch token.kind {
+        case .null: return .null
+        case .no: return .bool(false)
+        case .yes: return .bool(true)
+        case .number: return .number(number(at: place))
+        case .string: return .string(string(at: place))
+        case .array:
+            var values: [JSONValue] = []
+            var element = place + 1
+            while element < token.next {
+                values.append(value(at: element))
+                element = tokens.after(element)
+            }
+            return .array(values)
+        case .object: return .object(object(at: place))
+        }
+    }
+
+    /// The members of an object, each at the place where its name came first.
+    private func object(at place: Place) -> JSONValue.Object {
+        var object = JSONValue.Object()
+        var member = place + 1
+        let end = tokens[place].next
+        while member < end {
+            let key = nameString(at: member)
+            if !tokens[member].flags.contains(.passedOver) {
+                if !object.insert(value(at: member + 1), for: key) { object[key] = value(at: member + 1) }
+            } else if tokens[member + 1].kind != .null {
+                // It keeps the place for the one that counts.
+                _ = object.insert(.null, for: key)
+            }
+            member = tokens.after(member + 1)
+        }
+        return object
+    }
+}

@@ -1,0 +1,214 @@
+/// The object that a keyed container is for.
+final class JSONMembers {
+    let decoding: JSONDecoding
+    // Nobody else sees them while they are read or written: a container has them to itself.
+    @exclusivity(unchecked) fileprivate(set) var object: JSONTape.Place
+    @exclusivity(unchecked) fileprivate(set) var keepsKeys: Bool
+
+    init(of object: JSONTape.Place, in decoding: JSONDecoding, keepsKeys: Bool) {
+        self.decoding = decoding
+        self.object = object
+        self.keepsKeys = keepsKeys
+    }
+}
+
+/// The keyed containers of one decoding, for use again. To make one takes two allocations, and lookups of metadata that take
+/// longer still.
+///
+/// It relies on `KeyedDecodingContainer` being one reference, which the standard library does not promise: there is a test that
+/// fails when it is not. One that somebody else holds too is left to them.
+struct JSONContainerCache {
+    private struct Slot {
+        var key: ObjectIdentifier?
+        var container: AnyObject?
+        var members: JSONMembers?
+    }
+
+    private var slots = Array(repeating: Slot(), count: 32)
+
+    /// A container for keys of a type, if there is one that nobody holds.
+    mutating func container(keyedBy key: ObjectIdentifier, of object: JSONTape.Place, keepsKeys: Bool) -> AnyObject? {
+        let slot = slot(of: key)
+        guard slots[slot].key == key, isKnownUniquelyReferenced(&slots[slot].container),
+            let members = slots[slot].members
+        else { return nil }
+        members.object = object
+        members.keepsKeys = keepsKeys
+        return slots[slot].container
+    }
+
+    /// Keeps a container.
+    mutating func keep<Key: CodingKey>(_ container: KeyedDecodingContainer<Key>, over members: JSONMembers) {
+        guard MemoryLayout<KeyedDecodingContainer<Key>>.size == MemoryLayout<AnyObject>.size else { return }
+        let slot = slot(of: ObjectIdentifier(Key.self))
+        slots[slot] = Slot(
+            key: ObjectIdentifier(Key.self), container: unsafeBitCast(container, to: AnyObject.self), members: members)
+    }
+
+    /// The slot of a type of keys: that which has it, or a free one, or that of another.
+    @inline(__always)
+    private func slot(of key: ObjectIdentifier) -> Int {
+        let first = Int(bitPattern: (UInt(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15) >> 59)
+        var slot = first
+        for _ in 0..<8 {
+            if slots[slot].key == key || slots[slot].key == nil { return slot }
+            slot = (slot + 1) & 31
+        }
+        return first
+    }
+}
+
+/// The members of an object, as `Decodable` types ask for them.
+struct JSONTapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private let members: JSONMembers
+
+    init(_ members: JSONMembers) { self.members = members }
+
+    @inline(__always)
+    private var decoding: JSONDecoding { members.decoding }
+    @inline(__always)
+    private var object: JSONTape.Place { members.object }
+    private var keepsKeys: Bool { members.keepsKeys }
+
+    var codingPath: [any CodingKey] { decoding.path(to: object) }
+
+    var allKeys: [Key] {
+        var keys: [Key] = []
+        decoding.tape.tokens.forEachMember(of: object) { member in
+            if let key: Key = decoding.key(named: decoding.tape.nameString(at: member), keepsKeys: keepsKeys) {
+                keys.append(key)
+            }
+        }
+        return keys
+    }
+
+    /// The place of a value; ``JSONTape/missing`` if there is none.
+    @inline(__always)
+    private func find(_ key: some CodingKey) -> JSONTape.Place {
+        decoding.member(key, of: object, keepsKeys: keepsKeys)
+    }
+
+    /// The place of a value that has to be there.
+    @inline(__always)
+    private func place(_ key: Key) throws -> JSONTape.Place {
+        let place = find(key)
+        guard place != JSONTape.missing else {
+            throw DecodingError.keyNotFound(
+                key, DecodingError.Context(codingPath: codingPath, debugDescription: "there is no such member"))
+        }
+        return place
+    }
+
+    /// The place of a value that is there and is not null.
+    @inline(__always)
+    private func placeIfPresent(_ key: Key) -> JSONTape.Place? {
+        // What is missing is the null at 0.
+        let place = find(key)
+        return decoding.kind(at: place) == .null ? nil : place
+    }
+
+    func contains(_ key: Key) -> Bool { find(key) != JSONTape.missing }
+
+    func decodeNil(forKey key: Key) throws -> Bool { decoding.kind(at: try place(key)) == .null }
+
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try decoding.bool(at: place(key), in: object) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
+        try decoding.string(at: place(key), in: object)
+    }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+        try decoding.double(at: place(key), in: object)
+    }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try decoding.float(at: place(key), in: object) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try decoding.integer(type, at: place(key), in: object)
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try decoding.value(type, at: place(key), in: object)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try JSONTapeDecoder(decoding, place(key), in: object).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try JSONTapeDecoder(decoding, place(key), in: object).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder { JSONTapeDecoder(decoding, find(JSONKey("super")), in: object) }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { JSONTapeDecoder(decoding, find(key), in: object) }
+}
+
+/// What the standard library would do by looking a member up twice.
+extension JSONTapeKeyedContainer {
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+        try placeIfPresent(key).map { try decoding.bool(at: $0, in: object) }
+    }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+        try placeIfPresent(key).map { try decoding.string(at: $0, in: object) }
+    }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+        try placeIfPresent(key).map { try decoding.double(at: $0, in: object) }
+    }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+        try placeIfPresent(key).map { try decoding.float(at: $0, in: object) }
+    }
+
+    @inline(__always)
+    private func integerIfPresent<Value: FixedWidthInteger>(_ key: Key) throws -> Value? {
+        try placeIfPresent(key).map { try decoding.integer(Value.self, at: $0, in: object) }
+    }
+
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try integerIfPresent(key) }
+    func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try integerIfPresent(key) }
+
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        try placeIfPresent(key).map { try decoding.value(type, at: $0, in: object) }
+    }
+}
