@@ -11,11 +11,13 @@ struct FuzzJSONDecoding: FuzzTarget {
         var choices = Choices(input)
         let shape = Shape.made(by: &choices)
         let text = choices.rest
-        guard let value = try? JSONValue(parsing: text), value.hasOnlySimpleNames else { return }
+        // Foundation refuses a zero with an exponent.
+        guard !text.contains(Array("0e".utf8)), !text.contains(Array("0E".utf8)) else { return }
+        guard let value = try? JSONValue(parsing: text), value.isReadAlike else { return }
         let coding = JSONCoding(dates: .secondsSince2001)
         let own = outcome(shape) { try coding.decode(Seen.self, from: text) }
         let others = outcome(shape) { try JSONDecoder().decode(Seen.self, from: Data(text)) }
-        requireEqual(own, others, "\(shape) is read otherwise")
+        requireEqual(own, others, "\(shape) is read otherwise from \(value)")
     }
 
     private static func outcome(_ shape: Shape, _ decode: () throws -> Seen) -> [String] {
@@ -25,12 +27,15 @@ struct FuzzJSONDecoding: FuzzTarget {
 }
 
 extension JSONValue {
-    /// True if Foundation compares the names as Curlew does: it takes letters for equal that are composed otherwise.
-    fileprivate var hasOnlySimpleNames: Bool {
+    /// True if Foundation reads the value by the same rules. It takes letters for equal that are composed otherwise, and rounds a
+    /// number of many digits before it looks whether it is an integer.
+    fileprivate var isReadAlike: Bool {
         switch self {
-        case .array(let values): values.allSatisfy(\.hasOnlySimpleNames)
-        case .object(let object):
-            object.allSatisfy { $0.key.utf8.allSatisfy { $0 < 0x80 } && $0.value.hasOnlySimpleNames }
+        case .array(let values): values.allSatisfy(\.isReadAlike)
+        case .object(let object): object.allSatisfy { $0.key.utf8.allSatisfy { $0 < 0x80 } && $0.value.isReadAlike }
+        case .number(let number):
+            number.integer(as: Int128.self) != nil
+                || number.double != 0 && number.double.map { abs($0) > 1e-300 } ?? true && number.description.count < 16
         default: true
         }
     }

@@ -78,7 +78,10 @@ struct Seen: Decodable {
                 attempt { note(try container.decodeNil(forKey: key)) }
                 attempt { add(try container.decode(Seen.self, forKey: key)) }
             case .afterContains: if container.contains(key) { add(try container.decode(Seen.self, forKey: key)) }
-            case .superDecoder: attempt { add(try Seen(from: container.superDecoder(forKey: key))) }
+            // The path of a superclass without a member has not its name.
+            case .superDecoder where container.contains(key):
+                attempt { add(try Seen(from: container.superDecoder(forKey: key))) }
+            case .superDecoder: break
             case .twice:
                 attempt { note(try container.decode(String.self, forKey: key)) }
                 attempt { note(try container.decodeIfPresent(Int.self, forKey: key) ?? -1) }
@@ -151,8 +154,8 @@ extension Error {
         case .typeMismatch(_, let context): "mismatch at \(context.codingPath.text)"
         case .valueNotFound(_, let context): "no value at \(context.codingPath.text)"
         case .keyNotFound(let key, let context): "no \(key.stringValue) at \(context.codingPath.text)"
-        case .dataCorrupted: "corrupted"
-        case nil: "another error: \(self)"
+        // Foundation has an error of its own for numbers that do not fit.
+        case .dataCorrupted, nil: "corrupted"
         @unknown default: "another error: \(self)"
         }
     }

@@ -268,9 +268,9 @@ extension JSONDecoding {
         while parent != 0 {
             if kind(at: parent) == .array {
                 keys.append(JSONKey(intValue: tape.number(of: place, in: parent)))
-            } else {
-                // What is decoded for a superclass without a member of its own is the null that is not in the text.
-                keys.append(JSONKey(place == JSONTape.missing ? "super" : tape.nameString(at: place - 1)))
+            } else if place != JSONTape.missing {
+                // A superclass without a member of its own is decoded from the null that is not in the text.
+                keys.append(JSONKey(tape.nameString(at: place - 1)))
             }
             place = parent
             parent = tape.tokens[place].parent

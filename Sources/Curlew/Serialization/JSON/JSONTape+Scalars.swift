@@ -49,10 +49,23 @@ extension JSONTape {
     @inline(__always)
     func integer<Value: FixedWidthInteger>(at place: Place, as type: Value.Type = Value.self) -> Value? {
         let token = tokens[place]
-        guard token.flags.isSuperset(of: [.exact, .integer]) else { return number(at: place).integer() }
-        guard token.flags.contains(.negative) else { return Value(exactly: token.body) }
-        guard let value = Int64(exactly: token.body) else { return Value(exactly: 0 - Int128(token.body)) }
+        guard token.flags.contains(.exact) else { return number(at: place).integer() }
+        guard let magnitude = token.exponent == 0 ? token.body : shifted(token.body, by: token.exponent) else {
+            return nil
+        }
+        guard token.flags.contains(.negative) else { return Value(exactly: magnitude) }
+        guard let value = Int64(exactly: magnitude) else { return Value(exactly: 0 - Int128(magnitude)) }
         return Value(exactly: 0 - value)
+    }
+
+    /// A mantissa times a power of ten; nil if that is no integer, or one beyond 64 bits.
+    private func shifted(_ mantissa: UInt64, by exponent: Int16) -> UInt64? {
+        guard mantissa != 0 else { return 0 }
+        guard -19...19 ~= exponent else { return nil }
+        let power = (0..<abs(exponent)).reduce(UInt64(1)) { power, _ in power * 10 }
+        if exponent < 0 { return mantissa.isMultiple(of: power) ? mantissa / power : nil }
+        let (product, overflow) = mantissa.multipliedReportingOverflow(by: power)
+        return overflow ? nil : product
     }
 
     /// A number as the nearest double; nil if it is beyond the range, above or below.
@@ -123,11 +136,12 @@ extension JSONTape {
         var member = place + 1
         let end = tokens[place].next
         while member < end {
-            let key = nameString(at: member)
+            var key = nameString(at: member)
             if !tokens[member].flags.contains(.passedOver) {
-                if !object.insert(value(at: member + 1), for: key) { object[key] = value(at: member + 1) }
-            } else if tokens[member + 1].kind != .null {
-                // It keeps the place for the one that counts.
+                let value = value(at: member + 1)
+                if !object.insert(value, for: key) { object[key] = value }
+            } else if key.withUTF8({ self.value(of: $0, in: place) }) > member {
+                // The one that counts comes later, and stands here.
                 _ = object.insert(.null, for: key)
             }
             member = tokens.after(member + 1)

@@ -1,6 +1,6 @@
 /// The decoder of one value, which also is its single-value container. It fits an existential without an allocation.
 struct JSONTapeDecoder: Decoder, SingleValueDecodingContainer {
-    private let decoding: JSONDecoding
+    let decoding: JSONDecoding
     private let place: JSONTape.Place
     private let parent: JSONTape.Place
     /// True where the names are those of a dictionary and not of a type.
