@@ -1,0 +1,3 @@
+module curlew/benchmarks/go
+
+go 1.19
