@@ -1,7 +1,7 @@
 # Benchmarks, included by the Makefile at the root of the package.
 #
 #   make bench [ONLY=workload,…] [CLIENTS=raw,curlew,…] [ROUNDS=5] [QUICK=1] [BENCH_OUTPUT=file]
-#   make bench-instructions [TOLERANCE=percent]
+#   make bench-instructions [TOLERANCE=percent] [RECORD=1]
 #   make bench-serialization [ROUNDS=5] [SERIALIZATION_OUTPUT=file]
 
 BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
@@ -11,11 +11,14 @@ SERIALIZATION_OUTPUT ?= $(BENCHMARKS)/bench-serialization.json
 SWIFT ?= swift
 # The server that is measured against, the tool that makes its certificate, and what counts instructions.
 BENCH_PACKAGES = nginx-light openssl python3 curl valgrind
+comma := ,
+# The client, if it is to run: what nobody asks for is neither installed nor built.
+chosen = $(if $(CLIENTS),$(filter $(1),$(subst $(comma), ,$(CLIENTS))),$(1))
 
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-serialization bench-build-all bench-build-two bench-setup
+.PHONY: bench bench-instructions bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
 
 bench-setup:
 	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
@@ -25,17 +28,24 @@ bench-build-two: bench-setup
 	$(BENCH_BUILD) bench-raw
 	$(BENCH_BUILD) bench-curlew
 
-bench-build-all: bench-build-two
-	$(BENCH_BUILD) bench-ahc
-	$(BENCH_BUILD) bench-urlsession
+bench-build-go:
+	@.ci/setup golang-go
+	@command -v go >/dev/null || { echo "The client in Go needs the 'go' command: install Go, or leave it out, CLIENTS=raw,curlew,ahc" >&2; exit 1; }
+	cd $(BENCHMARKS)/GoClient && GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off \
+		go build -o $(abspath $(BENCHMARKS))/.build/release/bench-go .
+
+bench-build-all: bench-build-two $(if $(call chosen,go),bench-build-go)
+	$(if $(call chosen,ahc),$(BENCH_BUILD) bench-ahc)
+	$(if $(call chosen,urlsession),$(BENCH_BUILD) bench-urlsession)
 
 bench: bench-build-all ## Measures Curlew against its peers; ONLY=workload, ROUNDS=n, QUICK=1
 	$(BENCHMARKS)/bench --output $(BENCH_OUTPUT) \
 		$(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick)
 
-bench-instructions: bench-build-two ## Compares the instructions of a small GET with the baseline
-	$(BENCHMARKS)/bench-instructions $(if $(TOLERANCE),--tolerance $(TOLERANCE))
+bench-instructions: bench-build-two ## Compares the instructions of a small GET and of JSON with the baseline; RECORD=1 makes a new one
+	$(BENCH_BUILD) bench-serialization
+	$(BENCHMARKS)/bench-instructions $(if $(TOLERANCE),--tolerance $(TOLERANCE)) $(if $(RECORD),--record)
 
 bench-serialization: setup ## Measures the serializers against Foundation; ROUNDS=n
 	$(BENCH_BUILD) bench-serialization

@@ -33,6 +33,13 @@ class Run:
         return self.wall_seconds > 0 and self.errors < self.requests
 
 
+def check_built(stage: Stage, clients: set[str]) -> None:
+    """Ends before anything is measured if a program is missing."""
+    for client in sorted(clients - {"curl"}):
+        if not (stage.programs / f"bench-{client}").exists():
+            raise SystemExit(f"bench-{client} is not built in {stage.programs}; `make bench` does that")
+
+
 def command(stage: Stage, client: str, workload: Workload, requests: int) -> list[str]:
     """The command line of a run."""
     url = stage.urls[workload.target]

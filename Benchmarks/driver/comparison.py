@@ -12,6 +12,7 @@ Results = dict[str, dict[str, dict[str, float]]]
 def compare(stage: Stage, workloads: list[Workload], clients: list[str], rounds: int, quick: bool) -> Results:
     """Runs every client once a round, A B C D A B C D, so that what disturbs the machine disturbs them all."""
     results: Results = {}
+    client.check_built(stage, {name for workload in workloads for name in workload.clients if name in clients})
     for workload in workloads:
         runs: dict[str, list[Run]] = {name: [] for name in workload.clients if name in clients}
         for number in range(rounds):

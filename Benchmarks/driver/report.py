@@ -8,7 +8,7 @@ from driver.workloads import WORKLOADS
 
 
 def rows(results: Results) -> list[dict]:
-    """A row for each workload, client and metric, with its ratio to libcurl alone and to async-http-client."""
+    """A row for each workload, client and metric, with its ratio to libcurl alone, to async-http-client and to Go."""
     found = []
     for workload in WORKLOADS:
         base = results.get(workload.compared_with or workload.name, {})
@@ -21,6 +21,7 @@ def rows(results: Results) -> list[dict]:
                     "median": round(median, 3),
                     "ratio_to_raw": ratio(median, base.get("raw", {}).get(metric)),
                     "ratio_to_ahc": ratio(median, base.get("ahc", {}).get(metric)),
+                    "ratio_to_go": ratio(median, base.get("go", {}).get(metric)),
                 })
     return found
 
@@ -37,10 +38,10 @@ def write(rows: list[dict], path: Path) -> None:
 
 def table(rows: list[dict]) -> str:
     """The rows for people to read."""
-    head = ("workload", "client", "metric", "median", "x raw", "x ahc")
+    head = ("workload", "client", "metric", "median", "x raw", "x ahc", "x go")
     lines = [head] + [
         (row["workload"], row["client"], row["metric"], number(row["median"]), times(row["ratio_to_raw"]),
-         times(row["ratio_to_ahc"])) for row in rows]
+         times(row["ratio_to_ahc"]), times(row["ratio_to_go"])) for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join("  ".join(pad(cell, width, place) for place, (cell, width) in enumerate(zip(line, widths)))
                      for line in lines)

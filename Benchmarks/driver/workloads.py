@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-CLIENTS = ("raw", "curlew", "ahc", "urlsession", "curl")
+CLIENTS = ("raw", "curlew", "ahc", "go", "urlsession", "curl")
 
 # URLSession makes a tenth of the requests of the others a second; a tenth of the requests is as good a sample of it.
 SHARES = {"urlsession": 0.1}
@@ -12,6 +12,9 @@ WITHOUT_TLS_ANCHORS = ("raw", "curlew", "ahc")
 
 # The command line tool writes what it fetches into files, and does nothing else of what is measured here.
 PROGRAMS = ("raw", "curlew", "ahc", "urlsession")
+
+# Go makes small requests and reads JSON: it shows what another language's standard library takes for a service's daily work.
+WITH_GO = ("raw", "curlew", "ahc", "go", "urlsession")
 INTO_FILES = ("curl", "curlew", "ahc")
 
 # The slow server answers after so long: long enough for 10,000 requests to be waiting at once.
@@ -48,17 +51,17 @@ class Workload:
 
 
 WORKLOADS = (
-    Workload("small-get-1", "get", "small", 20_000, 1),
-    Workload("small-get-64", "get", "small", 80_000, 64),
-    Workload("small-get-1000", "get", "small", 60_000, 1000),
+    Workload("small-get-1", "get", "small", 20_000, 1, clients=WITH_GO),
+    Workload("small-get-64", "get", "small", 80_000, 64, clients=WITH_GO),
+    Workload("small-get-1000", "get", "small", 60_000, 1000, clients=WITH_GO),
     Workload(
         "small-get-1-on-loop", "get-on-loop", "small", 20_000, 1, clients=("curlew",), compared_with="small-get-1"),
     Workload(
         "small-get-64-standard", "get-standard", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
     Workload("http2-64", "get", "small-http2", 60_000, 64, connections=1, clients=WITHOUT_TLS_ANCHORS),
     Workload("tls-each-request", "get", "small-tls", 3_000, 8, clients=WITHOUT_TLS_ANCHORS),
-    Workload("json-1k", "json", "json-1k", 50_000, 64),
-    Workload("json-100k", "json", "json-100k", 4_000, 16),
+    Workload("json-1k", "json", "json-1k", 50_000, 64, clients=WITH_GO),
+    Workload("json-100k", "json", "json-100k", 4_000, 16, clients=WITH_GO),
     Workload("stream-down", "stream", "large", 1, 1, is_large=True, shrinks=False),
     Workload(
         "download", "download", "large", 1, 1, clients=INTO_FILES, is_large=True, shrinks=False),
