@@ -1,5 +1,4 @@
 import Curlew
-import CurlewTesting
 import HTTPTypes
 
 /// What `make demo` shows.
@@ -18,8 +17,8 @@ enum Demo {
 
     /// Five exchanges with an embedded server: a typed GET, a JSON POST, a streamed upload, a streamed download, a form.
     static func tour() async throws {
-        let server = try await DemoServer.start()
-        let session = try HTTPSession(baseURL: server.url())
+        let server = try DemoServer()
+        let session = try HTTPSession(baseURL: server.url)
         var rows: [Report.Row] = []
 
         rows.append(
@@ -58,7 +57,7 @@ enum Demo {
             })
         Report.write(rows)
         await session.shutdown(deadline: .seconds(5))
-        await server.shutdown()
+        server.shutdown()
     }
 
     /// A form with a field, this program as a file, and a stream.

@@ -1,28 +1,165 @@
-import CurlewTesting
-import HTTPTypes
+import Curlew
+import Dispatch
+import Glibc
 
-/// The embedded server of the tour.
-enum DemoServer {
-    static func start() async throws -> MockServer {
-        try await MockServer.start { request in
-            switch request.path {
-            case "/greeting":
-                return json(#"{"name":"curlew","words":["hello","there"]}"#)
-            case "/echo":
-                return json(String(decoding: try await request.body.collect(), as: UTF8.self))
-            case "/upload", "/form":
-                var count = 0
-                for try await chunk in request.body { count += chunk.count }
-                return MockResponse(body: .string("\(count)"))
-            case "/download":
-                return MockResponse(body: .pattern(count: Demo.downloadSize))
-            default:
-                return .notFound
+/// The embedded server of the tour: HTTP/1.1 over blocking sockets, a thread for each connection. It knows what the tour asks
+/// for and no more; the tests have `MockServer`, which takes minutes to build.
+final class DemoServer: Sendable {
+    private let listener: Int32
+    /// Where it listens.
+    let url: String
+    private let connections = DispatchQueue(label: "connections", attributes: .concurrent)
+
+    /// Listens on a free loopback port.
+    init() throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                guard bind(listener, pointer, length) == 0, listen(listener, 16) == 0 else { return Int32(-1) }
+                return getsockname(listener, pointer, &length)
+            }
+        }
+        guard result == 0 else { throw CurlewError(.connectionFailed, "the demo's server cannot listen") }
+        url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"
+        connections.async { [listener, connections] in
+            while case let socket = accept(listener, nil, nil), socket >= 0 {
+                connections.async { DemoConnection(socket).serve() }
             }
         }
     }
 
-    private static func json(_ text: String) -> MockResponse {
-        MockResponse(fields: [.contentType: "application/json"], body: .string(text))
+    /// Stops listening. Its connections end when the client closes them.
+    func shutdown() { _ = Glibc.shutdown(listener, Int32(SHUT_RDWR)) }
+
+    deinit { close(listener) }
+}
+
+/// One connection of the server, for as long as the client keeps it.
+private final class DemoConnection {
+    private let socket: Int32
+    private var buffer = [UInt8](repeating: 0, count: 256 << 10)
+    /// What has been read and not been used.
+    private var unread = 0..<0
+
+    init(_ socket: Int32) {
+        self.socket = socket
+        var on: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit { close(socket) }
+
+    func serve() {
+        while let head = readHead(), answer(head) {}
+    }
+
+    /// Answers a request; false when the connection has failed.
+    private func answer(_ head: Head) -> Bool {
+        if head.expectsContinue, !send("HTTP/1.1 100 Continue\r\n\r\n") { return false }
+        switch head.path {
+        case "/greeting":
+            return send(json: #"{"name":"curlew","words":["hello","there"]}"#)
+        case "/echo":
+            var text: [UInt8] = []
+            return readBody(head) { text += $0 } && send(json: String(decoding: text, as: UTF8.self))
+        case "/upload", "/form":
+            var count = 0
+            return readBody(head) { count += $0.count } && send(type: "text/plain", "\(count)")
+        case "/download":
+            return sendDownload()
+        default:
+            return send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        }
+    }
+
+    private func readHead() -> Head? {
+        var bytes: [UInt8] = []
+        while bytes.count < 16 << 10 {
+            guard !unread.isEmpty || fill() else { return nil }
+            bytes.append(buffer[unread.lowerBound])
+            unread = (unread.lowerBound + 1)..<unread.upperBound
+            if bytes.last == 0x0A, bytes.suffix(4) == [0x0D, 0x0A, 0x0D, 0x0A] {
+                return Head(String(decoding: bytes, as: UTF8.self))
+            }
+        }
+        return nil
+    }
+
+    /// Reads a body, piece by piece; false when it ends too early.
+    private func readBody(_ head: Head, _ use: (ArraySlice<UInt8>) -> Void) -> Bool {
+        var left = head.length
+        while left > 0 {
+            guard !unread.isEmpty || fill() else { return false }
+            let piece = unread.prefix(left)
+            use(buffer[piece])
+            left -= piece.count
+            unread = piece.upperBound..<unread.upperBound
+        }
+        return true
+    }
+
+    private func fill() -> Bool {
+        let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+        unread = 0..<max(0, count)
+        return count > 0
+    }
+
+    private func sendDownload() -> Bool {
+        let size = Demo.downloadSize
+        guard send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n") else { return false }
+        let chunk = [UInt8](repeating: 0x2E, count: Chunks.size)
+        for _ in 0..<(size / chunk.count) {
+            guard send(bytes: chunk) else { return false }
+        }
+        return true
+    }
+
+    private func send(json text: String) -> Bool { send(type: "application/json", text) }
+
+    private func send(type: String, _ text: String) -> Bool {
+        send("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
+    }
+
+    private func send(_ text: String) -> Bool { send(bytes: Array(text.utf8)) }
+
+    private func send(bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var sent = 0
+            while sent < bytes.count {
+                let count = Glibc.send(
+                    socket, bytes.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL.rawValue))
+                guard count > 0 else { return false }
+                sent += count
+            }
+            return true
+        }
+    }
+}
+
+/// The part of a request's head that the server looks at.
+private struct Head {
+    let path: String
+    var length = 0
+    var expectsContinue = false
+
+    init?(_ text: String) {
+        let lines = text.split(separator: "\r\n")
+        guard let words = lines.first?.split(separator: " "), words.count == 3 else { return nil }
+        path = String(words[1])
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { return nil }
+            let value = parts[1].drop { $0 == " " }
+            switch parts[0].lowercased() {
+            case "content-length": length = Int(value) ?? 0
+            case "expect": expectsContinue = value == "100-continue"
+            default: break
+            }
+        }
     }
 }
