@@ -12,10 +12,10 @@ WITHOUT_TLS_ANCHORS = ("raw", "curlew", "ahc")
 
 # The command line tool writes what it fetches into files, and does nothing else of what is measured here.
 PROGRAMS = ("raw", "curlew", "ahc", "urlsession")
+INTO_FILES = ("curl", "curlew", "ahc")
 
 # Go makes small requests and reads JSON: it shows what another language's standard library takes for a service's daily work.
 WITH_GO = ("raw", "curlew", "ahc", "go", "urlsession")
-INTO_FILES = ("curl", "curlew", "ahc")
 
 # The slow server answers after so long: long enough for 10,000 requests to be waiting at once.
 SLOW_SERVER_MILLISECONDS = 5000

@@ -41,6 +41,16 @@ struct Contest {
         }
     }
 
+    /// Has the first entrant do the work so often, and nothing else.
+    func repeatFirst(_ repetitions: Int) async throws {
+        let expected = try await entrants[0].work()
+        for _ in 0..<repetitions {
+            guard try await entrants[0].work() == expected else {
+                throw WrongResult(workload: workload, client: entrants[0].name)
+            }
+        }
+    }
+
     /// Microseconds of processor time that the work takes once.
     private func measure(_ entrant: Entrant) async throws -> Double {
         let expected = try await entrant.work()

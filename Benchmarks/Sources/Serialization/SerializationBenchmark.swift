@@ -1,10 +1,37 @@
 internal import FoundationEssentials
+internal import Glibc
 
 /// Measures Curlew's serializers in this process against what one would write with Foundation, round after round in turn.
 @main
 struct SerializationBenchmark {
-    static func main() async throws {
-        let options = try Options(Array(CommandLine.arguments.dropFirst()))
+    /// It is not `async`: the main thread of an asynchronous program ends itself, over which valgrind 3.19 breaks down.
+    static func main() {
+        Task.detached {
+            do {
+                let options = try Options(Array(CommandLine.arguments.dropFirst()))
+                if let workload = options.counted {
+                    try await count(workload, repetitions: options.repetitions)
+                } else {
+                    try await compare(options)
+                }
+                exit(0)
+            } catch {
+                let line = Array("bench-serialization: \(String(reflecting: error))\n".utf8)
+                _ = write(STDERR_FILENO, line, line.count)
+                exit(1)
+            }
+        }
+        while true { pause() }
+    }
+
+    /// Does Curlew's part of one workload, for callgrind to count.
+    private static func count(_ workload: String, repetitions: Int) async throws {
+        let contests = [try jsonEncoding(.small), try jsonDecoding(.small)]
+        guard let contest = contests.first(where: { $0.workload == workload }) else { throw UnusableArguments() }
+        try await contest.repeatFirst(repetitions)
+    }
+
+    private static func compare(_ options: Options) async throws {
         let contests = [
             try queryForm(), try jsonEncoding(.small), try jsonEncoding(.large), try jsonDecoding(.small),
             try jsonDecoding(.large), try jsonIntegers(), try jsonDoubles(), try await multipart(),
@@ -27,6 +54,9 @@ struct Options {
     var only: String?
     /// The only client that is measured; nil is all.
     var client: String?
+    /// The workload that is only done, and not measured.
+    var counted: String?
+    var repetitions = 0
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -36,14 +66,20 @@ struct Options {
             case "--output": output = value
             case "--only": only = value
             case "--client": client = value
-            case "--rounds":
-                guard let rounds = Int(value), rounds > 0 else { throw UnusableArguments() }
-                self.rounds = rounds
+            case "--count": counted = value
+            case "--rounds": rounds = try Self.number(value)
+            case "--repetitions": repetitions = try Self.number(value)
             default: throw UnusableArguments()
             }
         }
     }
+
+    private static func number(_ text: String) throws -> Int {
+        guard let number = Int(text), number > 0 else { throw UnusableArguments() }
+        return number
+    }
 }
 
-/// usage: bench-serialization [--rounds N] [--only NAME] [--client NAME] [--output FILE]
+/// usage: bench-serialization [--rounds N] [--only NAME] [--client NAME] [--output FILE], or --count WORKLOAD
+/// --repetitions N
 struct UnusableArguments: Error {}

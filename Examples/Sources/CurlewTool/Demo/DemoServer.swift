@@ -132,7 +132,7 @@ private final class DemoConnection {
             var sent = 0
             while sent < bytes.count {
                 let count = Glibc.send(
-                    socket, bytes.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL.rawValue))
+                    socket, bytes.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL))
                 guard count > 0 else { return false }
                 sent += count
             }
