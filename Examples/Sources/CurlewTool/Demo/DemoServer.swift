@@ -8,7 +8,6 @@ final class DemoServer: Sendable {
     private let listener: Int32
     /// Where it listens.
     let url: String
-    private let connections = DispatchQueue(label: "connections", attributes: .concurrent)
 
     /// Listens on a free loopback port.
     init() throws {
@@ -26,9 +25,10 @@ final class DemoServer: Sendable {
         }
         guard result == 0 else { throw CurlewError(.connectionFailed, "the demo's server cannot listen") }
         url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"
-        connections.async { [listener, connections] in
+        // Serial queues have threads of their own; a concurrent one waits a second until it sees that its threads block.
+        DispatchQueue(label: "listener").async { [listener] in
             while case let socket = accept(listener, nil, nil), socket >= 0 {
-                connections.async { DemoConnection(socket).serve() }
+                DispatchQueue(label: "connection").async { DemoConnection(socket).serve() }
             }
         }
     }
