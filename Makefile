@@ -33,7 +33,7 @@ help: ## Lists the targets
 setup: ## Installs the missing Debian packages
 	@.ci/setup $(PACKAGES)
 
-# Not in release mode: that takes three times as long to build, and the bytes go no faster.
+# Not in release mode: that is twice the work to build, for hardly more throughput.
 demo: setup ## Real HTTP over real sockets; URL=https://… fetches that instead
 	$(SWIFT) run $(SWIFTFLAGS) --package-path Examples curlew $${URL:+"$$URL"}
 
