@@ -24,6 +24,7 @@ let names = [
     "FuzzEvents",
     "FuzzHeads",
     "FuzzJSON",
+    "FuzzJSONEncoding",
     "FuzzLines",
     "FuzzMediaTypes",
     "FuzzMultipart",
