@@ -6,7 +6,8 @@ struct SerializationBenchmark {
     static func main() async throws {
         let options = try Options(Array(CommandLine.arguments.dropFirst()))
         let contests = [
-            try queryForm(), try jsonEncoding(.small), try jsonEncoding(.large), try jsonDecoding(.small),
+            try queryForm(), try jsonEncoding(.small), try jsonEncoding(.large), try jsonEncodingIntegers(),
+            try jsonEncodingDoubles(), try jsonDecoding(.small),
             try jsonDecoding(.large), try await multipart(),
         ]
         var rows: [Row] = []
