@@ -33,16 +33,21 @@ final class JSONEncodingState {
         return way
     }
 
-    /// The container of objects with such keys, as ``JSONMemberContainer`` has it.
+    /// The type of containers for objects with such keys.
     @inline(__always)
-    func container<Key: CodingKey>(for type: Key.Type) -> any JSONMemberContainer.Type {
-        workspace.containers.pointee.value(of: ObjectIdentifier(type)) ?? findContainer(for: type)
+    func containerType<Key: CodingKey>(for key: Key.Type) -> JSONContainerType<Key> {
+        guard let type = workspace.containers.pointee.value(of: ObjectIdentifier(key)) else {
+            return addContainerType(for: key)
+        }
+        // It was stored for this type of keys.
+        return unsafeDowncast(type, to: JSONContainerType<Key>.self)
     }
 
     @inline(never)
-    private func findContainer<Key: CodingKey>(for type: Key.Type) -> any JSONMemberContainer.Type {
-        workspace.containers.pointee.add(JSONObjectContainer<Key>.self, for: ObjectIdentifier(type))
-        return JSONObjectContainer<Key>.self
+    private func addContainerType<Key: CodingKey>(for key: Key.Type) -> JSONContainerType<Key> {
+        let type = JSONContainerType<Key>()
+        workspace.containers.pointee.add(type, for: ObjectIdentifier(key))
+        return type
     }
 
     /// Writes a value at a place whose name or comma is written already.

@@ -35,21 +35,24 @@ extension JSONEncodingState {
 
     /// A container of the members of an object.
     fileprivate func object<Key: CodingKey>(_ key: Key.Type, _ serial: Int) -> KeyedEncodingContainer<Key> {
-        func make<Container: JSONMemberContainer>(_ type: Container.Type) -> KeyedEncodingContainer<Key> {
-            // The types are the same, which the compiler cannot see: the container was stored for this type of keys.
-            unsafeBitCast(
-                KeyedEncodingContainer(Container(state: self, serial: serial)), to: KeyedEncodingContainer<Key>.self)
+        func make<Container: JSONMemberContainer<Key>>(_ type: Container.Type) -> KeyedEncodingContainer<Key> {
+            KeyedEncodingContainer(Container(state: self, serial: serial))
         }
-        return make(container(for: key))
+        return make(containerType(for: key).type)
     }
 }
 
 /// A container of the members of an object.
-///
-/// Its type is kept for each type of keys, together with this conformance: to look up both for every object takes the runtime
-/// longer than to write some members.
-protocol JSONMemberContainer: KeyedEncodingContainerProtocol {
+protocol JSONMemberContainer<Key>: KeyedEncodingContainerProtocol {
     init(state: JSONEncodingState, serial: Int)
+}
+
+/// The type of containers for a type of keys, with its conformance: to look up both for every object takes the runtime longer
+/// than to write some members.
+final class JSONContainerType<Key: CodingKey> {
+    let type: any JSONMemberContainer<Key>.Type = JSONObjectContainer<Key>.self
+
+    init() {}
 }
 
 /// Writes the members of an object.

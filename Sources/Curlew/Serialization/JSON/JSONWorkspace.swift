@@ -6,8 +6,8 @@ final class JSONWorkspace {
     /// that is under way. It lives as long as this object, and so do the tables.
     let text: UnsafeMutablePointer<JSONStructure>
     let types: UnsafeMutablePointer<JSONTypeTable<JSONEncodedType>>
-    /// The containers for the keys of types.
-    let containers: UnsafeMutablePointer<JSONTypeTable<any JSONMemberContainer.Type>>
+    /// A ``JSONContainerType`` for each type of keys.
+    let containers: UnsafeMutablePointer<JSONTypeTable<AnyObject>>
 
     private static let pool = Guarded<[JSONWorkspace]>([])
     private static let poolLimit = 8
