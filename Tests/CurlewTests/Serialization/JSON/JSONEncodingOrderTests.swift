@@ -212,6 +212,7 @@ struct JSONEncodingOrderTests {
                 try container?.encode(7, forKey: .c)
             },
             { try $0.keyed?.encode(7, forKey: .c) },
+            { try $0.keyed?.encode([7], forKey: .c) },
             { try $0.list?.encode(7) },
             { try $0.single?.encode("x") },
             { _ = $0.keyed?.superEncoder().codingPath.count },
@@ -232,12 +233,7 @@ struct JSONEncodingOrderTests {
                         keeper.list = encoder.unkeyedContainer()
                         try keeper.list?.encode(0)
                     })
-                try list.encode(
-                    EncodedBy { encoder in
-                        keeper.single = encoder.singleValueContainer()
-                        // While this one is being encoded, and so has the turn.
-                        try keeper.keyed?.encode(1, forKey: .a)
-                    })
+                try list.encode(EncodedBy { keeper.single = $0.singleValueContainer() })
                 try use(keeper)
                 try list.encode(9)
             }
@@ -262,8 +258,9 @@ struct JSONEncodingOrderTests {
     func outer() throws {
         try check(false, "[1,{}]") { encoder in
             let keeper = Keeper()
-            keeper.list = encoder.unkeyedContainer()
-            try keeper.list?.encode(EncodedBy { _ in try keeper.list?.encode(1) })
+            var list = encoder.unkeyedContainer()
+            keeper.list = list
+            try list.encode(EncodedBy { _ in try keeper.list?.encode(1) })
         }
     }
 
