@@ -25,6 +25,7 @@ let names = [
     "FuzzHeads",
     "FuzzJSON",
     "FuzzJSONDecoding",
+    "FuzzJSONEncoding",
     "FuzzLines",
     "FuzzMediaTypes",
     "FuzzMultipart",

@@ -3,11 +3,13 @@ internal import FoundationEssentials
 internal import HTTPTypes
 
 /// A list of numbers read from the body of a response, against Foundation's decoder alone.
-func jsonIntegers() throws -> Contest { try numbers("json-integers", (0..<15_000).map { $0 * 7919 % 100_003 }) }
+func jsonDecodingIntegers() throws -> Contest {
+    try numbers("json-decode-integers", (0..<15_000).map { $0 * 7919 % 100_003 })
+}
 
 /// The same for doubles with all the digits that tell them apart.
-func jsonDoubles() throws -> Contest {
-    try numbers("json-doubles", (1...3_500).map { 1 / Double($0) + Double($0 % 97) })
+func jsonDecodingDoubles() throws -> Contest {
+    try numbers("json-decode-doubles", (1...3_500).map { 1 / Double($0) + Double($0 % 97) })
 }
 
 private func numbers<Number: Codable & Sendable & BitsOfNumber>(

@@ -15,15 +15,35 @@ enum CatalogueSize: String {
 /// A catalogue put into a request as JSON, against Foundation's encoder.
 func jsonEncoding(_ size: CatalogueSize) throws -> Contest {
     let catalogue = try JSONDecoder().decode(Catalogue.self, from: Data(catalogueText(size.bytes).utf8))
+    return try jsonEncoding(catalogue, name: size.rawValue, repetitions: size.repetitions)
+}
+
+/// Integers of one to seven digits, some negative: 80 KB of them.
+func jsonEncodingIntegers() throws -> Contest {
+    let bounds = [100, 10_000, 1_000_000, 10_000_000]
+    let integers = (0..<14_000).map { (number: Int) -> Int in
+        let magnitude = number * 104_729 % bounds[number % bounds.count]
+        return number % 7 == 0 ? -magnitude : magnitude
+    }
+    return try jsonEncoding(integers, name: "integers", repetitions: 25)
+}
+
+/// Doubles of up to 17 digits, as measurements and fractions have them.
+func jsonEncodingDoubles() throws -> Contest {
+    let doubles = (1...3300).map { Double($0) / 7 + 1 / Double($0) }
+    return try jsonEncoding(doubles, name: "doubles", repetitions: 25)
+}
+
+private func jsonEncoding(_ value: some Encodable & Sendable, name: String, repetitions: Int) throws -> Contest {
     let serializer = JSONRequestSerializer()
     let request = CurlewRequest(.post, try CurlewURI("https://example.com/catalogue"))
     return Contest(
-        workload: "json-encode-\(size.rawValue)", repetitions: size.repetitions,
+        workload: "json-encode-\(name)", repetitions: repetitions,
         entrants: [
             Contest.Entrant(name: "curlew") {
-                Int(try serializer.serialize(catalogue, into: request).body.length ?? 0)
+                Int(try serializer.serialize(value, into: request).body.length ?? 0)
             },
-            Contest.Entrant(name: "jsonencoder") { try JSONEncoder().encode(catalogue).count },
+            Contest.Entrant(name: "jsonencoder") { try JSONEncoder().encode(value).count },
         ])
 }
 

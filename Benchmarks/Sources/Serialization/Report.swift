@@ -28,7 +28,7 @@ enum Report {
     }
 
     private static func line(_ cells: [String]) -> String {
-        zip(cells, [18, 16, 14, 8]).enumerated().map { place, cell in
+        zip(cells, [20, 16, 14, 8]).enumerated().map { place, cell in
             let space = String(repeating: " ", count: max(0, cell.1 - cell.0.count))
             return place < 2 ? cell.0 + space : space + cell.0
         }.joined(separator: " ")

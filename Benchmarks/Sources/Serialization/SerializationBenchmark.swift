@@ -33,8 +33,9 @@ struct SerializationBenchmark {
 
     private static func compare(_ options: Options) async throws {
         let contests = [
-            try queryForm(), try jsonEncoding(.small), try jsonEncoding(.large), try jsonDecoding(.small),
-            try jsonDecoding(.large), try jsonIntegers(), try jsonDoubles(), try await multipart(),
+            try queryForm(), try jsonEncoding(.small), try jsonEncoding(.large), try jsonEncodingIntegers(),
+            try jsonEncodingDoubles(), try jsonDecoding(.small), try jsonDecoding(.large), try jsonDecodingIntegers(),
+            try jsonDecodingDoubles(), try await multipart(),
         ]
         var rows: [Row] = []
         for contest in contests where options.only.map({ contest.workload.contains($0) }) ?? true {

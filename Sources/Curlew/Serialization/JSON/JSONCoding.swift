@@ -108,7 +108,7 @@ public struct JSONCoding: Sendable {
         }
         var tree = ParameterEncoder()
         tree.keyNaming = keys.naming
-        return try tree.encode(value).json(style: style)
+        return try JSONEncoding(encoder: tree, style: style).bytes(of: value)
     }
 
     /// A value from JSON: UTF-8, or UTF-16 and UTF-32 with what RFC 4627 §3 knows them by.

@@ -146,8 +146,10 @@ final class JSONDecoding {
         }
     }
 
-    private func read<Value>(_ collection: any JSONCollection.Type, at place: Place, in parent: Place) throws -> Value {
-        func read<Collection: JSONCollection>(_ collection: Collection.Type) throws -> Value {
+    private func read<Value>(_ collection: any JSONDecodableCollection.Type, at place: Place, in parent: Place) throws
+        -> Value
+    {
+        func read<Collection: JSONDecodableCollection>(_ collection: Collection.Type) throws -> Value {
             same(try collection.read(at: place, in: parent, of: self))
         }
         return try read(collection)

@@ -22,8 +22,8 @@ public struct JSONRequestSerializer: RequestSerializer {
     public func serialize(_ call: ParameterizedRequest) throws -> CurlewRequest {
         guard !base.placesInQuery(call) else { return try base.serialize(call) }
         var request = base.requestWithDefaults(call)
-        if let value = try call.parameters.value(encodedBy: base.encoder) {
-            try request.take(.bytes(value.json(style: style)), contentType: "application/json")
+        if let json = try call.parameters.json(JSONEncoding(encoder: base.encoder, style: style)) {
+            try request.take(.bytes(json), contentType: "application/json")
         }
         return request
     }

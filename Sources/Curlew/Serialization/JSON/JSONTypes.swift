@@ -13,7 +13,7 @@ struct JSONTypes {
         case tree
         case strings, integers, doubles
         /// Another array, or a dictionary with strings for keys.
-        case collection(any JSONCollection.Type)
+        case collection(any JSONDecodableCollection.Type)
     }
 
     private struct Entry {
@@ -89,17 +89,17 @@ struct JSONTypes {
         if type == [String].self { return .strings }
         if type == [Int].self { return .integers }
         if type == [Double].self { return .doubles }
-        if let collection = type as? any JSONCollection.Type { return .collection(collection) }
+        if let collection = type as? any JSONDecodableCollection.Type { return .collection(collection) }
         return type is any DictionaryWithKeysOfItsOwn.Type ? .namedByItself : .itself
     }
 }
 
 /// A collection of the standard library that is read without asking a container for each of its elements.
-protocol JSONCollection {
+protocol JSONDecodableCollection {
     static func read(at place: JSONTape.Place, in parent: JSONTape.Place, of decoding: JSONDecoding) throws -> Self
 }
 
-extension Array: JSONCollection where Element: Decodable {
+extension Array: JSONDecodableCollection where Element: Decodable {
     static func read(
         at place: JSONTape.Place, in parent: JSONTape.Place, of decoding: JSONDecoding
     ) throws -> [Element] {
@@ -110,7 +110,7 @@ extension Array: JSONCollection where Element: Decodable {
     }
 }
 
-extension Dictionary: JSONCollection where Key == String, Value: Decodable {
+extension Dictionary: JSONDecodableCollection where Key == String, Value: Decodable {
     static func read(
         at place: JSONTape.Place, in parent: JSONTape.Place, of decoding: JSONDecoding
     ) throws -> [String: Value] {

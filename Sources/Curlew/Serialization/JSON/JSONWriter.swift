@@ -10,6 +10,14 @@ struct JSONWriter {
         isPretty = style.options.contains(.prettyPrinted)
     }
 
+    /// The text of a value that lies so many brackets deep in another's.
+    static func text(of value: ParameterValue, style: JSONStyle, depth: Int) throws(ParameterFailure) -> [UInt8] {
+        var writer = JSONWriter(style: style)
+        writer.depth = depth
+        try writer.append(value)
+        return writer.output
+    }
+
     /// Writes the whole.
     mutating func write(_ value: ParameterValue) throws(ParameterFailure) {
         switch value {

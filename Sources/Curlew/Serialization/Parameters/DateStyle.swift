@@ -73,11 +73,11 @@ extension ParameterStyle {
 
 /// A point in time as a date of the Gregorian calendar in UTC.
 struct CalendarDate {
-    private let year: Int
-    private let month: Int
-    private let day: Int
+    let year: Int
+    let month: Int
+    let day: Int
     /// Milliseconds since midnight.
-    private let time: Int
+    let time: Int
 
     /// - Throws: ``ParameterFailure`` for what is not in the years 1 to 9999, which four digits can tell.
     init(_ date: Date) throws(ParameterFailure) {

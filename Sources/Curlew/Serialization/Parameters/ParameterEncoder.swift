@@ -234,17 +234,18 @@ enum FoundationValue {
     }
 
     /// All the digits; NaN, the only decimal that is not finite, stays NaN.
-    private static func number(_ decimal: Decimal) -> ParameterValue {
+    static func number(_ decimal: Decimal) -> ParameterValue {
         .number(ParameterValue.Number(decimal: decimal.description) ?? ParameterValue.Number(Double.nan))
     }
 }
 
-private protocol EncodableSet {
+/// Marks sets.
+protocol EncodableSet {
     func encodedMembers(_ state: EncodingState, _ path: CodingPath) throws -> Set<ParameterValue>
 }
 
 extension Set: EncodableSet where Element: Encodable {
-    fileprivate func encodedMembers(_ state: EncodingState, _ path: CodingPath) throws -> Set<ParameterValue> {
+    func encodedMembers(_ state: EncodingState, _ path: CodingPath) throws -> Set<ParameterValue> {
         var members: Set<ParameterValue> = []
         for (index, member) in enumerated() {
             members.insert(try state.encode(member, at: path.appending(IndexKey(index))).resolved())

@@ -179,11 +179,13 @@ extension ParameterStyle {
             if case .asWritten = kind { true } else { false }
         }
 
-        func name(of key: some CodingKey) -> String {
+        func name(of key: some CodingKey) -> String { name(of: key.stringValue) }
+
+        func name(of key: String) -> String {
             switch kind {
-            case .asWritten: key.stringValue
-            case .snakeCase: Self.snakeCase(key.stringValue)
-            case .custom(let name): name(key.stringValue)
+            case .asWritten: key
+            case .snakeCase: Self.snakeCase(key)
+            case .custom(let name): name(key)
             }
         }
 

@@ -56,6 +56,15 @@ public struct RequestParameters: Sendable {
         }
     }
 
+    /// The text; nil if there are no parameters.
+    func json(_ encoding: JSONEncoding) throws -> [UInt8]? {
+        switch source {
+        case .none: nil
+        case .value(let value): try value.json(style: encoding.style)
+        case .encodable(let value): try encoding.bytes(of: value)
+        }
+    }
+
     /// The tree for pairs: what an `Encodable` value has no value for is left out. An explicit ``ParameterValue/null`` of a
     /// tree stays.
     func pairs(encodedBy encoder: ParameterEncoder) throws -> ParameterValue? {

@@ -1,0 +1,44 @@
+internal import FoundationEssentials
+internal import FuzzingKit
+
+@testable internal import Curlew
+
+/// Values as JSON: what is written at once, without a tree of parameters, are the bytes that the tree comes to; and both
+/// Foundation and Curlew read the same from them.
+@main
+struct FuzzJSONEncoding: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        var choices = Choices(input)
+        let encoding = encoding(&choices)
+        let value = MadeValue(&choices, depth: 0)
+        guard let bytes = encoding.bytesAtOnce(of: value) else { return }
+        guard let tree = try? encoding.bytesByTree(of: value) else {
+            return require(false, "what has no tree is written at once")
+        }
+        require(
+            bytes == tree,
+            "written at once and by way of the tree:\n\(String(decoding: bytes, as: UTF8.self))\n"
+                + String(decoding: tree, as: UTF8.self))
+        guard let parsed = try? JSONValue(parsing: bytes) else { return require(false, "what was written is not read") }
+        // Foundation has no integers of more digits than a type.
+        guard !value.hasLongNumbers, let read = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else {
+            return require(value.hasLongNumbers, "Foundation does not read what was written")
+        }
+        requireEqual(read, parsed, "Foundation reads something else")
+    }
+
+    private static func encoding(_ choices: inout Choices) -> JSONEncoding {
+        var style = JSONStyle()
+        style.options = choices.flag() ? [.fragmentsAllowed] : [.fragmentsAllowed, .withoutEscapingSlashes]
+        if choices.number(below: 8) == 7 { style.options = [] }
+        style.nonFinite = choices.flag() ? .text() : .refused
+        style.dates = choices.one(of: [
+            .iso8601, .iso8601WithMilliseconds, .description, .secondsSince1970, .millisecondsSince1970,
+            .custom { ParameterValue($0.timeIntervalSinceReferenceDate) },
+        ])
+        style.data = choices.one(of: [.base64, .base64URL, .hexadecimal])
+        var encoder = ParameterEncoder()
+        encoder.keyNaming = choices.one(of: [.asWritten, .snakeCase, .custom { String($0.reversed()) }])
+        return JSONEncoding(encoder: encoder, style: style)
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+@testable import Curlew
+
+/// A value that encodes itself by a closure.
+struct EncodedBy: Encodable {
+    let code: @Sendable (any Encoder) throws -> Void
+
+    init(_ code: @escaping @Sendable (any Encoder) throws -> Void) { self.code = code }
+
+    func encode(to encoder: any Encoder) throws { try code(encoder) }
+}
+
+/// A key with any name.
+struct AnyKey: CodingKey {
+    let stringValue: String
+
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+
+    var intValue: Int? { nil }
+}
+
+/// What an encoding at once and one by way of the tree come to.
+struct BothWays {
+    var encoder = ParameterEncoder()
+    var style: JSONStyle
+
+    init(options: JSONStyle.Options = [.fragmentsAllowed], keys: ParameterStyle.KeyNaming = .asWritten) {
+        style = JSONStyle()
+        style.options = options
+        encoder.keyNaming = keys
+    }
+
+    private var encoding: JSONEncoding { JSONEncoding(encoder: encoder, style: style) }
+
+    /// The text that is written without a tree; nil if it is not.
+    func atOnce(_ value: some Encodable) -> String? {
+        encoding.bytesAtOnce(of: value).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The text that is written by way of a tree.
+    func byTree(_ value: some Encodable) throws -> String {
+        String(decoding: try encoding.bytesByTree(of: value), as: UTF8.self)
+    }
+
+    /// The text that callers get.
+    func text(_ value: some Encodable) throws -> String {
+        String(decoding: try encoding.bytes(of: value), as: UTF8.self)
+    }
+}
