@@ -1,6 +1,6 @@
 /// What an encoding needs and the next one can use again: its memory, and what was found out about types.
 ///
-/// For a document of a kilobyte, to have this made already saves a fifth. A few are kept, each with bounds.
+/// A small document would spend a good part of its time on making them. A few are kept, each with bounds.
 final class JSONWorkspace {
     /// The text. Behind a pointer and not a property, because every access to a property of an object is checked for another
     /// that is under way. It lives as long as this object, and so do the tables.
