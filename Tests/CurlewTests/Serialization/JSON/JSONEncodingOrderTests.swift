@@ -285,10 +285,12 @@ struct JSONEncodingOrderTests {
             guard container.codingPath.count == keys.count else { throw Refusal() }
             try container.encode(keys.joined(separator: " "))
         }
+        // Made once: two dictionaries of the same members may have them in different orders.
+        let (numbered, named) = ([1: path, 20: path], ["k": [path, path], "7": [path]])
         let value = EncodedBy { encoder in
             var container = encoder.container(keyedBy: Key.self)
-            try container.encode([1: path, 20: path], forKey: .a)
-            try container.encode(["k": [path, path], "7": [path]], forKey: .b)
+            try container.encode(numbered, forKey: .a)
+            try container.encode(named, forKey: .b)
             var nested = container.nestedContainer(keyedBy: Key.self, forKey: .c)
             try nested.encode(path, forKey: .a)
             var list = nested.nestedUnkeyedContainer(forKey: .b)
