@@ -33,6 +33,9 @@ struct Seen: Decodable {
             Seen.shape = inner
             try decoder.singleValueContainer().decode([Seen].self).forEach { add($0) }
         case .dictionary(let inner):
+            // Of several members that cannot be read, Foundation comes upon any first.
+            let names = try decoder.container(keyedBy: Name.self).allKeys
+            guard names.count < 2 else { return note(names.map(\.stringValue).sorted()) }
             Seen.shape = inner
             let values = try decoder.singleValueContainer().decode([String: Seen].self)
             for (name, seen) in values.sorted(by: { $0.key < $1.key }) {

@@ -18,7 +18,8 @@ public struct JSONCoding: Sendable {
         /// The names as the types have them.
         public static let asWritten = Keys(kind: .asWritten)
         /// `userName` is `user_name`, `baseURLText` is `base_url_text`. Where a type asks for `userURL`, `user_url` is read: a
-        /// name is turned into its JSON form and not the other way round, so that it comes back as it went.
+        /// name is turned into its JSON form and not the other way round, so that it comes back as it went. Where JSON has the
+        /// name as the type has it, that is read.
         public static let snakeCase = Keys(kind: .snakeCase)
 
         var naming: ParameterStyle.KeyNaming { kind == .snakeCase ? .snakeCase : .asWritten }
@@ -97,7 +98,7 @@ public struct JSONCoding: Sendable {
     /// The coding where nothing else was said.
     static let standard = JSONCoding()
 
-    /// A value as JSON.
+    /// A value as JSON. The `encode(to:)` of a value runs twice if it throws or does not encode from the outside in.
     /// - Throws: ``CurlewError`` with ``ErrorCode/encodingFailed`` that names the place, or what ``encoder`` throws beneath
     ///   it.
     public func encode(_ value: some Encodable) throws -> [UInt8] {

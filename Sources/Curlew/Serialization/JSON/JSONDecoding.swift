@@ -66,8 +66,12 @@ final class JSONDecoding {
     /// The place of a member's value; ``JSONTape/missing`` if there is no such member.
     @inline(__always)
     func member(_ key: some CodingKey, of object: Place, keepsKeys: Bool) -> Place {
-        var name = renamesKeys && !keepsKeys ? renamed(key) : key.stringValue
-        return name.withUTF8 { tape.value(of: $0, in: object) }
+        var name = key.stringValue
+        guard renamesKeys, !keepsKeys else { return name.withUTF8 { tape.value(of: $0, in: object) } }
+        var renamed = renamed(key)
+        let place = renamed.withUTF8 { tape.value(of: $0, in: object) }
+        // A name that stands as the type has it is taken, too, as Foundation's decoder does.
+        return place == JSONTape.missing ? name.withUTF8 { tape.value(of: $0, in: object) } : place
     }
 
     private func renamed(_ key: some CodingKey) -> String {
@@ -79,13 +83,33 @@ final class JSONDecoding {
     }
 
     /// The key of a type that a name in JSON stands for, if it has one.
-    func key<Key: CodingKey>(named name: String, keepsKeys: Bool) -> Key? {
+    func key<Key: CodingKey>(named name: String, in object: Place, keepsKeys: Bool) -> Key? {
         guard renamesKeys, !keepsKeys else { return Key(stringValue: name) }
         let words = name.split(separator: "_")
-        let camelCase =
-            words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
-        return [camelCase, name].lazy.compactMap { Key(stringValue: $0) }.first { self.renamed($0) == name }
+        let candidates = [Self.capitalized, Self.capitalizedWithAcronyms].map { capitalized in
+            words.prefix(1).joined() + words.dropFirst().map(capitalized).joined()
+        }
+        for candidate in candidates + [name] {
+            if let key = Key(stringValue: candidate), renamed(key) == name { return key }
+        }
+        // A name that is in no style stands for itself, unless the key asks for another that is there.
+        guard let key = Key(stringValue: name) else { return nil }
+        var other = renamed(key)
+        return other.withUTF8 { tape.value(of: $0, in: object) } == JSONTape.missing ? key : nil
     }
+
+    private static func capitalized(_ word: Substring) -> String { word.prefix(1).uppercased() + word.dropFirst() }
+
+    private static func capitalizedWithAcronyms(_ word: Substring) -> String {
+        acronyms.contains(String(word)) ? word.uppercased() : capitalized(word)
+    }
+
+    /// The words that Swift's names have in capitals.
+    private static let acronyms: Set<String> = [
+        "api", "css", "db", "dns", "gps", "html", "http", "https", "id", "ip", "isbn", "json", "jwt", "os", "pdf",
+        "sdk", "sms",
+        "sql", "ssh", "ssl", "tcp", "tls", "ttl", "udp", "ui", "uri", "url", "utc", "uuid", "vat", "xml",
+    ]
 
     // MARK: Values
 

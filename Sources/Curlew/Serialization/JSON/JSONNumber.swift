@@ -36,14 +36,38 @@ extension JSONValue {
             if case .text = storage { true } else { false }
         }
 
-        /// The number as an integer type, if it is one and in its range.
+        /// The number as an integer type, if it is one exactly and in its range.
         public func integer<Value: FixedWidthInteger>(as type: Value.Type = Value.self) -> Value? {
             switch storage {
             case .integer(let value): Value(exactly: value)
             case .unsigned(let value): Value(exactly: value)
-            case .double(let value), .rounded(let value, _): Value(exactly: value)
-            case .text(let text): Value(text)
+            case .double(let value): Value(exactly: value)
+            case .rounded(_, let text), .text(let text): Self.integer(text.utf8)
             }
+        }
+
+        /// The integer that a literal is, from its digits: a double may have lost some.
+        static func integer<Value: FixedWidthInteger>(_ literal: some Collection<UInt8>) -> Value? {
+            let mantissa = literal.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+            let parts = mantissa.split(separator: UInt8(ascii: "."), maxSplits: 1)
+            guard let whole = parts.first else { return nil }
+            var digits = Array(whole) + (parts.count > 1 ? Array(parts[1]) : [])
+            if !digits.contains(where: { $0.isDigit && $0 != UInt8(ascii: "0") }) { return 0 }
+            var exponent = parts.count > 1 ? -parts[1].count : 0
+            if mantissa.count < literal.count {
+                let power = String(decoding: literal.dropFirst(mantissa.count + 1), as: UTF8.self)
+                // What is too large for this is too large for any integer, or too small.
+                guard let power = Int(power), power.magnitude < 1 << 32 else { return nil }
+                exponent += power
+            }
+            while exponent < 0, digits.last == UInt8(ascii: "0") {
+                digits.removeLast()
+                exponent += 1
+            }
+            // No type has more than 39 digits.
+            guard 0...39 ~= exponent else { return nil }
+            digits += repeatElement(UInt8(ascii: "0"), count: exponent)
+            return Value(String(decoding: digits, as: UTF8.self))
         }
 
         /// The number as a double, rounded if need be; nil if it is beyond the range.

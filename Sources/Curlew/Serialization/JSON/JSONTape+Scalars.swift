@@ -49,23 +49,12 @@ extension JSONTape {
     @inline(__always)
     func integer<Value: FixedWidthInteger>(at place: Place, as type: Value.Type = Value.self) -> Value? {
         let token = tokens[place]
-        guard token.flags.contains(.exact) else { return number(at: place).integer() }
-        guard let magnitude = token.exponent == 0 ? token.body : shifted(token.body, by: token.exponent) else {
-            return nil
+        guard token.flags.isSuperset(of: [.exact, .integer]) else {
+            return JSONValue.Number.integer(literal(at: place))
         }
-        guard token.flags.contains(.negative) else { return Value(exactly: magnitude) }
-        guard let value = Int64(exactly: magnitude) else { return Value(exactly: 0 - Int128(magnitude)) }
+        guard token.flags.contains(.negative) else { return Value(exactly: token.body) }
+        guard let value = Int64(exactly: token.body) else { return Value(exactly: 0 - Int128(token.body)) }
         return Value(exactly: 0 - value)
-    }
-
-    /// A mantissa times a power of ten; nil if that is no integer, or one beyond 64 bits.
-    private func shifted(_ mantissa: UInt64, by exponent: Int16) -> UInt64? {
-        guard mantissa != 0 else { return 0 }
-        guard -19...19 ~= exponent else { return nil }
-        let power = (0..<abs(exponent)).reduce(UInt64(1)) { power, _ in power * 10 }
-        if exponent < 0 { return mantissa.isMultiple(of: power) ? mantissa / power : nil }
-        let (product, overflow) = mantissa.multipliedReportingOverflow(by: power)
-        return overflow ? nil : product
     }
 
     /// A number as the nearest double; nil if it is beyond the range, above or below.
@@ -86,7 +75,7 @@ extension JSONTape {
         guard let double = double(at: place) else { return nil }
         var float = Float(double)
         // A double that lies between two floats may itself have been rounded to that place.
-        if double.bitPattern & 0x1FFF_FFFF == 0x1000_0000 || float.isSubnormal || float == 0 {
+        if double.bitPattern & 0x1FFF_FFFF == 0x1000_0000 || float.magnitude <= .leastNormalMagnitude {
             float = Float(String(decoding: literal(at: place), as: UTF8.self)) ?? float
         }
         return float.isFinite && (float != 0 || double == 0) ? float : nil

@@ -75,7 +75,9 @@ struct JSONTapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var allKeys: [Key] {
         var keys: [Key] = []
         decoding.tape.tokens.forEachMember(of: object) { member in
-            if let key: Key = decoding.key(named: decoding.tape.nameString(at: member), keepsKeys: keepsKeys) {
+            if let key: Key = decoding.key(
+                named: decoding.tape.nameString(at: member), in: object, keepsKeys: keepsKeys)
+            {
                 keys.append(key)
             }
         }

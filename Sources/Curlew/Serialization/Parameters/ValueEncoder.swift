@@ -71,10 +71,12 @@ extension EncodingState {
     }
 }
 
-/// Marks dictionaries: their keys are not renamed.
+/// Marks dictionaries and trees: their keys are data, and not renamed.
 protocol DictionaryWithKeysOfItsOwn {}
 
 extension Dictionary: DictionaryWithKeysOfItsOwn {}
+extension JSONValue: DictionaryWithKeysOfItsOwn {}
+extension JSONValue.Object: DictionaryWithKeysOfItsOwn {}
 
 /// Encodes into a table.
 private struct KeyedParameterContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {

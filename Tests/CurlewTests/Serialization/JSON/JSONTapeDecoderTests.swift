@@ -59,7 +59,11 @@ struct JSONTapeDecoderTests {
             ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),
             ("9223372036854775808", "corrupted []"), ("-9223372036854775809", "corrupted []"), ("0.5", "corrupted []"),
             ("1e19", "corrupted []"), ("1e-1", "corrupted []"), ("9007199254740993.0", "9007199254740993"),
-            ("1e400", "corrupted []"), ("true", "mismatch []"), ("null", "null []"),
+            ("12345678901234567.000", "12345678901234567"), ("9007199254740993000e-3", "9007199254740993"),
+            ("9223372036854775807.00000000000000000000", "9223372036854775807"), ("0.00000000000000000000", "0"),
+            ("123456789012345678.5", "corrupted []"), ("0e99999999999999999999", "0"),
+            ("1e99999999999999999999", "corrupted []"), ("1e400", "corrupted []"), ("true", "mismatch []"),
+            ("null", "null []"),
         ])
     func integers(_ text: String, _ expected: String) { #expect(fault(Int.self, text) == expected) }
 
@@ -239,6 +243,43 @@ struct JSONTapeDecoderTests {
             try decode([Model].self, text, JSONCoding(keys: .snakeCase)) == [
                 Model(userURL: 1, tableOfNames: ["aB": 1, "a_b": 2], numbered: [1: "x"]),
                 Model(userURL: 2, tableOfNames: [:], numbered: [2: "y"]),
+            ])
+    }
+
+    @Test(
+        "in snake case trees keep their names, acronyms come back, and names that are in no style are read as they stand"
+    )
+    func namesOfTrees() throws {
+        let coding = JSONCoding(keys: .snakeCase)
+        struct Model: Codable, Equatable {
+            var someTree: JSONValue
+            var someObject: JSONValue.Object
+        }
+        let names: JSONValue.Object = ["userName": 1, "user_name": 2, "FOO": ["aB": 3], "Content-Type": nil]
+        let model = Model(someTree: .object(names), someObject: names)
+        let text = try coding.encode(model)
+        #expect(
+            String(decoding: text, as: UTF8.self).hasPrefix(#"{"some_tree":{"userName":1,"user_name":2,"FOO":{"aB":3}"#)
+        )
+        #expect(try coding.decode(Model.self, from: text) == model)
+        #expect(try coding.decode(JSONValue.Object.self, from: JSONValue.object(names).jsonBytes()) == names)
+
+        enum Link: Codable, Equatable { case userURL(String), baseURL(id: Int) }
+        for link in [Link.userURL("x"), .baseURL(id: 7)] {
+            #expect(try coding.decode(Link.self, from: coding.encode(link)) == link)
+        }
+
+        struct Dynamic: Decodable {
+            var found: [String: Int] = [:]
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: JSONKey.self)
+                for key in container.allKeys { found[key.stringValue] = try container.decode(Int.self, forKey: key) }
+            }
+        }
+        #expect(
+            try decode(Dynamic.self, #"{"FOO":1,"userName":2,"User-Name":3,"a_b":4}"#, coding).found == [
+                "FOO": 1, "userName": 2, "User-Name": 3, "aB": 4,
             ])
     }
 }
