@@ -153,3 +153,15 @@ extension String {
 
 /// The words that the system has for an error number.
 func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }
+
+extension Unicode.Scalar {
+    /// True if it goes with the character before it. All that normal forms put into another order are such.
+    var isCombiningMark: Bool {
+        // There is none before.
+        guard value >= 0x300 else { return false }
+        switch properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark: return true
+        default: return false
+        }
+    }
+}

@@ -107,8 +107,7 @@ final class JSONDecoding {
     /// The words that Swift's names have in capitals.
     private static let acronyms: Set<String> = [
         "api", "css", "db", "dns", "gps", "html", "http", "https", "id", "ip", "isbn", "json", "jwt", "os", "pdf",
-        "sdk", "sms",
-        "sql", "ssh", "ssl", "tcp", "tls", "ttl", "udp", "ui", "uri", "url", "utc", "uuid", "vat", "xml",
+        "sdk", "sms", "sql", "ssh", "ssl", "tcp", "tls", "ttl", "udp", "ui", "uri", "url", "utc", "uuid", "vat", "xml",
     ]
 
     // MARK: Values

@@ -37,8 +37,8 @@ extension JSONTape {
             return JSONValue.Number(isNegative ? -value : value)
         }
         // Fifteen digits are in any double as they came.
-        if token.body < 1_000_000_000_000_000, let value = double(at: place), let number = JSONValue.Number(value),
-            !token.flags.contains(.integer), token.flags.contains(.exact)
+        if token.flags.contains(.exact), !token.flags.contains(.integer), token.body < 1_000_000_000_000_000,
+            let value = double(at: place), let number = JSONValue.Number(value)
         {
             return number
         }
@@ -93,48 +93,5 @@ extension UInt8 {
     fileprivate var isPartOfNumber: Bool {
         isDigit || self == UInt8(ascii: ".") || self == UInt8(ascii: "-") || self == UInt8(ascii: "+")
             || self | 0x20 == UInt8(ascii: "e")
-    }
-}
-
-/// The tree of a tape.
-extension JSONTape {
-    /// A value with all that stands in it.
-    func value(at place: Place = JSONTape.root) -> JSONValue {
-        let token = tokens[place]
-        switch token.kind {
-        case .null: return .null
-        case .no: return .bool(false)
-        case .yes: return .bool(true)
-        case .number: return .number(number(at: place))
-        case .string: return .string(string(at: place))
-        case .array:
-            var values: [JSONValue] = []
-            var element = place + 1
-            while element < token.next {
-                values.append(value(at: element))
-                element = tokens.after(element)
-            }
-            return .array(values)
-        case .object: return .object(object(at: place))
-        }
-    }
-
-    /// The members of an object, each at the place where its name came first.
-    private func object(at place: Place) -> JSONValue.Object {
-        var object = JSONValue.Object()
-        var member = place + 1
-        let end = tokens[place].next
-        while member < end {
-            var key = nameString(at: member)
-            if !tokens[member].flags.contains(.passedOver) {
-                let value = value(at: member + 1)
-                if !object.insert(value, for: key) { object[key] = value }
-            } else if key.withUTF8({ self.value(of: $0, in: place) }) > member {
-                // The one that counts comes later, and stands here.
-                _ = object.insert(.null, for: key)
-            }
-            member = tokens.after(member + 1)
-        }
-        return object
     }
 }

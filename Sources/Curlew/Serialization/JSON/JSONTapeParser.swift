@@ -147,20 +147,6 @@ struct JSONTapeParser {
     private func fault(_ message: String) -> JSONFault { JSONFault(message: message, position: position) }
 }
 
-/// A place where a text is not JSON.
-struct JSONFault: Error {
-    let message: String
-    let position: Int
-
-    /// The error that callers see: it has the place, and nothing of what stands there.
-    func error(in bytes: [UInt8]) -> CurlewError {
-        let before = bytes[..<min(position, bytes.count)]
-        let line = before.count { $0 == .lineFeed } + 1
-        let column = position - (before.lastIndex(of: .lineFeed) ?? -1)
-        return CurlewError(.decodingFailed, "\(message), at line \(line), column \(column)")
-    }
-}
-
 // MARK: Names
 
 extension JSONTapeParser {
@@ -239,18 +225,6 @@ extension JSONTapeParser {
         }
         indexes[inner.place] = index
         tokens[inner.place].flags.insert(.indexed)
-    }
-}
-
-extension Unicode.Scalar {
-    /// True if it goes with the character before it. All that normal forms put into another order are such.
-    fileprivate var isCombiningMark: Bool {
-        // There is none before.
-        guard value >= 0x300 else { return false }
-        switch properties.generalCategory {
-        case .nonspacingMark, .spacingMark, .enclosingMark: return true
-        default: return false
-        }
     }
 }
 

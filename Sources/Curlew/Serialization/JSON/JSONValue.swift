@@ -159,7 +159,8 @@ extension JSONValue: Codable {
 
     /// The value as a type of your own: `URL` from a string, numbers only where they fit exactly, all else by the coding's
     /// rules.
-    /// - Throws: `DecodingError`.
+    /// - Throws: `DecodingError`; ``CurlewError`` with ``ErrorCode/decodingFailed`` for a value that no text may be: nested more
+    ///   than 512 levels deep, or with a name that ``JSONReadingOptions/combiningMarkLimit`` refuses.
     public func decode<Value: Decodable>(
         as type: Value.Type = Value.self, by coding: JSONCoding = JSONCoding(),
         userInfo: [CodingUserInfoKey: any Sendable] = [:]

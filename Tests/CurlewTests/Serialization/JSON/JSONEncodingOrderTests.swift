@@ -8,7 +8,7 @@ struct JSONEncodingOrderTests {
     private struct Refusal: Error {}
     enum Key: String, CodingKey { case a, b, c }
 
-    /// What becomes of a value: the text of both ways, and whether it was written at once.
+    /// The text of a value by both ways, and whether it was written at once.
     private func check(
         _ isAtOnce: Bool, _ expected: String, keys: ParameterStyle.KeyNaming = .asWritten,
         _ code: @escaping @Sendable (any Encoder) throws -> Void, line: Int = #line

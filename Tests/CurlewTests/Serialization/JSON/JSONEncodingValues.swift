@@ -22,7 +22,7 @@ struct AnyKey: CodingKey {
     var intValue: Int? { nil }
 }
 
-/// What an encoding at once and one by way of the tree come to.
+/// The JSON of a value, written by either way.
 struct BothWays {
     var encoder = ParameterEncoder()
     var style: JSONStyle

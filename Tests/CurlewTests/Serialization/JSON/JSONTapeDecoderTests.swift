@@ -95,7 +95,7 @@ struct JSONTapeDecoderTests {
         #expect(try decode([String: Int].self, "{\"e\u{301}\":1,\"\u{E9}\":2}") == ["\u{E9}": 1])
     }
 
-    @Test("what is missing and what is null are told apart, and a superclass without a member is decoded from null")
+    @Test("a missing member and a null are different errors, and a superclass without a member is decoded from null")
     func missing() throws {
         struct Asked: Decodable {
             init(from decoder: any Decoder) throws {
@@ -281,5 +281,14 @@ struct JSONTapeDecoderTests {
             try decode(Dynamic.self, #"{"FOO":1,"userName":2,"User-Name":3,"a_b":4}"#, coding).found == [
                 "FOO": 1, "userName": 2, "User-Name": 3, "aB": 4,
             ])
+    }
+
+    @Test("a value that no text may be is an error and not decoded")
+    func unreadableTrees() throws {
+        let deep = (0..<600).reduce(JSONValue.null) { value, _ in [value] }
+        #expect(throws: CurlewError.self) { try deep.decode(as: [JSONValue].self) }
+        let marks = String(repeating: "\u{301}", count: JSONReadingOptions.combiningMarkLimit + 1)
+        let named = JSONValue.object(["a\(marks)": 1])
+        #expect(throws: CurlewError.self) { try named.decode(as: [String: Int].self) }
     }
 }
