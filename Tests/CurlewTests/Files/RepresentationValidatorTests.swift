@@ -38,10 +38,10 @@ struct RepresentationValidatorTests {
 
     @Test("entity tags of combining marks are compared in time that grows with their bytes")
     func longComparison() {
-        let marks = (0..<40_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
+        let marks = (0..<200_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
         let fields = HTTPFields(["\"a\(marks)\"", "\"a\(marks)b\""].map { HTTPField(name: .eTag, value: $0) })
         let time = processorTime { #expect(ResumeToken.Validator(fields) == nil) }
-        #expect(time < .milliseconds(500))
+        #expect(time < .seconds(5))
     }
 
     @Test("a response with several different entity tags has no validator")

@@ -77,7 +77,7 @@ struct RedirectLocationTests {
 
     @Test("Location fields are equal only if their bytes are, which takes time in proportion to their length")
     func longComparison() throws {
-        let marks = (0..<40_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
+        let marks = (0..<200_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }.joined()
         let fields = HTTPFields([
             HTTPField(name: .location, value: "/a\(marks)"), HTTPField(name: .location, value: "/a\(marks)b"),
         ])
@@ -85,7 +85,7 @@ struct RedirectLocationTests {
         let time = processorTime {
             #expect(throws: CurlewError.self) { try RedirectTarget.read(fields, relativeTo: base) }
         }
-        #expect(time < .milliseconds(500))
+        #expect(time < .seconds(5))
         let composed = HTTPFields(["\u{E9}", "e\u{301}"].map { HTTPField(name: .location, value: $0) })
         #expect(throws: CurlewError.self) { try RedirectTarget.read(composed, relativeTo: base) }
     }

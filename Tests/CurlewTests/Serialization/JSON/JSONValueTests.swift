@@ -243,10 +243,11 @@ struct JSONValueTests {
 
     @Test("a name of combining marks without end is refused before it is compared, escaped or not")
     func combiningMarks() throws {
-        let marks = (0..<80_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }
-        let escaped = (0..<80_000).map { $0 % 2 == 0 ? "\\u0301" : "\\u0323" }
+        // To hash or compare such a name by the standard library takes 13 s of an optimized build.
+        let marks = (0..<240_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }
+        let escaped = (0..<240_000).map { $0 % 2 == 0 ? "\\u0301" : "\\u0323" }
         // A code point that is two marks when it is taken apart, and itself of no class.
-        let doubled = Array(repeating: "\u{F73}", count: 80_000)
+        let doubled = Array(repeating: "\u{F73}", count: 240_000)
         for name in [marks, escaped, doubled] {
             let text = "{\"a\(name.joined())\": 1, \"a\(name.joined())\": 2}"
             for policy in [JSONReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
@@ -257,7 +258,7 @@ struct JSONValueTests {
                             [String: Int].self, from: Array(text.utf8))
                     }
                 }
-                #expect(time < .seconds(2))
+                #expect(time < .seconds(10))
             }
         }
     }
@@ -274,7 +275,7 @@ struct JSONValueTests {
             decoded = try reader.decode([String: Int].self, from: Array(text.utf8))
             member = try parse(text)[name]
         }
-        #expect(time < .seconds(2))
+        #expect(time < .seconds(10))
         #expect(decoded.count == 1 && member == 1)
     }
 
