@@ -50,6 +50,10 @@ def command(stage: Stage, client: str, workload: Workload, requests: int) -> lis
         words += ["--warm-up", str(workload.warm_up)]
     if url.startswith("https:"):
         words += ["--anchors", str(stage.anchors)]
+    if workload.second_target is not None:
+        words += ["--second-url", stage.urls[workload.second_target]]
+    if workload.loops is not None:
+        words += ["--loops", str(workload.loops)]
     if workload.kind in stage.files:
         words += ["--file", str(stage.files[workload.kind])]
     return words

@@ -42,6 +42,7 @@ http {{
     scgi_temp_path {folder}/scgi;
     server {{
         listen 127.0.0.1:{plain} backlog=4096;
+        listen 127.0.0.1:{plain_too} backlog=4096;
         root {folder}/root;
         location = /small {{ return 200 "{small}"; }}
     }}
@@ -84,7 +85,7 @@ class Nginx:
         stop(self.process)
 
     def begin(self) -> None:
-        self.ports = dict(zip(("plain", "tls", "http2"), free_ports(3)))
+        self.ports = dict(zip(("plain", "plain_too", "tls", "http2"), free_ports(4)))
         user = "user root;" if os.geteuid() == 0 else ""
         file = self.folder / "nginx.conf"
         file.write_text(CONFIGURATION.format(folder=self.folder, user=user, small=SMALL_BODY, **self.ports))

@@ -44,6 +44,7 @@ class Stage(contextlib.ExitStack):
             "json-1k": f"{plain}/json-1k",
             "json-100k": f"{plain}/json-100k",
             "large": f"{plain}/large",
+            "large-too": f"http://127.0.0.1:{ports['plain_too']}/large",
             "slow": f"http://127.0.0.1:{slow}/",
             "sink": f"http://127.0.0.1:{slow}/",
         }

@@ -37,6 +37,9 @@ class Workload:
     clients: tuple[str, ...] = PROGRAMS
     # The workload that the ratios are taken against, where it is not this one.
     compared_with: str | None = None
+    # Where every second request goes instead, and on how many event loops: Curlew alone knows these.
+    second_target: str | None = None
+    loops: int | None = None
     # Large bodies are counted in bytes, all else in requests.
     is_large: bool = False
     # Whether a quick run may make fewer requests.
@@ -63,6 +66,10 @@ WORKLOADS = (
     Workload("json-1k", "json", "json-1k", 50_000, 64, clients=WITH_GO),
     Workload("json-100k", "json", "json-100k", 4_000, 16, clients=WITH_GO),
     Workload("stream-down", "stream", "large", 1, 1, is_large=True, shrinks=False),
+    Workload("two-hosts-1-loop", "stream", "large", 8, 4, clients=("curlew",), second_target="large-too", loops=1,
+        is_large=True, shrinks=False),
+    Workload("two-hosts-2-loops", "stream", "large", 8, 4, clients=("curlew",), second_target="large-too", loops=2,
+        is_large=True, shrinks=False),
     Workload(
         "download", "download", "large", 1, 1, clients=INTO_FILES, is_large=True, shrinks=False),
     Workload("upload", "upload", "sink", 1, 1, is_large=True, shrinks=False),

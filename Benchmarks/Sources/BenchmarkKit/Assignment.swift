@@ -17,10 +17,15 @@ public struct Assignment: Sendable {
     public var anchorsPath: String?
     /// The file to upload, or to download into.
     public var filePath: String?
+    /// Where every second request goes, if not to ``url``.
+    public var secondURL: String?
+    /// How many event loops carry the requests; nil is the client's own choice.
+    public var loops: Int?
 
     /// What to write for a command line that cannot be used.
     public static let usage = """
         usage: client WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM] [--file PATH]
+            [--second-url URL] [--loops N]
         workloads: \(Workload.allCases.map(\.rawValue).joined(separator: ", "))
         """
 
@@ -46,6 +51,8 @@ public struct Assignment: Sendable {
         case "--warm-up": warmUp = try Self.number(value)
         case "--anchors": anchorsPath = value
         case "--file": filePath = value
+        case "--second-url": secondURL = value
+        case "--loops": loops = try Self.number(value)
         default: throw UsageError()
         }
     }

@@ -1,6 +1,7 @@
 internal import BenchmarkKit
 internal import Curlew
 internal import HTTPTypes
+internal import Synchronization
 
 /// Curlew, through the verbs that its users call.
 @main
@@ -8,7 +9,7 @@ struct CurlewClient: BenchmarkClient {
     static let name = "curlew"
 
     private let session: HTTPSession
-    private let url: String
+    private let urls: Alternation
     private let filePath: String?
 
     init(_ assignment: Assignment) throws {
@@ -18,32 +19,34 @@ struct CurlewClient: BenchmarkClient {
         configuration.connections.perHost = assignment.connections
         configuration.connections.idle = assignment.connections
         if let path = assignment.anchorsPath { configuration.security = .anchors(pem: try LocalFile(path).text()) }
+        let loops = try (0..<(assignment.loops ?? 0)).map { try CurlewEventLoop(name: "bench-\($0)") }
         session = try HTTPSession(
-            configuration: configuration, chain: assignment.workload == .getStandard ? StandardChain.Options() : .bare)
-        url = assignment.url
+            configuration: configuration, eventLoops: loops,
+            chain: assignment.workload == .getStandard ? StandardChain.Options() : .bare)
+        urls = Alternation(assignment.url, assignment.secondURL ?? assignment.url)
         filePath = assignment.filePath
     }
 
     func get() async throws -> Int {
-        try await accepted(session.get(.raw(url))).body.collect(upTo: .mebibytes(64)).count
+        try await accepted(session.get(.raw(urls.next()))).body.collect(upTo: .mebibytes(64)).count
     }
 
-    func json() async throws -> Catalogue { try await session.get(.raw(url), as: Catalogue.self) }
+    func json() async throws -> Catalogue { try await session.get(.raw(urls.next()), as: Catalogue.self) }
 
     func stream() async throws -> Int {
         var count = 0
-        for try await chunk in try await accepted(session.get(.raw(url))).body { count += chunk.count }
+        for try await chunk in try await accepted(session.get(.raw(urls.next()))).body { count += chunk.count }
         return count
     }
 
     func download() async throws -> Int {
         guard let filePath else { throw BenchmarkError.missingOption("--file") }
-        return Int(try await session.download(.raw(url), to: .file(filePath)).size)
+        return Int(try await session.download(.raw(urls.next()), to: .file(filePath)).size)
     }
 
     func upload() async throws -> Int {
         guard let filePath else { throw BenchmarkError.missingOption("--file") }
-        let response = try await accepted(session.put(.raw(url), body: .file(filePath)))
+        let response = try await accepted(session.put(.raw(urls.next()), body: .file(filePath)))
         _ = try await response.body.collect(upTo: .mebibytes(1))
         return try LocalFile(filePath).size()
     }
@@ -55,5 +58,23 @@ struct CurlewClient: BenchmarkClient {
     private func accepted(_ response: CurlewResponse) throws -> CurlewResponse {
         guard response.status == .ok else { throw BenchmarkError.status(response.status.code) }
         return response
+    }
+}
+
+/// Two URLs, in turn.
+private final class Alternation: Sendable {
+    private let first: String
+    private let second: String
+    private let turns = Atomic(0)
+
+    init(_ first: String, _ second: String) {
+        self.first = first
+        self.second = second
+    }
+
+    func next() -> String {
+        // The usual case does not pay for the other.
+        if first == second { return first }
+        return turns.wrappingAdd(1, ordering: .relaxed).oldValue.isMultiple(of: 2) ? first : second
     }
 }

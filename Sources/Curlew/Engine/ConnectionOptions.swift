@@ -181,7 +181,7 @@ extension ConnectionRoute.AddressFamily {
 extension RequestOptions {
     /// True if one of them is about where and how to connect. Almost always it is enough to see that there are none.
     fileprivate var concernConnecting: Bool {
-        rare != nil && (security != nil || route != nil || addressPolicy != nil || proxy != nil)
+        isAnySet && (security != nil || route != nil || addressPolicy != nil || proxy != nil)
     }
 }
 

@@ -21,6 +21,7 @@ final class UploadChannel: @unchecked Sendable {
     private var end: Result<Void, CurlewError>?
     private var isClosed = false
     private var writer: UnsafeContinuation<Bool, Never>?
+    private var loan: Loan?
     private var isReaderWaiting = false
     private let wakeReader: @Sendable () -> Void
 
@@ -28,6 +29,18 @@ final class UploadChannel: @unchecked Sendable {
     init(capacity: Int, wakeReader: @escaping @Sendable () -> Void) {
         self.capacity = capacity
         self.wakeReader = wakeReader
+    }
+
+    /// A range of a file that is read when no chunk waits, and who waits for it to be through.
+    private struct Loan {
+        let file: FileReader
+        var position: Int64
+        let end: Int64
+        let lender: UnsafeContinuation<ReturnedLoan?, Never>
+
+        func give(back reason: ReturnedLoan.Reason) {
+            lender.resume(returning: ReturnedLoan(position: position, reason: reason))
+        }
     }
 
     // MARK: The producer's side
@@ -51,6 +64,19 @@ final class UploadChannel: @unchecked Sendable {
             }
             if wakes { wakeReader() }
             if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    func lend(_ file: FileReader, _ range: Range<Int64>) async -> ReturnedLoan? {
+        await withUnsafeContinuation { lender in
+            let (isRefused, wakes) = lock.withLock {
+                if isClosed { return (true, false) }
+                loan = Loan(file: file, position: range.lowerBound, end: range.upperBound, lender: lender)
+                defer { isReaderWaiting = false }
+                return (false, isReaderWaiting)
+            }
+            if wakes { wakeReader() }
+            if isRefused { lender.resume(returning: nil) }
         }
     }
 
@@ -89,12 +115,30 @@ final class UploadChannel: @unchecked Sendable {
             case .success: return (.end, nil)
             case .failure(let error): return (.failure(error), nil)
             case nil:
+                if let count = readLoan(into: space) { return (.bytes(count), nil) }
                 isReaderWaiting = true
                 return (.wait, nil)
             }
         }
         waiting?.resume(returning: true)
         return taken
+    }
+
+    /// Reads on in the file that is lent, and gives it back when it is through or does not go on. To be called under `lock`,
+    /// which nobody wants meanwhile: the producer waits for this.
+    private func readLoan(into space: UnsafeMutableRawBufferPointer) -> Int? {
+        guard var loan, !space.isEmpty else { return nil }
+        let count = Int(min(Int64(space.count), loan.end - loan.position))
+        let found = loan.file.readCached(
+            at: loan.position, into: UnsafeMutableRawBufferPointer(rebasing: space[..<count]))
+        self.loan = nil
+        guard case .bytes(let read) = found, read > 0 else {
+            if case .unknown = found { loan.give(back: .isUnknown) } else { loan.give(back: .needsDisk) }
+            return nil
+        }
+        loan.position += Int64(read)
+        if loan.position == loan.end { loan.give(back: .isThrough) } else { self.loan = loan }
+        return read
     }
 
     private func dropFirst() {
@@ -109,15 +153,19 @@ final class UploadChannel: @unchecked Sendable {
 
     /// Lets the producer know that nothing more is wanted.
     func close() {
-        let waiting = lock.withLock {
+        let (waiting, lender) = lock.withLock {
             isClosed = true
             isReaderWaiting = false
             chunks = []
             first = 0
             buffered = 0
-            defer { writer = nil }
-            return writer
+            defer {
+                writer = nil
+                loan = nil
+            }
+            return (writer, loan?.lender)
         }
         waiting?.resume(returning: false)
+        lender?.resume(returning: nil)
     }
 }

@@ -8,9 +8,8 @@ enum UploadPump {
             case .none, .bytes: break
             case .file(let path, let offset, let length):
                 let file = try WatchedFile(path: path, offset: offset, length: length)
-                try await pump(opened: WatchedFileChunks(file: file), length: file.length, into: channel)
-            case .watched(let file):
-                try await pump(opened: WatchedFileChunks(file: file), length: file.length, into: channel)
+                try await pump(file, into: channel)
+            case .watched(let file): try await pump(file, into: channel)
             case .factory(let make): try await pump(try await make(), length: length, into: channel)
             case .once(let oneShot):
                 guard let stream = await oneShot.take() else {
@@ -37,9 +36,39 @@ enum UploadPump {
     private static func pump<S: AsyncSequence>(
         opened stream: S, length: Int64?, into channel: some UploadSink
     ) async throws where S.Element == [UInt8] {
+        var chunks = stream.makeAsyncIterator()
+        try await pump(&chunks, length: length, into: channel)
+    }
+
+    /// What of the file is in memory is lent: the loop copies it by itself, straight into the engine's buffer. What is not, and
+    /// the last part, which waits for the look at the file as it is in the end, is read here.
+    private static func pump(_ file: WatchedFile, into channel: some UploadSink) async throws {
+        var chunks = WatchedFileChunks(file: file).makeAsyncIterator()
+        let end = file.range.upperBound - Int64(CurlewRequest.Body.filePart)
+        var lends = true
+        while lends, chunks.position < end {
+            let returned = await channel.lend(try await chunks.opened(), chunks.position..<end)
+            guard let returned else { return }
+            chunks.position = returned.position
+            lends = returned.reason != .isUnknown
+            guard returned.reason == .needsDisk else { continue }
+            // Where something is missing more mostly is, and reading ahead is what helps then.
+            for _ in 0..<partsFromDisk where chunks.position < end {
+                guard let chunk = try await chunks.next(), await channel.write(chunk) else { return }
+            }
+        }
+        try await pump(&chunks, length: file.range.upperBound - chunks.position, into: channel)
+    }
+
+    private static let partsFromDisk = 16
+
+    private static func pump<I: AsyncIteratorProtocol>(
+        _ chunks: inout I, length: Int64?, into channel: some UploadSink
+    ) async throws where I.Element == [UInt8] {
         var count: Int64 = 0
         var held: [UInt8]?
-        for try await chunk in stream where !chunk.isEmpty {
+        while let chunk = try await chunks.next(isolation: #isolation) {
+            if chunk.isEmpty { continue }
             count += Int64(chunk.count)
             if let length, count > length {
                 throw CurlewError(.bodyLengthMismatch, "the body has more than the \(length) bytes that it promised")
@@ -58,8 +87,33 @@ enum UploadPump {
 protocol UploadSink: Sendable {
     /// Takes a chunk when there is room; false when nobody wants more.
     func write(_ chunk: [UInt8]) async -> Bool
+    /// Lets the sink read a range of a file by itself, until it is through or cannot go on.
+    /// - Returns: How far it came, and why no further; nil when nobody wants more.
+    func lend(_ file: FileReader, _ range: Range<Int64>) async -> ReturnedLoan?
     /// There is nothing to come.
     func finish(_ result: Result<Void, CurlewError>)
+}
+
+extension UploadSink {
+    func lend(_ file: FileReader, _ range: Range<Int64>) async -> ReturnedLoan? {
+        ReturnedLoan(position: range.lowerBound, reason: .isUnknown)
+    }
+}
+
+/// The end of a file's loan to an ``UploadSink``.
+struct ReturnedLoan {
+    enum Reason {
+        /// All of the range was read.
+        case isThrough
+        /// What follows is not in memory.
+        case needsDisk
+        /// The sink cannot read it, or nobody can say what is in memory.
+        case isUnknown
+    }
+
+    /// The offset in the file of the first byte that was not read.
+    let position: Int64
+    let reason: Reason
 }
 
 extension UploadChannel: UploadSink {}

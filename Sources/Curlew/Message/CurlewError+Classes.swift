@@ -54,4 +54,18 @@ extension CurlewError {
     init(_ cancellation: CancellationError, context: Context = Context()) {
         self.init(.cancelled, "the task was cancelled", context: context, underlying: cancellation)
     }
+
+    // Not inlined: an async function that makes an error would keep room for all of it in its frame, while it waits.
+
+    /// - Parameter request: The request of the task that was cancelled.
+    @inline(never)
+    init(_ cancellation: CancellationError, of request: CurlewRequest) {
+        self.init(cancellation, context: Context(method: request.method, uri: request.uri))
+    }
+
+    /// The same error with the method and the URI of its request; what it already knew stays.
+    @inline(never)
+    func adding(_ request: CurlewRequest) -> CurlewError {
+        adding(Context(method: request.method, uri: request.uri))
+    }
 }

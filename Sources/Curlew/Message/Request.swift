@@ -3,18 +3,56 @@ public import HTTPTypes
 /// A request: method, URI, fields, body and how it is to be carried.
 public struct CurlewRequest: Sendable {
     /// The method; `GET` unless said otherwise.
-    public var method: HTTPRequest.Method
+    public var method: HTTPRequest.Method {
+        get { storage.values.method }
+        _modify {
+            makeUnique()
+            yield &storage.values.method
+        }
+    }
     /// Where the request goes.
-    public var uri: CurlewURI
+    public var uri: CurlewURI {
+        get { storage.values.uri }
+        _modify {
+            makeUnique()
+            yield &storage.values.uri
+        }
+    }
     /// The header fields, sent in this order. `Content-Length` and `Transfer-Encoding` are made from ``body``;
     /// `Host` from ``uri`` unless given here. `HTTPField(checking:value:)` makes one from text that may not be fit.
-    public var fields: HTTPFields
+    public var fields: HTTPFields {
+        get { storage.values.fields }
+        _modify {
+            makeUnique()
+            yield &storage.values.fields
+        }
+    }
     /// The body.
-    public var body: CurlewRequest.Body
+    public var body: CurlewRequest.Body {
+        get { storage.values.body }
+        _modify {
+            makeUnique()
+            yield &storage.values.body
+        }
+    }
     /// Fields sent after the body. They make the body go out chunked, and the request over HTTP/1.1.
-    public var trailers: HTTPFields
+    public var trailers: HTTPFields {
+        get { storage.values.trailers }
+        _modify {
+            makeUnique()
+            yield &storage.values.trailers
+        }
+    }
     /// Options of this request alone; what is nil is the session's.
-    public var options: RequestOptions
+    public var options: RequestOptions {
+        get { storage.values.options }
+        _modify {
+            makeUnique()
+            yield &storage.values.options
+        }
+    }
+    /// One reference: requests are copied at every link, and kept in the frame of every call that waits.
+    private var storage: Storage
 
     public init(
         _ method: HTTPRequest.Method = .get,
@@ -24,12 +62,8 @@ public struct CurlewRequest: Sendable {
         trailers: HTTPFields = HTTPFields(),
         options: RequestOptions = RequestOptions()
     ) {
-        self.method = method
-        self.uri = uri
-        self.fields = fields
-        self.body = body
-        self.trailers = trailers
-        self.options = options
+        storage = Storage(
+            Values(method: method, uri: uri, fields: fields, body: body, trailers: trailers, options: options))
     }
 
     /// Reads `url` and makes a request to it.
@@ -54,6 +88,26 @@ public struct CurlewRequest: Sendable {
             path: uri.query.map { "\(uri.path)?\($0)" } ?? uri.path,
             headerFields: fields
         )
+    }
+
+    private mutating func makeUnique() {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
+    }
+
+    private struct Values: Sendable {
+        var method: HTTPRequest.Method
+        var uri: CurlewURI
+        var fields: HTTPFields
+        var body: CurlewRequest.Body
+        var trailers: HTTPFields
+        var options: RequestOptions
+    }
+
+    /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.
+    private final class Storage: @unchecked Sendable {
+        @exclusivity(unchecked) var values: Values
+
+        init(_ values: Values) { self.values = values }
     }
 }
 

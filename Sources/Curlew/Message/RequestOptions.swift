@@ -7,76 +7,100 @@ public import HTTPTypes
 /// What a link wants to know of a request is an option of the link: ``Key`` declares one.
 public struct RequestOptions: Sendable {
     /// The longest time from the start of connecting to a usable connection; see ``Timeouts/connect``.
-    public var connectTimeout: Duration?
+    public var connectTimeout: Duration? {
+        get { storage?.values.connectTimeout }
+        set { change { $0.connectTimeout = newValue } }
+    }
     /// The longest time without a byte either way; see ``Timeouts/idle``. ``Timeouts/unlimited`` is no limit.
-    public var idleTimeout: Duration?
+    public var idleTimeout: Duration? {
+        get { storage?.values.idleTimeout }
+        set { change { $0.idleTimeout = newValue } }
+    }
     /// The longest time from start to end; see ``Timeouts/total``.
     ///
     /// Given here it is a deadline over the whole call: ``Redirects`` and ``Retry`` give each further request what is left
     /// of it, and their waits count. The session's own ``Timeouts/total`` holds for each request anew.
     /// ``Timeouts/unlimited`` is no limit, whatever the session's is.
-    public var totalTimeout: Duration?
+    public var totalTimeout: Duration? {
+        get { storage?.values.totalTimeout }
+        set { change { $0.totalTimeout = newValue } }
+    }
     /// The longest wait for a connection; see ``Timeouts/connectionWait``.
     public var connectionWaitTimeout: Duration? {
-        get { rare?.values.connectionWaitTimeout }
+        get { storage?.values.connectionWaitTimeout }
         set { change { $0.connectionWaitTimeout = newValue } }
     }
     /// The longest time between the request and the first byte of an answer; see ``Timeouts/head``. Long polls set it.
     public var headTimeout: Duration? {
-        get { rare?.values.headTimeout }
+        get { storage?.values.headTimeout }
         set { change { $0.headTimeout = newValue } }
     }
     /// The versions of HTTP that may be used.
-    public var versionPolicy: HTTPVersionPolicy?
+    public var versionPolicy: HTTPVersionPolicy? {
+        get { storage?.values.versionPolicy }
+        set { change { $0.versionPolicy = newValue } }
+    }
     /// Where to connect to, and from where.
     public var route: ConnectionRoute? {
-        get { rare?.values.route }
+        get { storage?.values.route }
         set { change { $0.route = newValue } }
     }
     /// The addresses that may be connected to.
     public var addressPolicy: AddressPolicy? {
-        get { rare?.values.addressPolicy }
+        get { storage?.values.addressPolicy }
         set { change { $0.addressPolicy = newValue } }
     }
     /// The proxy to go through; ``ProxyConfiguration/none`` goes through none.
     public var proxy: ProxyConfiguration? {
-        get { rare?.values.proxy }
+        get { storage?.values.proxy }
         set { change { $0.proxy = newValue } }
     }
     /// The size of the buffer that the socket is read into.
-    public var readBufferSize: ByteSize?
+    public var readBufferSize: ByteSize? {
+        get { storage?.values.readBufferSize }
+        set { change { $0.readBufferSize = newValue } }
+    }
     /// The most bytes of a body that may wait for its reader before the transfer pauses.
-    public var bodyBufferSize: ByteSize?
+    public var bodyBufferSize: ByteSize? {
+        get { storage?.values.bodyBufferSize }
+        set { change { $0.bodyBufferSize = newValue } }
+    }
     /// How fast the bodies of this request and of its response may flow; see ``TaskActor/setRateLimit(_:)``. Each task of the
     /// call, as after a redirect, has the limit for itself.
     public var rateLimit: RateLimit? {
-        get { rare?.values.rateLimit }
+        get { storage?.values.rateLimit }
         set { change { $0.rateLimit = newValue } }
     }
     /// Sends `Expect: 100-continue` and waits so long at most for leave to send the body (RFC 9110 §10.1.1).
     /// nil, the default, sends the body at once; zero and less are ``ErrorCode/invalidRequest``.
-    public var expectContinue: Duration?
+    public var expectContinue: Duration? {
+        get { storage?.values.expectContinue }
+        set { change { $0.expectContinue = newValue } }
+    }
     /// A word of the caller's for the task, to be found again in ``TaskActor/tag`` and in events.
     public var tag: String? {
-        get { rare?.values.tag }
+        get { storage?.values.tag }
         set { change { $0.tag = newValue } }
     }
     /// True if sending the request twice means the same as sending it once. nil, the default, asks its method
     /// (RFC 9110 §9.2.2). It decides what ``Retry``, ``Hedging`` and the transport itself send again.
-    public var isIdempotent: Bool?
+    public var isIdempotent: Bool? {
+        get { storage?.values.isIdempotent }
+        set { change { $0.isIdempotent = newValue } }
+    }
     /// Fields with secrets of the caller's, beside those known to be secret, such as Authorization and Cookie: they are
     /// masked in logs, and taken off when a redirect leads to another origin.
     public var secretFields: Set<HTTPField.Name> {
-        get { rare?.values.secretFields ?? [] }
+        get { storage?.values.secretFields ?? [] }
         set { change { $0.secretFields = newValue } }
     }
     /// The credential that the engine authenticates with by itself.
     var engineCredential: EngineCredential? {
-        get { rare?.values.engineCredential }
+        get { storage?.values.engineCredential }
         set { change { $0.engineCredential = newValue } }
     }
-    /// What few requests have, in one object: options are copied with the request at every link.
-    private(set) var rare: Rare?
+    /// nil where nothing is set, as in most requests: options are copied with the request at every link.
+    private var storage: Storage?
 
     public init() {}
 
@@ -105,18 +129,13 @@ public struct RequestOptions: Sendable {
         isIdempotent: Bool? = nil,
         secretFields: Set<HTTPField.Name> = []
     ) {
-        self.connectTimeout = connectTimeout
-        self.idleTimeout = idleTimeout
-        self.totalTimeout = totalTimeout
-        self.versionPolicy = versionPolicy
-        self.readBufferSize = readBufferSize
-        self.bodyBufferSize = bodyBufferSize
-        self.expectContinue = expectContinue
-        self.isIdempotent = isIdempotent
-        let values = Rare.Values(
-            route: route, addressPolicy: addressPolicy, proxy: proxy, tag: tag, secretFields: secretFields,
-            rateLimit: rateLimit, connectionWaitTimeout: connectionWaitTimeout, headTimeout: headTimeout)
-        if values.isSet { rare = Rare(values) }
+        let values = Values(
+            connectionWaitTimeout: connectionWaitTimeout, connectTimeout: connectTimeout, headTimeout: headTimeout,
+            idleTimeout: idleTimeout, totalTimeout: totalTimeout, versionPolicy: versionPolicy, route: route,
+            addressPolicy: addressPolicy, proxy: proxy, readBufferSize: readBufferSize, bodyBufferSize: bodyBufferSize,
+            rateLimit: rateLimit, expectContinue: expectContinue, tag: tag, isIdempotent: isIdempotent,
+            secretFields: secretFields)
+        if values.isSet { storage = Storage(values) }
     }
 
     /// The same options, with another value of one of them, such as those of links.
@@ -130,47 +149,61 @@ public struct RequestOptions: Sendable {
         return copy
     }
 
-    private mutating func change(_ change: (inout Rare.Values) -> Void) {
-        var values = rare?.values ?? Rare.Values()
-        change(&values)
-        rare = Rare(values)
+    private mutating func change(_ change: (inout Values) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage?.values ?? Values()) }
+        if let storage { change(&storage.values) }
     }
 
-    /// The options of a request that are large or seldom set.
-    final class Rare: Sendable {
-        struct Values: Sendable {
-            var route: ConnectionRoute?
-            var addressPolicy: AddressPolicy?
-            var proxy: ProxyConfiguration?
-            var tag: String?
-            var secretFields: Set<HTTPField.Name> = []
-            var engineCredential: EngineCredential?
-            var rateLimit: RateLimit?
-            var connectionWaitTimeout: Duration?
-            var headTimeout: Duration?
-            var keyed = KeyedValues()
+    private struct Values: Sendable {
+        var connectionWaitTimeout: Duration?
+        var connectTimeout: Duration?
+        var headTimeout: Duration?
+        var idleTimeout: Duration?
+        var totalTimeout: Duration?
+        var versionPolicy: HTTPVersionPolicy?
+        var route: ConnectionRoute?
+        var addressPolicy: AddressPolicy?
+        var proxy: ProxyConfiguration?
+        var readBufferSize: ByteSize?
+        var bodyBufferSize: ByteSize?
+        var rateLimit: RateLimit?
+        var expectContinue: Duration?
+        var tag: String?
+        var isIdempotent: Bool?
+        var secretFields: Set<HTTPField.Name> = []
+        var engineCredential: EngineCredential?
+        var keyed = KeyedValues()
 
-            /// True if one of them is set that an initializer takes.
-            fileprivate var isSet: Bool {
-                route != nil || addressPolicy != nil || proxy != nil || tag != nil || !secretFields.isEmpty
-                    || rateLimit != nil || connectionWaitTimeout != nil || headTimeout != nil
-            }
+        /// True if one of them is set that an initializer takes.
+        var isSet: Bool {
+            connectionWaitTimeout != nil || connectTimeout != nil || headTimeout != nil || idleTimeout != nil
+                || totalTimeout != nil || versionPolicy != nil || route != nil || addressPolicy != nil || proxy != nil
+                || readBufferSize != nil || bodyBufferSize != nil || rateLimit != nil || expectContinue != nil
+                || tag != nil || isIdempotent != nil || !secretFields.isEmpty
         }
+    }
 
-        let values: Values
+    /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.
+    private final class Storage: @unchecked Sendable {
+        @exclusivity(unchecked) var values: Values
 
         init(_ values: Values) { self.values = values }
     }
 }
 
 extension RequestOptions {
+    /// True if one of them was ever set.
+    var isAnySet: Bool { storage != nil }
+}
+
+extension RequestOptions {
     /// The request's own time limits, and for the rest those of the session.
     func timeouts(_ defaults: Timeouts) -> Timeouts {
+        guard isAnySet else { return defaults }
         var timeouts = defaults
         if let connectTimeout { timeouts.connect = connectTimeout }
         if let idleTimeout { timeouts.idle = idleTimeout }
         if let totalTimeout { timeouts.total = totalTimeout }
-        guard rare != nil else { return timeouts }
         if let connectionWaitTimeout { timeouts.connectionWait = connectionWaitTimeout }
         if let headTimeout { timeouts.head = headTimeout }
         return timeouts
@@ -178,11 +211,11 @@ extension RequestOptions {
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for a time that is zero or negative.
     func checkDurations() throws {
+        guard isAnySet else { return }
         try Timeouts.check(connectTimeout, "connectTimeout")
         try Timeouts.check(idleTimeout, "idleTimeout")
         try Timeouts.check(totalTimeout, "totalTimeout")
         try Timeouts.check(expectContinue, "expectContinue")
-        guard rare != nil else { return }
         try Timeouts.check(connectionWaitTimeout, "connectionWaitTimeout")
         try Timeouts.check(headTimeout, "headTimeout")
     }
@@ -210,7 +243,7 @@ extension RequestOptions {
 
     /// The option under a key.
     public subscript<K: Key>(key: K.Type) -> K.Value {
-        get { rare?.values.keyed[ObjectIdentifier(key), as: K.Value.self] ?? K.defaultValue }
+        get { storage?.values.keyed[ObjectIdentifier(key), as: K.Value.self] ?? K.defaultValue }
         set { change { $0.keyed[ObjectIdentifier(key), as: K.Value.self] = newValue } }
     }
 }

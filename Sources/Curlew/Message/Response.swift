@@ -5,26 +5,75 @@ public import HTTPTypes
 /// A body that is dropped unread ends its transfer and frees the connection.
 public struct CurlewResponse: Sendable {
     /// Status, reason and header fields.
-    public var head: HTTPResponse
+    public var head: HTTPResponse {
+        get { storage.values.head }
+        _modify {
+            makeUnique()
+            yield &storage.values.head
+        }
+    }
     /// The body. It can be read once.
-    public var body: CurlewResponse.Body
+    public var body: CurlewResponse.Body {
+        get { storage.values.body }
+        _modify {
+            makeUnique()
+            yield &storage.values.body
+        }
+    }
     /// The protocol that carried the response.
-    public var version: HTTPProtocolVersion
+    public var version: HTTPProtocolVersion {
+        get { storage.values.version }
+        _modify {
+            makeUnique()
+            yield &storage.values.version
+        }
+    }
     /// The URI that answered.
-    public var uri: CurlewURI
+    public var uri: CurlewURI {
+        get { storage.values.uri }
+        _modify {
+            makeUnique()
+            yield &storage.values.uri
+        }
+    }
     /// The interim responses (1xx) that came before, oldest first, at most ``CurlewResponse/Limits/interimResponses``.
-    public var interim: [HTTPResponse]
+    public var interim: [HTTPResponse] {
+        get { storage.values.interim }
+        _modify {
+            makeUnique()
+            yield &storage.values.interim
+        }
+    }
     /// The redirects that led here, first to last; see ``Redirects``.
-    public var history: [CurlewResponse.Redirect] = []
+    public var history: [CurlewResponse.Redirect] {
+        get { storage.values.history }
+        _modify {
+            makeUnique()
+            yield &storage.values.history
+        }
+    }
     /// The number of times that the request was sent for this answer, the first time and hedges included: more than 1
     /// where ``Retry`` or ``Hedging`` sent it again. Redirects are counted apart, in ``history``; what the transport
     /// repeats by itself on a fresh connection is in ``TaskActor/metrics``.
-    public var attempts = 1
+    public var attempts: Int {
+        get { storage.values.attempts }
+        _modify {
+            makeUnique()
+            yield &storage.values.attempts
+        }
+    }
     /// The exchange that brought the response; nil where none did, as in a stub.
-    let exchange: (any Exchange)?
+    var exchange: (any Exchange)? { storage.values.exchange }
     /// What a session has said of its responses: a bound, the dialect of JSON. Message does not look into it.
-    var defaults: (any Sendable & AnyObject)?
-    private var keyed = KeyedValues()
+    var defaults: (any Sendable & AnyObject)? {
+        get { storage.values.defaults }
+        _modify {
+            makeUnique()
+            yield &storage.values.defaults
+        }
+    }
+    /// One reference: a response is handed on by every link, and kept in the frame of every call that waits.
+    private var storage: Storage
 
     /// Makes a response that no task carried: for a link that answers by itself, and for tests.
     public init(
@@ -45,12 +94,8 @@ public struct CurlewResponse: Sendable {
         interim: [HTTPResponse],
         exchange: (any Exchange)?
     ) {
-        self.head = head
-        self.body = body
-        self.version = version
-        self.uri = uri
-        self.interim = interim
-        self.exchange = exchange
+        storage = Storage(
+            Values(head: head, body: body, version: version, uri: uri, interim: interim, exchange: exchange))
     }
 
     /// The status.
@@ -71,6 +116,30 @@ public struct CurlewResponse: Sendable {
         guard !head.headerFields.contains(.transferEncoding) else { return nil }
         return head.headerFields[.contentLength].flatMap { ContentLength.read($0.utf8) }
     }
+
+    private mutating func makeUnique() {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
+    }
+
+    private struct Values: Sendable {
+        var head: HTTPResponse
+        var body: CurlewResponse.Body
+        var version: HTTPProtocolVersion
+        var uri: CurlewURI
+        var interim: [HTTPResponse]
+        var history: [CurlewResponse.Redirect] = []
+        var attempts = 1
+        let exchange: (any Exchange)?
+        var defaults: (any Sendable & AnyObject)?
+        var keyed = KeyedValues()
+    }
+
+    /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.
+    private final class Storage: @unchecked Sendable {
+        @exclusivity(unchecked) var values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
 }
 
 extension CurlewResponse {
@@ -83,8 +152,11 @@ extension CurlewResponse {
 
     /// The value under a key.
     public subscript<K: Key>(key: K.Type) -> K.Value {
-        get { keyed[ObjectIdentifier(key), as: K.Value.self] ?? K.defaultValue }
-        set { keyed[ObjectIdentifier(key), as: K.Value.self] = newValue }
+        get { storage.values.keyed[ObjectIdentifier(key), as: K.Value.self] ?? K.defaultValue }
+        set {
+            makeUnique()
+            storage.values.keyed[ObjectIdentifier(key), as: K.Value.self] = newValue
+        }
     }
 }
 

@@ -12,11 +12,25 @@
 /// ```
 public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// The whole URI without user information, its path never empty.
-    let text: String
+    var text: String { storage.text }
     /// The UTF-8 offsets at which the parts of `text` begin.
-    let layout: Layout
+    var layout: Layout { storage.layout }
     /// `user:password`, percent-decoded, if the URI carried it. Never part of `description`.
-    let userInformation: String?
+    var userInformation: String? { storage.userInformation }
+    /// One reference: URIs are copied more often than made.
+    private let storage: Storage
+
+    private final class Storage: Sendable {
+        let text: String
+        let layout: Layout
+        let userInformation: String?
+
+        init(text: String, layout: Layout, userInformation: String?) {
+            self.text = text
+            self.layout = layout
+            self.userInformation = userInformation
+        }
+    }
 
     struct Layout: Sendable, Hashable {
         var isSecure = false
@@ -36,9 +50,17 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     }
 
     init(text: String, layout: Layout, userInformation: String?) {
-        self.text = text
-        self.layout = layout
-        self.userInformation = userInformation
+        storage = Storage(text: text, layout: layout, userInformation: userInformation)
+    }
+
+    public static func == (one: CurlewURI, other: CurlewURI) -> Bool {
+        // The layout follows from the text.
+        one.storage === other.storage || (one.text == other.text && one.userInformation == other.userInformation)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
+        hasher.combine(userInformation)
     }
 
     /// `http` or `https`.

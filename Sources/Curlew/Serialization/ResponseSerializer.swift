@@ -37,9 +37,9 @@ extension ResponseSerializer {
             }
             return try await reporting(on: response) { _ in try await serialize(response) }
         } catch let error as CurlewError {
-            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+            throw error.adding(request)
         } catch let error as CancellationError {
-            throw CurlewError(error, context: CurlewError.Context(method: request.method, uri: request.uri))
+            throw CurlewError(error, of: request)
         }
     }
 

@@ -26,7 +26,7 @@ public struct ResponseValidator: CurlewMiddleware {
         do {
             return try await validate(response)
         } catch let error as CurlewError {
-            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+            throw error.adding(request)
         }
     }
 

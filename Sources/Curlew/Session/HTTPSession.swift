@@ -162,7 +162,7 @@ public struct HTTPSession: Sendable {
             }
         } catch let error as CancellationError {
             // From a link, a closure or a transport of the user's.
-            throw CurlewError(error, context: CurlewError.Context(method: request.method, uri: request.uri))
+            throw CurlewError(error, of: request)
         }
         response.defaults = responseDefaults
         return response
@@ -178,8 +178,15 @@ public struct HTTPSession: Sendable {
         guard let connectivity, let limit = request.options.connectivityTimeout else {
             return try await transport.send(request)
         }
-        return try await connectivity.send(request, waitingFor: limit, defaults: (ConnectionRoute(), .none)) {
-            request in
+        return try await transfer(request, waitingFor: limit, by: connectivity)
+    }
+
+    // Not inlined: every call would keep room for it in its frame while it waits.
+    @inline(never)
+    private func transfer(
+        _ request: CurlewRequest, waitingFor limit: Duration, by connectivity: SessionConnectivity
+    ) async throws -> CurlewResponse {
+        try await connectivity.send(request, waitingFor: limit, defaults: (ConnectionRoute(), .none)) { request in
             try await transport.send(request)
         }
     }
@@ -204,7 +211,7 @@ public struct HTTPSession: Sendable {
         do {
             request.body = try request.body.watchingFile()
         } catch let error as CurlewError {
-            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+            throw error.adding(request)
         }
     }
 

@@ -8,7 +8,7 @@ extension RequestParameters {
             case pairs
             case json
             case propertyList
-            case multipart(MultipartFormData)
+            indirect case multipart(MultipartFormData)
             case serializer(any RequestSerializer)
         }
 
@@ -80,6 +80,9 @@ struct RequestContent {
 
 extension HTTPSession {
     /// Sends what a verb was given, and waits for the head of the response.
+    ///
+    /// Not inlined: each verb would have all of this in its frame, which is kept as long as the call waits.
+    @inline(never)
     func send(
         _ method: HTTPRequest.Method, _ reference: URIReference, _ content: RequestContent, fields: HTTPFields,
         timeout: Duration?, options: RequestOptions
@@ -98,6 +101,7 @@ extension HTTPSession {
     }
 
     /// The request of a call that has no content.
+    @inline(never)
     func request(
         _ method: HTTPRequest.Method, _ reference: URIReference, fields: HTTPFields, timeout: Duration?,
         options: RequestOptions
@@ -114,7 +118,7 @@ extension HTTPSession {
             let (serializer, call) = try serialization(of: content, in: request)
             return try await serializer.intercept(call) { try await send($0) }
         } catch let error as CurlewError where error.stage == .preparing && error.uri == nil {
-            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+            throw error.adding(request)
         }
     }
 

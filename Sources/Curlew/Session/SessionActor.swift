@@ -68,7 +68,7 @@ public actor SessionActor {
             request.options.onTask?(task)
             return task
         } catch let error as CurlewError {
-            throw error.adding(CurlewError.Context(method: request.method, uri: request.uri))
+            throw error.adding(request)
         }
     }
 

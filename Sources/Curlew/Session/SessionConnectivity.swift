@@ -133,6 +133,14 @@ extension SessionActor: Transport {
         guard let limit = request.options.connectivityTimeout ?? configuration.connectivityTimeout else {
             return try await dataTask(request).run()
         }
+        return try await send(request, waitingFor: limit)
+    }
+
+    // Not inlined: every call would keep room for it in its frame while it waits.
+    @inline(never)
+    private nonisolated func send(
+        _ request: CurlewRequest, waitingFor limit: Duration
+    ) async throws -> CurlewResponse {
         let latest = LatestTask()
         return try await connectivity.send(
             request, waitingFor: limit, defaults: (configuration.route, configuration.proxy)

@@ -62,6 +62,9 @@ extension CurlewResponse {
     }
 
     /// The response as it goes to the caller, decided upon if that is still to be done.
+    ///
+    /// Not inlined: every call would keep room for it in its frame while it waits.
+    @inline(never)
     func decided() async throws -> CurlewResponse {
         guard let decision else { return self }
         // What was decided is kept, and must not hold what keeps it.

@@ -250,7 +250,7 @@ public actor TaskActor: LoopActor {
 
     /// The end: everybody who waits learns of it, and the place in the session becomes free.
     private func announceEnd(_ error: CurlewError?, heldPlace: Bool) {
-        end = error?.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        end = error?.adding(request)
         endedAt = loop.core.now
         attempts = transfer?.attempts ?? []
         transfer = nil

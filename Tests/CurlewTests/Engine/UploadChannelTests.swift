@@ -1,3 +1,5 @@
+import CLinux
+import Glibc
 import Testing
 
 @testable import Curlew
@@ -99,5 +101,95 @@ struct UploadChannelTests {
         _ = await waiting
         #expect(await channel.write([4]) == false)
         #expect(await channel.write([]) == false)
+    }
+
+    /// True if the file system of the tests' files says what of them is in memory, which not all do.
+    private static let knowsCache: Bool = {
+        guard let folder = try? ScratchFolder(), let path = try? folder.write("file", [1]) else { return false }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        var byte: UInt8 = 0
+        return curlew_read_cached(descriptor, &byte, 1, 0) == 1
+    }()
+
+    @Test(
+        "a range of a file that is lent is read in pieces of any size behind the chunks that wait, and then given back",
+        .enabled(if: knowsCache, "the file system does not say what is in memory"))
+    func loan() async throws {
+        let folder = try ScratchFolder()
+        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let file = try await FileReader(path: try folder.write("file", bytes))
+        let wakes = Guarded(0)
+        let channel = UploadChannel(capacity: .max) { wakes.withLock { $0 += 1 } }
+        #expect(await channel.write([1, 2, 3]))
+        async let returned = channel.lend(file, 10..<90_000)
+        var received = read(2, from: channel).bytes
+        #expect(received == [1, 2])
+        while received.count < 3 + 89_990 {
+            let (taken, bytes) = read(min(5000, 3 + 89_990 - received.count), from: channel)
+            received += bytes
+            if case .wait = taken { await Task.yield() }
+        }
+        #expect(received == [1, 2, 3] + bytes[10..<90_000])
+        let loan = await returned
+        #expect(loan?.position == 90_000 && loan?.reason == .isThrough)
+        guard case .wait = read(1, from: channel).taken else {
+            Issue.record("more than the range was read")
+            return
+        }
+    }
+
+    @Test(
+        "a file that has become shorter is given back where it ends",
+        .enabled(if: knowsCache, "the file system does not say what is in memory"))
+    func shorterFile() async throws {
+        let folder = try ScratchFolder()
+        let file = try await FileReader(path: try folder.write("file", [1, 2, 3, 4]))
+        let channel = UploadChannel(capacity: .max) {}
+        async let returned = channel.lend(file, 0..<10)
+        var received: [UInt8] = []
+        while received.count < 4 {
+            received += read(9, from: channel).bytes
+            await Task.yield()
+        }
+        guard case .wait = read(9, from: channel).taken else {
+            Issue.record("there are bytes behind the end")
+            return
+        }
+        let loan = await returned
+        #expect(loan?.position == 4 && loan?.reason == .needsDisk)
+    }
+
+    @Test(
+        "who has lent a file learns that the channel is closed, before and after",
+        .enabled(if: knowsCache, "the file system does not say what is in memory"))
+    func closingWithLoan() async throws {
+        let folder = try ScratchFolder()
+        let file = try await FileReader(path: try folder.write("file", [1, 2, 3, 4]))
+        let channel = UploadChannel(capacity: .max) {}
+        async let returned = channel.lend(file, 0..<4)
+        while read(1, from: channel).bytes.isEmpty { await Task.yield() }
+        channel.close()
+        #expect(await returned == nil)
+        #expect(await channel.lend(file, 1..<4) == nil)
+    }
+
+    @Test(
+        "a reader that found nothing is woken by a loan",
+        .enabled(if: knowsCache, "the file system does not say what is in memory"))
+    func wakingByLoan() async throws {
+        let folder = try ScratchFolder()
+        let file = try await FileReader(path: try folder.write("file", [1, 2, 3, 4]))
+        let (woken, wake) = AsyncStream<Void>.makeStream()
+        let channel = UploadChannel(capacity: .max) { wake.yield() }
+        guard case .wait = read(1, from: channel).taken else {
+            Issue.record("something is there")
+            return
+        }
+        async let returned = channel.lend(file, 0..<4)
+        var wakings = woken.makeAsyncIterator()
+        await wakings.next()
+        #expect(read(9, from: channel).bytes == [1, 2, 3, 4])
+        #expect(await returned?.reason == .isThrough)
     }
 }

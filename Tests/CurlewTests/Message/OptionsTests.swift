@@ -25,11 +25,10 @@ struct OptionsTests {
         #expect(options.secretFields == [.apiKey])
     }
 
-    @Test("options that are common cost no object, and links' options follow in the same line")
-    func rare() {
-        #expect(RequestOptions().rare == nil)
-        #expect(RequestOptions(idleTimeout: .seconds(1), totalTimeout: .seconds(5)).rare == nil)
-        #expect(RequestOptions(tag: "tag").rare != nil)
+    @Test("options of which none is set cost no object, and links' options follow in the same line")
+    func noneSet() {
+        #expect(!RequestOptions().isAnySet && !RequestOptions(tag: nil).isAnySet)
+        #expect(RequestOptions(tag: "tag").isAnySet)
         let options = RequestOptions(totalTimeout: .seconds(5)).setting(\.maximumAttempts, to: 1)
             .setting(\.headTimeout, to: .seconds(2))
         #expect(options.totalTimeout == .seconds(5) && options.maximumAttempts == 1)
@@ -57,5 +56,30 @@ struct OptionsTests {
         #expect(configuration.timeouts.connectionWait == .seconds(10) && configuration.timeouts.head == .seconds(30))
         #expect(configuration.timeouts.total == Timeouts.unlimited)
         #expect(Timeouts.unlimited.isUnlimited && !Duration.seconds(604_800).isUnlimited)
+    }
+
+    @Test(
+        "a copy of a request, a response or options keeps its values when the original changes, and the other way round"
+    )
+    func copies() throws {
+        var request = try CurlewRequest(.get, "http://a.test/", fields: [.accept: "a"])
+        request.options.tag = "first"
+        var copy = request
+        copy.fields[.accept] = "b"
+        copy.options.tag = "second"
+        request.method = .put
+        #expect(request.fields[.accept] == "a" && request.options.tag == "first" && request.method == .put)
+        #expect(copy.fields[.accept] == "b" && copy.options.tag == "second" && copy.method == .get)
+
+        let options = request.options
+        request.options.idleTimeout = .seconds(1)
+        #expect(options.idleTimeout == nil && options.tag == "first")
+
+        var response = CurlewResponse(.ok, fields: [.accept: "a"], uri: request.uri)
+        let original = response
+        response.fields[.accept] = "b"
+        response.attempts = 2
+        #expect(original.fields[.accept] == "a" && original.attempts == 1)
+        #expect(response.fields[.accept] == "b" && response.attempts == 2)
     }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Dispatch
 internal import Glibc
 
@@ -59,6 +60,25 @@ final class FileReader: Sendable {
                 }
             }
         }
+    }
+}
+
+extension FileReader {
+    /// What came of a look for bytes in memory.
+    enum Cached {
+        /// So many; 0 at the end of the file.
+        case bytes(Int)
+        /// They would have to be fetched from a disk.
+        case needsDisk
+        /// The file system or the kernel cannot say.
+        case unknown
+    }
+
+    /// Copies what is in memory of the file, without waiting: for the loop itself.
+    func readCached(at offset: Int64, into space: UnsafeMutableRawBufferPointer) -> Cached {
+        let count = curlew_read_cached(descriptor, space.baseAddress, space.count, offset)
+        if count >= 0 { return .bytes(count) }
+        return errno == EAGAIN || errno == EINTR ? .needsDisk : .unknown
     }
 }
 

@@ -58,14 +58,19 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
 
     struct Iterator: AsyncIteratorProtocol {
         let file: WatchedFile
+        /// The offset in the file of what comes next.
         var position: Int64
-        var reader: FileReader?
-        var isAtEnd = false
+        private var reader: FileReader?
+        private var isAtEnd = false
+
+        fileprivate init(file: WatchedFile) {
+            self.file = file
+            position = file.range.lowerBound
+        }
 
         mutating func next() async throws -> [UInt8]? {
             guard !isAtEnd else { return nil }
-            let reader: FileReader
-            if let open = self.reader { reader = open } else { reader = try await open() }
+            let reader = try await opened()
             guard position < file.range.upperBound else {
                 isAtEnd = true
                 self.reader = nil
@@ -88,7 +93,9 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
             throw CurlewError(.bodyLengthMismatch, "the file is longer than it says")
         }
 
-        private mutating func open() async throws -> FileReader {
+        /// The file, opened by the first who asks, and looked at.
+        mutating func opened() async throws -> FileReader {
+            if let reader { return reader }
             let reader = try await FileReader(path: file.path)
             try file.verify(try await reader.snapshot())
             self.reader = reader
@@ -96,5 +103,5 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
         }
     }
 
-    func makeAsyncIterator() -> Iterator { Iterator(file: file, position: file.range.lowerBound) }
+    func makeAsyncIterator() -> Iterator { Iterator(file: file) }
 }

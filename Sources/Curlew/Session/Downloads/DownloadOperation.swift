@@ -359,7 +359,7 @@ actor DownloadOperation {
     private func conclude(_ error: any Error, _ untouched: ResumeToken?) async -> CurlewError {
         var failure = error as? CurlewError ?? CurlewError(.fileFailed, "the download failed", underlying: error)
         if error is CancellationError { failure = CurlewError(.cancelled, "the download was cancelled") }
-        failure = failure.adding(CurlewError.Context(method: request.method, uri: request.uri))
+        failure = failure.adding(request)
         guard storage.isOpen else {
             return failure.adding(CurlewError.Context(resumeToken: untouched))
         }
