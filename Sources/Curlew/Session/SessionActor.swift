@@ -13,10 +13,15 @@ public actor SessionActor {
     nonisolated let rate: SharedRate
     nonisolated let connectivity = SessionConnectivity()
     private static let lastIdentifier = Guarded<UInt64>(0)
+    /// The loops of the origins, by index.
+    private nonisolated let places = Guarded<[String: Int]>([:])
+    /// So many origins get their loops in turn.
+    private static let placeLimit = 4096
 
     /// - Parameters:
     ///   - configuration: How the session works.
-    ///   - eventLoops: The loops that carry it, each with a pool of connections of its own; a host keeps to one of them.
+    ///   - eventLoops: The loops that carry it, each with a pool of connections of its own. Hosts take them
+    ///     in turn, and each keeps to its own.
     ///     None means ``CurlewEventLoop/shared``.
     /// - Throws: ``CurlewError`` if the engine or the loop cannot be started, or the configuration cannot be used.
     public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [CurlewEventLoop] = []) throws
@@ -89,7 +94,16 @@ public actor SessionActor {
 
     private nonisolated func shard(for uri: CurlewURI) -> SessionShard {
         guard shards.count > 1 else { return shards[0] }
-        return shards[Int(uri.origin.hashValue.magnitude % UInt(shards.count))]
+        let origin = uri.origin
+        let place = places.withLock { places -> Int in
+            if let place = places[origin] { return place }
+            // In turn, as by their hashes two hosts would share one of two loops half of the time.
+            guard places.count < Self.placeLimit else { return Int(origin.hashValue.magnitude % UInt(shards.count)) }
+            let place = places.count % shards.count
+            places[origin] = place
+            return place
+        }
+        return shards[place]
     }
 
     /// The tasks that were started and have not ended, in the order in which they were made.
