@@ -62,14 +62,14 @@ int pthread_setname_np(pthread_t thread, const char *name);
 // Declared by <unistd.h>, which would bring more than this with it.
 long syscall(long number, ...);
 
-// Reads what of a file is in memory, without waiting for a disk: preadv2 with RWF_NOWAIT (Linux 4.14). EAGAIN if the first byte
-// is not in memory; EOPNOTSUPP or ENOSYS where file system or kernel cannot do so.
+// Reads what of a file is in memory, without waiting for data from a disk: preadv2 with RWF_NOWAIT (Linux 4.14). EAGAIN if the
+// first byte is not in memory; EOPNOTSUPP or ENOSYS where file system or kernel cannot do so.
 static inline long curlew_read_cached(int descriptor, void *space, size_t count, int64_t offset) {
     struct {
         void *base;
         size_t size;
     } piece = {space, count};
-    return syscall(SYS_preadv2, descriptor, &piece, 1L, (long)offset, 0L, 8L);
+    return syscall(SYS_preadv2, descriptor, &piece, 1L, (long)offset, (long)((uint64_t)offset >> 32), 8L);
 }
 
 // Another GNU extension.

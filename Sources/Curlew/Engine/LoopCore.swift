@@ -132,6 +132,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// loop takes a dozen steps for one request, and not each is worth a look at the sockets.
     private func runWork() {
         var budget = Self.batchLimit
+        // What is left of it came before what others have handed over since.
+        runLocalBatch()
         if backlogHead == backlog.count {
             backlog.removeAll(keepingCapacity: backlog.capacity <= Self.keptCapacity)
             backlogHead = 0
@@ -151,11 +153,17 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     private func runLocalWork() {
         var budget = Self.batchLimit
         while !local.isEmpty, budget > 0 {
-            let mine = local
-            local = []
-            budget -= mine.count
-            mine.forEach(perform)
+            budget -= local.count
+            runLocalBatch()
+            now = .now
         }
+    }
+
+    private func runLocalBatch() {
+        guard !local.isEmpty else { return }
+        let mine = local
+        local = []
+        mine.forEach(perform)
     }
 
     private func perform(_ work: LoopWork) {

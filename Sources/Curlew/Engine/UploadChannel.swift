@@ -21,7 +21,7 @@ final class UploadChannel: @unchecked Sendable {
     private var end: Result<Void, CurlewError>?
     private var isClosed = false
     private var writer: UnsafeContinuation<Bool, Never>?
-    private var loan: Loan?
+    private var pendingRead: PendingRead?
     private var isReaderWaiting = false
     private let wakeReader: @Sendable () -> Void
 
@@ -31,16 +31,12 @@ final class UploadChannel: @unchecked Sendable {
         self.wakeReader = wakeReader
     }
 
-    /// A range of a file that is read when no chunk waits, and who waits for it to be through.
-    private struct Loan {
-        let file: FileReader
+    /// A range of a file that is read when no chunk waits, and who waits for its end.
+    private struct PendingRead {
+        let file: any CachedFile
         var position: Int64
         let end: Int64
-        let lender: UnsafeContinuation<ReturnedLoan?, Never>
-
-        func give(back reason: ReturnedLoan.Reason) {
-            lender.resume(returning: ReturnedLoan(position: position, reason: reason))
-        }
+        let waiter: UnsafeContinuation<DirectRead?, Never>
     }
 
     // MARK: The producer's side
@@ -67,16 +63,19 @@ final class UploadChannel: @unchecked Sendable {
         }
     }
 
-    func lend(_ file: FileReader, _ range: Range<Int64>) async -> ReturnedLoan? {
-        await withUnsafeContinuation { lender in
+    /// Has the loop read a range of a file by itself, behind the chunks that wait.
+    /// - Returns: How it ended; nil if nobody will read it.
+    func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead? {
+        await withUnsafeContinuation { waiter in
             let (isRefused, wakes) = lock.withLock {
                 if isClosed { return (true, false) }
-                loan = Loan(file: file, position: range.lowerBound, end: range.upperBound, lender: lender)
+                pendingRead = PendingRead(
+                    file: file, position: range.lowerBound, end: range.upperBound, waiter: waiter)
                 defer { isReaderWaiting = false }
                 return (false, isReaderWaiting)
             }
             if wakes { wakeReader() }
-            if isRefused { lender.resume(returning: nil) }
+            if isRefused { waiter.resume(returning: nil) }
         }
     }
 
@@ -91,54 +90,78 @@ final class UploadChannel: @unchecked Sendable {
 
     // MARK: The loop's side
 
-    /// Copies what there is into `space`.
-    func read(into space: UnsafeMutableRawBufferPointer) -> Taken {
-        let (taken, waiting) = lock.withLock { () -> (Taken, UnsafeContinuation<Bool, Never>?) in
-            var count = 0
-            while count < space.count, first < chunks.count {
-                let part = min(space.count - count, chunks[first].count - offset)
-                chunks[first].withUnsafeBytes { bytes in
-                    let target = UnsafeMutableRawBufferPointer(rebasing: space[count..<(count + part)])
-                    target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + part)]))
-                }
-                count += part
-                offset += part
-                if offset == chunks[first].count { dropFirst() }
-            }
-            buffered -= count
-            if count > 0 {
-                guard buffered <= capacity / 2 else { return (.bytes(count), nil) }
-                defer { writer = nil }
-                return (.bytes(count), writer)
-            }
-            switch end {
-            case .success: return (.end, nil)
-            case .failure(let error): return (.failure(error), nil)
-            case nil:
-                if let count = readLoan(into: space) { return (.bytes(count), nil) }
-                isReaderWaiting = true
-                return (.wait, nil)
+    /// What is done once the lock is released.
+    private enum Resumption {
+        case none
+        case writer(UnsafeContinuation<Bool, Never>)
+        case reader(UnsafeContinuation<DirectRead?, Never>, DirectRead)
+
+        func perform() {
+            switch self {
+            case .none: break
+            case .writer(let writer): writer.resume(returning: true)
+            case .reader(let waiter, let read): waiter.resume(returning: read)
             }
         }
-        waiting?.resume(returning: true)
+    }
+
+    /// Copies what there is into `space`.
+    func read(into space: UnsafeMutableRawBufferPointer) -> Taken {
+        let (taken, resumption) = lock.withLock {
+            let count = takeChunks(into: space)
+            if count > 0 { return (Taken.bytes(count), takeWriter()) }
+            switch end {
+            case .success: return (.end, .none)
+            case .failure(let error): return (.failure(error), .none)
+            case nil: return takeFile(into: space)
+            }
+        }
+        resumption.perform()
         return taken
     }
 
-    /// Reads on in the file that is lent, and gives it back when it is through or does not go on. To be called under `lock`,
-    /// which nobody wants meanwhile: the producer waits for this.
-    private func readLoan(into space: UnsafeMutableRawBufferPointer) -> Int? {
-        guard var loan, !space.isEmpty else { return nil }
-        let count = Int(min(Int64(space.count), loan.end - loan.position))
-        let found = loan.file.readCached(
-            at: loan.position, into: UnsafeMutableRawBufferPointer(rebasing: space[..<count]))
-        self.loan = nil
-        guard case .bytes(let read) = found, read > 0 else {
-            if case .unknown = found { loan.give(back: .isUnknown) } else { loan.give(back: .needsDisk) }
-            return nil
+    private func takeChunks(into space: UnsafeMutableRawBufferPointer) -> Int {
+        var count = 0
+        while count < space.count, first < chunks.count {
+            let part = min(space.count - count, chunks[first].count - offset)
+            chunks[first].withUnsafeBytes { bytes in
+                let target = UnsafeMutableRawBufferPointer(rebasing: space[count..<(count + part)])
+                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + part)]))
+            }
+            count += part
+            offset += part
+            if offset == chunks[first].count { dropFirst() }
         }
-        loan.position += Int64(read)
-        if loan.position == loan.end { loan.give(back: .isThrough) } else { self.loan = loan }
-        return read
+        buffered -= count
+        return count
+    }
+
+    private func takeWriter() -> Resumption {
+        guard buffered <= capacity / 2, let writer else { return .none }
+        self.writer = nil
+        return .writer(writer)
+    }
+
+    /// Reads on in the file. The lock is held, which nobody wants meanwhile: the producer waits for this.
+    private func takeFile(into space: UnsafeMutableRawBufferPointer) -> (Taken, Resumption) {
+        guard var read = pendingRead, !space.isEmpty else {
+            isReaderWaiting = true
+            return (.wait, .none)
+        }
+        let count = Int(min(Int64(space.count), read.end - read.position))
+        let found = read.file.readCached(
+            at: read.position, into: UnsafeMutableRawBufferPointer(rebasing: space[..<count]))
+        if case .bytes(let count) = found, count > 0 {
+            read.position += Int64(count)
+            pendingRead = read.position < read.end ? read : nil
+            guard read.position == read.end else { return (.bytes(count), .none) }
+            return (.bytes(count), .reader(read.waiter, DirectRead(position: read.end, outcome: .completed)))
+        }
+        var outcome = DirectRead.Outcome.notCached
+        if case .unsupported = found { outcome = .unsupported }
+        pendingRead = nil
+        isReaderWaiting = true
+        return (.wait, .reader(read.waiter, DirectRead(position: read.position, outcome: outcome)))
     }
 
     private func dropFirst() {
@@ -153,7 +176,7 @@ final class UploadChannel: @unchecked Sendable {
 
     /// Lets the producer know that nothing more is wanted.
     func close() {
-        let (waiting, lender) = lock.withLock {
+        let (waiting, reader) = lock.withLock {
             isClosed = true
             isReaderWaiting = false
             chunks = []
@@ -161,11 +184,11 @@ final class UploadChannel: @unchecked Sendable {
             buffered = 0
             defer {
                 writer = nil
-                loan = nil
+                pendingRead = nil
             }
-            return (writer, loan?.lender)
+            return (writer, pendingRead?.waiter)
         }
         waiting?.resume(returning: false)
-        lender?.resume(returning: nil)
+        reader?.resume(returning: nil)
     }
 }

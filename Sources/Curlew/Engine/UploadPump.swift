@@ -40,27 +40,32 @@ enum UploadPump {
         try await pump(&chunks, length: length, into: channel)
     }
 
-    /// What of the file is in memory is lent: the loop copies it by itself, straight into the engine's buffer. What is not, and
-    /// the last part, which waits for the look at the file as it is in the end, is read here.
+    /// The sink reads by itself what of the file is cached, straight into the engine's buffer. What is not, and the last part,
+    /// which waits for the look at the file as it is in the end, is read here.
     private static func pump(_ file: WatchedFile, into channel: some UploadSink) async throws {
         var chunks = WatchedFileChunks(file: file).makeAsyncIterator()
         let end = file.range.upperBound - Int64(CurlewRequest.Body.filePart)
-        var lends = true
-        while lends, chunks.position < end {
-            let returned = await channel.lend(try await chunks.opened(), chunks.position..<end)
-            guard let returned else { return }
-            chunks.position = returned.position
-            lends = returned.reason != .isUnknown
-            guard returned.reason == .needsDisk else { continue }
-            // Where something is missing more mostly is, and reading ahead is what helps then.
-            for _ in 0..<partsFromDisk where chunks.position < end {
+        var isSupported = true
+        var uncachedParts = firstUncachedParts
+        while isSupported, chunks.position < end {
+            let start = chunks.position
+            guard let read = await channel.readDirectly(try await chunks.opened(), start..<end) else { return }
+            chunks.position = read.position
+            isSupported = read.outcome != .unsupported
+            guard read.outcome == .notCached else { continue }
+            // Where something is missing more mostly is, and reading ahead is what helps then: the more, the longer nothing was
+            // there.
+            uncachedParts = read.position == start ? uncachedParts * 2 : firstUncachedParts
+            var count = 0
+            while count < uncachedParts, chunks.position < end {
                 guard let chunk = try await chunks.next(), await channel.write(chunk) else { return }
+                count += 1
             }
         }
         try await pump(&chunks, length: file.range.upperBound - chunks.position, into: channel)
     }
 
-    private static let partsFromDisk = 16
+    private static let firstUncachedParts = 16
 
     private static func pump<I: AsyncIteratorProtocol>(
         _ chunks: inout I, length: Int64?, into channel: some UploadSink
@@ -87,33 +92,33 @@ enum UploadPump {
 protocol UploadSink: Sendable {
     /// Takes a chunk when there is room; false when nobody wants more.
     func write(_ chunk: [UInt8]) async -> Bool
-    /// Lets the sink read a range of a file by itself, until it is through or cannot go on.
-    /// - Returns: How far it came, and why no further; nil when nobody wants more.
-    func lend(_ file: FileReader, _ range: Range<Int64>) async -> ReturnedLoan?
+    /// Has the sink read a range of a file by itself, behind the chunks that wait.
+    /// - Returns: How it ended; nil when nobody wants more.
+    func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead?
     /// There is nothing to come.
     func finish(_ result: Result<Void, CurlewError>)
 }
 
 extension UploadSink {
-    func lend(_ file: FileReader, _ range: Range<Int64>) async -> ReturnedLoan? {
-        ReturnedLoan(position: range.lowerBound, reason: .isUnknown)
+    func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead? {
+        DirectRead(position: range.lowerBound, outcome: .unsupported)
     }
 }
 
-/// The end of a file's loan to an ``UploadSink``.
-struct ReturnedLoan {
-    enum Reason {
+/// The end of an ``UploadSink``'s own reading of a file.
+struct DirectRead {
+    enum Outcome {
         /// All of the range was read.
-        case isThrough
-        /// What follows is not in memory.
-        case needsDisk
-        /// The sink cannot read it, or nobody can say what is in memory.
-        case isUnknown
+        case completed
+        /// What follows is not cached, or not there.
+        case notCached
+        /// The sink cannot read it, or the system cannot say what is cached.
+        case unsupported
     }
 
     /// The offset in the file of the first byte that was not read.
     let position: Int64
-    let reason: Reason
+    let outcome: Outcome
 }
 
 extension UploadChannel: UploadSink {}

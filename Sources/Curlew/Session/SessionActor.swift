@@ -13,15 +13,15 @@ public actor SessionActor {
     nonisolated let rate: SharedRate
     nonisolated let connectivity = SessionConnectivity()
     private static let lastIdentifier = Guarded<UInt64>(0)
-    /// The loops of the origins, by index.
-    private nonisolated let places = Guarded<[String: Int]>([:])
-    /// So many origins get their loops in turn.
-    private static let placeLimit = 4096
+    /// The shards that hosts were assigned to, by index.
+    private nonisolated let shardsOfHosts = Guarded<[String: Int]>([:])
+    /// So many hosts are assigned round robin, the others by their hash.
+    private static let assignmentLimit = 4096
 
     /// - Parameters:
     ///   - configuration: How the session works.
-    ///   - eventLoops: The loops that carry it, each with a pool of connections of its own. Hosts take them
-    ///     in turn, and each keeps to its own.
+    ///   - eventLoops: The loops that carry it, each with a pool of connections of its own. Hosts are
+    ///     assigned to them round robin, and stay there.
     ///     None means ``CurlewEventLoop/shared``.
     /// - Throws: ``CurlewError`` if the engine or the loop cannot be started, or the configuration cannot be used.
     public init(configuration: SessionConfiguration = SessionConfiguration(), eventLoops: [CurlewEventLoop] = []) throws
@@ -94,16 +94,20 @@ public actor SessionActor {
 
     private nonisolated func shard(for uri: CurlewURI) -> SessionShard {
         guard shards.count > 1 else { return shards[0] }
-        let origin = uri.origin
-        let place = places.withLock { places -> Int in
-            if let place = places[origin] { return place }
-            // In turn, as by their hashes two hosts would share one of two loops half of the time.
-            guard places.count < Self.placeLimit else { return Int(origin.hashValue.magnitude % UInt(shards.count)) }
-            let place = places.count % shards.count
-            places[origin] = place
-            return place
+        // One loop for http and https: the one often redirects to the other.
+        let isUsualPort = uri.port == 80 || uri.port == 443
+        let host = isUsualPort ? uri.host.lowercased() : "\(uri.host.lowercased()):\(uri.port)"
+        let index = shardsOfHosts.withLock { indices -> Int in
+            if let index = indices[host] { return index }
+            // Round robin, as by their hashes two hosts would share one of two loops half of the time.
+            guard indices.count < Self.assignmentLimit else {
+                return Int(host.hashValue.magnitude % UInt(shards.count))
+            }
+            let index = indices.count % shards.count
+            indices[host] = index
+            return index
         }
-        return shards[place]
+        return shards[index]
     }
 
     /// The tasks that were started and have not ended, in the order in which they were made.

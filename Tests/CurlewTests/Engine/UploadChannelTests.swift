@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 import Testing
 
 @testable import Curlew
@@ -103,93 +101,115 @@ struct UploadChannelTests {
         #expect(await channel.write([]) == false)
     }
 
-    /// True if the file system of the tests' files says what of them is in memory, which not all do.
-    private static let knowsCache: Bool = {
-        guard let folder = try? ScratchFolder(), let path = try? folder.write("file", [1]) else { return false }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        defer { close(descriptor) }
-        var byte: UInt8 = 0
-        return curlew_read_cached(descriptor, &byte, 1, 0) == 1
-    }()
+    /// A file whose reads end as is said, one after the other; then nothing of it is cached.
+    private final class ScriptedFile: CachedFile {
+        let bytes: [UInt8]
+        private let outcomes: Guarded<[CachedRead]>
 
-    @Test(
-        "a range of a file that is lent is read in pieces of any size behind the chunks that wait, and then given back",
-        .enabled(if: knowsCache, "the file system does not say what is in memory"))
-    func loan() async throws {
-        let folder = try ScratchFolder()
-        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
-        let file = try await FileReader(path: try folder.write("file", bytes))
-        let wakes = Guarded(0)
-        let channel = UploadChannel(capacity: .max) { wakes.withLock { $0 += 1 } }
-        #expect(await channel.write([1, 2, 3]))
-        async let returned = channel.lend(file, 10..<90_000)
-        var received = read(2, from: channel).bytes
-        #expect(received == [1, 2])
-        while received.count < 3 + 89_990 {
-            let (taken, bytes) = read(min(5000, 3 + 89_990 - received.count), from: channel)
-            received += bytes
-            if case .wait = taken { await Task.yield() }
+        /// - Parameter outcomes: The most bytes that a read brings, or why it brings none.
+        init(_ bytes: [UInt8], _ outcomes: [CachedRead]) {
+            self.bytes = bytes
+            self.outcomes = Guarded(outcomes)
         }
-        #expect(received == [1, 2, 3] + bytes[10..<90_000])
-        let loan = await returned
-        #expect(loan?.position == 90_000 && loan?.reason == .isThrough)
-        guard case .wait = read(1, from: channel).taken else {
+
+        func readCached(at offset: Int64, into space: UnsafeMutableRawBufferPointer) -> CachedRead {
+            let outcome = outcomes.withLock { $0.isEmpty ? .notCached : $0.removeFirst() }
+            guard case .bytes(let limit) = outcome else { return outcome }
+            let rest = bytes[Int(offset)...].prefix(min(space.count, limit))
+            space.copyBytes(from: rest)
+            return .bytes(rest.count)
+        }
+    }
+
+    /// Reads until the channel's own reading of a file has ended.
+    private func readAll(_ file: some CachedFile, _ range: Range<Int64>, by size: Int, from channel: UploadChannel)
+        async -> (DirectRead?, [UInt8])
+    {
+        let (ends, end) = AsyncStream<DirectRead?>.makeStream()
+        let isOver = Guarded(false)
+        let reading = Task {
+            let read = await channel.readDirectly(file, range)
+            isOver.withLock { $0 = true }
+            end.yield(read)
+        }
+        var received: [UInt8] = []
+        while !isOver.withLock({ $0 }) {
+            received += self.read(size, from: channel).bytes
+            await Task.yield()
+        }
+        await reading.value
+        for await read in ends { return (read, received) }
+        return (nil, received)
+    }
+
+    private static let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+
+    @Test("a range of a file is read in pieces of any size, behind the chunks that wait", arguments: [1, 7, 400])
+    func directRead(size: Int) async {
+        let channel = UploadChannel(capacity: .max) {}
+        let file = ScriptedFile(Self.bytes, Array(repeating: .bytes(100), count: 1000))
+        #expect(await channel.write([1, 2, 3]))
+        let (read, received) = await readAll(file, 10..<900, by: size, from: channel)
+        #expect(received == [1, 2, 3] + Self.bytes[10..<900])
+        #expect(read?.position == 900 && read?.outcome == .completed)
+        guard case .wait = self.read(1, from: channel).taken else {
             Issue.record("more than the range was read")
             return
         }
     }
 
-    @Test(
-        "a file that has become shorter is given back where it ends",
-        .enabled(if: knowsCache, "the file system does not say what is in memory"))
-    func shorterFile() async throws {
-        let folder = try ScratchFolder()
-        let file = try await FileReader(path: try folder.write("file", [1, 2, 3, 4]))
-        let channel = UploadChannel(capacity: .max) {}
-        async let returned = channel.lend(file, 0..<10)
-        var received: [UInt8] = []
-        while received.count < 4 {
-            received += read(9, from: channel).bytes
-            await Task.yield()
+    @Test("a file of which something is not cached, is missing, or cannot be looked at, is read as far as it goes")
+    func brokenRead() async {
+        for (outcome, expected) in [
+            (CachedRead.notCached, DirectRead.Outcome.notCached), (.bytes(0), .notCached), (.unsupported, .unsupported),
+        ] {
+            let channel = UploadChannel(capacity: .max) {}
+            let (read, received) = await readAll(
+                ScriptedFile(Self.bytes, [.bytes(4), .bytes(9), outcome]), 0..<100, by: 50, from: channel)
+            #expect(received == Array(Self.bytes.prefix(13)))
+            #expect(read?.position == 13 && read?.outcome == expected)
+            // Then the producer goes on.
+            #expect(await channel.write([9]))
+            #expect(self.read(8, from: channel).bytes == [9])
         }
-        guard case .wait = read(9, from: channel).taken else {
-            Issue.record("there are bytes behind the end")
-            return
-        }
-        let loan = await returned
-        #expect(loan?.position == 4 && loan?.reason == .needsDisk)
     }
 
-    @Test(
-        "who has lent a file learns that the channel is closed, before and after",
-        .enabled(if: knowsCache, "the file system does not say what is in memory"))
-    func closingWithLoan() async throws {
-        let folder = try ScratchFolder()
-        let file = try await FileReader(path: try folder.write("file", [1, 2, 3, 4]))
+    @Test("who waits for a file to be read learns that the channel is closed, before and after")
+    func closingWhileReading() async {
         let channel = UploadChannel(capacity: .max) {}
-        async let returned = channel.lend(file, 0..<4)
+        let file = ScriptedFile(Self.bytes, [.bytes(1), .bytes(1)])
+        async let reading = channel.readDirectly(file, 0..<4)
         while read(1, from: channel).bytes.isEmpty { await Task.yield() }
         channel.close()
-        #expect(await returned == nil)
-        #expect(await channel.lend(file, 1..<4) == nil)
+        #expect(await reading == nil)
+        #expect(await channel.readDirectly(file, 1..<4) == nil)
     }
 
-    @Test(
-        "a reader that found nothing is woken by a loan",
-        .enabled(if: knowsCache, "the file system does not say what is in memory"))
-    func wakingByLoan() async throws {
-        let folder = try ScratchFolder()
-        let file = try await FileReader(path: try folder.write("file", [1, 2, 3, 4]))
+    @Test("a reader that found nothing is woken by a file")
+    func wakingByFile() async {
         let (woken, wake) = AsyncStream<Void>.makeStream()
         let channel = UploadChannel(capacity: .max) { wake.yield() }
         guard case .wait = read(1, from: channel).taken else {
             Issue.record("something is there")
             return
         }
-        async let returned = channel.lend(file, 0..<4)
+        async let reading = channel.readDirectly(ScriptedFile(Self.bytes, [.bytes(9)]), 0..<4)
         var wakings = woken.makeAsyncIterator()
         await wakings.next()
-        #expect(read(9, from: channel).bytes == [1, 2, 3, 4])
-        #expect(await returned?.reason == .isThrough)
+        #expect(read(9, from: channel).bytes == Array(Self.bytes.prefix(4)))
+        #expect(await reading?.outcome == .completed)
+    }
+
+    @Test("what the page cache has of a file is what the file has, where the file system says")
+    func pageCache() async throws {
+        let folder = try ScratchFolder()
+        let file = try await FileReader(path: try folder.write("file", Self.bytes))
+        var space = [UInt8](repeating: 0, count: 100)
+        switch space.withUnsafeMutableBytes({ file.readCached(at: 950, into: $0) }) {
+        case .bytes(let count): #expect(count == 50 && space.prefix(50) == Self.bytes[950...])
+        case .notCached, .unsupported: break
+        }
+        let large = space.withUnsafeMutableBytes { file.readCached(at: 5 << 30, into: $0) }
+        if case .bytes(let count) = large { #expect(count == 0) }
     }
 }

@@ -7,18 +7,18 @@ import Testing
 struct UploadPumpTests {
     private static let part = CurlewRequest.Body.filePart
 
-    /// Takes chunks, and of a loan what `loans` says, one element after the other; then nothing more.
+    /// Takes chunks, and of a file what `reads` says, one element after the other; then nothing more.
     private final class Sink: UploadSink {
         struct State {
             var bytes: [UInt8] = []
             var chunks = 0
-            var loans: [(count: Int, reason: ReturnedLoan.Reason)]
+            var reads: [(count: Int, outcome: DirectRead.Outcome)]
             var result: Result<Void, CurlewError>?
         }
 
         let state: Guarded<State>
 
-        init(_ loans: [(count: Int, reason: ReturnedLoan.Reason)]) { state = Guarded(State(loans: loans)) }
+        init(_ reads: [(count: Int, outcome: DirectRead.Outcome)]) { state = Guarded(State(reads: reads)) }
 
         func write(_ chunk: [UInt8]) async -> Bool {
             state.withLock { state in
@@ -28,39 +28,41 @@ struct UploadPumpTests {
             return true
         }
 
-        func lend(_ file: FileReader, _ range: Range<Int64>) async -> ReturnedLoan? {
-            guard let loan = state.withLock({ $0.loans.isEmpty ? nil : $0.loans.removeFirst() }) else { return nil }
-            let count = min(loan.count, Int(range.upperBound - range.lowerBound))
-            guard let bytes = try? await file.read(at: range.lowerBound, count: count) else { return nil }
+        func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead? {
+            guard let read = state.withLock({ $0.reads.isEmpty ? nil : $0.reads.removeFirst() }) else { return nil }
+            let count = min(read.count, Int(range.upperBound - range.lowerBound))
+            guard let reader = file as? FileReader,
+                let bytes = try? await reader.read(at: range.lowerBound, count: count)
+            else { return nil }
             state.withLock { $0.bytes += bytes }
-            return ReturnedLoan(position: range.lowerBound + Int64(count), reason: loan.reason)
+            return DirectRead(position: range.lowerBound + Int64(count), outcome: read.outcome)
         }
 
         func finish(_ result: Result<Void, CurlewError>) { state.withLock { $0.result = result } }
     }
 
     private func pumped(
-        _ bytes: [UInt8], offset: Int = 0, _ loans: [(count: Int, reason: ReturnedLoan.Reason)],
+        _ bytes: [UInt8], offset: Int = 0, _ reads: [(count: Int, outcome: DirectRead.Outcome)],
         change: (String) throws -> Void = { _ in }
     ) async throws -> Sink.State {
         let folder = try ScratchFolder()
         let path = try folder.write("file", bytes)
         let file = try WatchedFile(path: path, offset: Int64(offset), length: nil)
         try change(path)
-        let sink = Sink(loans)
+        let sink = Sink(reads)
         await UploadPump.run(.watched(file), length: file.length, into: sink)
         return sink.state.withLock { $0 }
     }
 
-    private static let bytes = (0..<(60 * part + 123)).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 13) }
+    private static let bytes = (0..<(90 * part + 123)).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 13) }
 
     @Test("a file arrives whole, however much of it the sink reads by itself", arguments: [0, 1, part + 7])
-    func loans(offset: Int) async throws {
+    func reads(offset: Int) async throws {
         let outcome = try await pumped(
             Self.bytes, offset: offset,
-            [(0, .needsDisk), (3 * Self.part + 1, .needsDisk), (5, .needsDisk), (.max, .isThrough)])
+            [(0, .notCached), (3 * Self.part + 1, .notCached), (5, .notCached), (.max, .completed)])
         #expect(outcome.bytes == Array(Self.bytes[offset...]))
-        #expect(outcome.loans.isEmpty)
+        #expect(outcome.reads.isEmpty)
         guard case .success = outcome.result else {
             Issue.record("\(String(describing: outcome.result))")
             return
@@ -69,16 +71,16 @@ struct UploadPumpTests {
 
     @Test("a sink that cannot read files is asked once, and gets all of it in chunks")
     func unknown() async throws {
-        let outcome = try await pumped(Self.bytes, [(0, .isUnknown), (.max, .isThrough)])
-        #expect(outcome.bytes == Self.bytes && outcome.loans.count == 1 && outcome.chunks == 61)
+        let outcome = try await pumped(Self.bytes, [(0, .unsupported), (.max, .completed)])
+        #expect(outcome.bytes == Self.bytes && outcome.reads.count == 1 && outcome.chunks == 91)
     }
 
-    @Test("the last part of a file is not lent, and not sent if the file has changed meanwhile")
+    @Test("the last part of a file is not read by the sink, and not sent if the file has changed meanwhile")
     func lastPart() async throws {
-        let outcome = try await pumped(Self.bytes, [(.max, .isThrough)])
+        let outcome = try await pumped(Self.bytes, [(.max, .completed)])
         #expect(outcome.bytes == Self.bytes && outcome.chunks == 1)
 
-        let changed = try await pumped(Self.bytes, [(.max, .isThrough)]) { path in
+        let changed = try await pumped(Self.bytes, [(.max, .completed)]) { path in
             // Longer by a byte after it was looked at.
             let file = try #require(fopen(path, "a"))
             fputc(1, file)
@@ -92,15 +94,15 @@ struct UploadPumpTests {
         #expect(error.code == .bodyLengthMismatch)
     }
 
-    @Test("a pump ends when nobody wants what it lends")
+    @Test("a pump ends when nobody wants more of its file")
     func unwanted() async throws {
-        let outcome = try await pumped(Self.bytes, [(2 * Self.part, .needsDisk)])
-        #expect(outcome.loans.isEmpty && outcome.bytes == Array(Self.bytes.prefix(18 * Self.part)))
+        let outcome = try await pumped(Self.bytes, [(2 * Self.part, .notCached)])
+        #expect(outcome.reads.isEmpty && outcome.bytes == Array(Self.bytes.prefix(18 * Self.part)))
     }
 
-    @Test("a file of one part or less is not lent", arguments: [0, 1, part])
+    @Test("a file of one part or less is not read by the sink", arguments: [0, 1, part])
     func small(count: Int) async throws {
-        let outcome = try await pumped(Array(Self.bytes.prefix(count)), [(.max, .isThrough)])
-        #expect(outcome.bytes == Array(Self.bytes.prefix(count)) && outcome.loans.count == 1)
+        let outcome = try await pumped(Array(Self.bytes.prefix(count)), [(.max, .completed)])
+        #expect(outcome.bytes == Array(Self.bytes.prefix(count)) && outcome.reads.count == 1)
     }
 }

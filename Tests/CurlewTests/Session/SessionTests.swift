@@ -205,18 +205,6 @@ struct SessionTests {
         try await server.waitForConnections { $0.open == 0 }
     }
 
-    @Test("hosts take the loops of a session in turn, and keep to theirs")
-    func loopsInTurn() throws {
-        let loops = [try CurlewEventLoop(), try CurlewEventLoop(), try CurlewEventLoop()]
-        let actor = try SessionActor(eventLoops: loops)
-        for _ in 0..<2 {
-            for number in 0..<9 {
-                let task = try actor.dataTask(CurlewRequest(.get, "http://host\(number).test/path"))
-                #expect(task.unownedExecutor == loops[number % 3].asUnownedSerialExecutor())
-            }
-        }
-    }
-
     @Test("a session may spread over several loops")
     func severalLoops() async throws {
         let servers = [try await okServer(), try await okServer(), try await okServer()]

@@ -63,22 +63,27 @@ final class FileReader: Sendable {
     }
 }
 
-extension FileReader {
-    /// What came of a look for bytes in memory.
-    enum Cached {
-        /// So many; 0 at the end of the file.
-        case bytes(Int)
-        /// They would have to be fetched from a disk.
-        case needsDisk
-        /// The file system or the kernel cannot say.
-        case unknown
-    }
+/// A file of which what is in the page cache can be read without waiting for a disk.
+protocol CachedFile: Sendable {
+    /// Copies what is cached from an offset on.
+    func readCached(at offset: Int64, into space: UnsafeMutableRawBufferPointer) -> CachedRead
+}
 
-    /// Copies what is in memory of the file, without waiting: for the loop itself.
-    func readCached(at offset: Int64, into space: UnsafeMutableRawBufferPointer) -> Cached {
+/// The outcome of a look into the page cache.
+enum CachedRead {
+    /// So many bytes were there; 0 at the end of the file.
+    case bytes(Int)
+    /// They would have to be fetched from a disk, or the call was interrupted.
+    case notCached
+    /// The file system or the kernel cannot say, or reading fails.
+    case unsupported
+}
+
+extension FileReader: CachedFile {
+    func readCached(at offset: Int64, into space: UnsafeMutableRawBufferPointer) -> CachedRead {
         let count = curlew_read_cached(descriptor, space.baseAddress, space.count, offset)
         if count >= 0 { return .bytes(count) }
-        return errno == EAGAIN || errno == EINTR ? .needsDisk : .unknown
+        return errno == EAGAIN || errno == EINTR ? .notCached : .unsupported
     }
 }
 
