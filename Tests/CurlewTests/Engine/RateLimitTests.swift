@@ -30,7 +30,7 @@ struct RateLimitTests {
         "a download under a byte a second stays at its first piece, is not idle, and is quick once free",
         arguments: [false, true])
     func receiving(http2: Bool) async throws {
-        let (server, session) = try await download(http2: http2, idle: .milliseconds(150))
+        let (server, session) = try await download(http2: http2, idle: .milliseconds(500))
         var options = RequestOptions()
         options.rateLimit = Self.nearlyNothing
         let response = try await session.get(.raw(server.url()), options: options)
@@ -48,7 +48,7 @@ struct RateLimitTests {
         "an upload under a byte a second is sent byte by byte, is not idle, and is quick once free",
         arguments: [false, true])
     func sending(http2: Bool) async throws {
-        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(150)) {
+        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(500)) {
             request in
             var count = 0
             for try await chunk in request.body { count += chunk.count }

@@ -97,7 +97,7 @@ struct SuspensionTests {
             try await connection.write(
                 "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n" + String(decoding: body, as: UTF8.self))
         }
-        let session = try makeSession { $0.timeouts.idle = .milliseconds(150) }
+        let session = try makeSession { $0.timeouts.idle = .milliseconds(500) }
         let task = try task(session, server.url(), method: .put, body: .string("curlew")) {
             $0.expectContinue = .seconds(100)
         }
@@ -116,7 +116,7 @@ struct SuspensionTests {
     @Test("a task suspended while it sends sends no byte, and its idle timeout does not run", arguments: [false, true])
     func sending(http2: Bool) async throws {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(150)) {
+        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(500)) {
             request in
             var count = 0
             for try await chunk in request.body {
@@ -145,7 +145,7 @@ struct SuspensionTests {
     func awaitingAnswer(http2: Bool) async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(150)) {
+        let (server, session) = try await serverAndSession(http2: http2, idle: .milliseconds(500)) {
             _ in
             begin.yield()
             for await _ in gate { break }
@@ -168,7 +168,7 @@ struct SuspensionTests {
         [false, true])
     func receiving(http2: Bool, reads: Bool) async throws {
         let (server, session) = try await serverAndSession(
-            http2: http2, idle: .milliseconds(150), bodyBuffer: .kibibytes(64)
+            http2: http2, idle: .milliseconds(500), bodyBuffer: .kibibytes(64)
         ) { _ in
             MockResponse(body: .pattern(count: 8 << 20))
         }
