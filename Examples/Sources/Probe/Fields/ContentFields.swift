@@ -39,7 +39,8 @@ extension Order.Content {
         case nil: .automatic
         case .query: .query
         case .form: .form
-        case .json: pairSerializer.map { .serializer(JSONRequestSerializer(base: $0)) } ?? .json
+        // As AFNetworking writes it, which is not the dialect of the session.
+        case .json: .serializer(JSONRequestSerializer(base: pairSerializer ?? HTTPRequestSerializer()))
         case .plist: pairSerializer.map { .serializer(PropertyListRequestSerializer(base: $0)) } ?? .propertyList
         }
     }
