@@ -54,11 +54,12 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     }
 
     public static func == (one: CurlewURI, other: CurlewURI) -> Bool {
-        // The layout follows from the text.
-        one.storage === other.storage || (one.text == other.text && one.userInformation == other.userInformation)
+        one.storage === other.storage
+            || (one.text == other.text && one.layout == other.layout && one.userInformation == other.userInformation)
     }
 
     public func hash(into hasher: inout Hasher) {
+        // The layout follows from the text.
         hasher.combine(text)
         hasher.combine(userInformation)
     }
