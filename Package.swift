@@ -35,6 +35,7 @@ let package = Package(
         .default(enabledTraits: ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/CoreOffice/XMLCoder", from: "0.18.2"),
@@ -98,6 +99,7 @@ let package = Package(
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: settings
         ),

@@ -16,6 +16,8 @@ if Context.environment["CURLEW_WARNINGS_AS_ERRORS"] == "1" {
 
 // A folder each in Sources, and one in Seeds.
 let names = [
+    "FuzzCacheEntries",
+    "FuzzCacheFields",
     "FuzzChallenges",
     "FuzzChunkedCoding",
     "FuzzContentCodings",

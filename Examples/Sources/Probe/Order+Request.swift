@@ -8,6 +8,7 @@ extension Order {
         let transport = try await probe.session(key).transport
         var chain = StandardChain.Options()
         chain.cookies = CookieHandling(await probe.cookies(of: self.session))
+        chain.cache = await probe.cache(key)
         if let url, let credentials {
             let origin = try base.map {
                 try HTTPSession(baseURL: $0, transport: transport).resolve(.raw(url)).description

@@ -65,6 +65,12 @@ package actor Probe {
     /// The cookies of the sessions of that name.
     func cookies(of name: String?) -> CookieJar { sessions.cookies(of: name) }
 
+    /// The cache of that session.
+    func cache(_ key: SessionTable.Key) -> HTTPCache { sessions.cache(key) }
+
+    /// The caches of the sessions of that name.
+    func caches(named name: String?) -> [HTTPCache] { sessions.caches(named: name) }
+
     /// The sessions of that name, one for each of the settings that were asked for.
     func sessions(named name: String?) -> [HTTPSession] { sessions.all(named: name) }
 

@@ -12,6 +12,8 @@ struct SessionTable {
     private var sessions: [Key: HTTPSession] = [:]
     /// A jar a name, whatever the other settings.
     private var jars: [String?: CookieJar] = [:]
+    /// A cache a session: what came under other settings may not be used.
+    private var caches: [Key: HTTPCache] = [:]
     /// How many orders with requests are under way, by the name of their session.
     private var busy: [String?: Int] = [:]
 
@@ -30,6 +32,16 @@ struct SessionTable {
         jars[name] = made
         return made
     }
+
+    mutating func cache(_ key: Key) -> HTTPCache {
+        if let known = caches[key] { return known }
+        // A session of the probe acts as one user, with one jar of cookies.
+        let made = HTTPCache(mode: .singleUser)
+        caches[key] = made
+        return made
+    }
+
+    func caches(named name: String?) -> [HTTPCache] { caches.filter { $0.key.name == name }.map(\.value) }
 
     func all(named name: String?) -> [HTTPSession] { sessions.filter { $0.key.name == name }.map(\.value) }
 

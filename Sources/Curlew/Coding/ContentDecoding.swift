@@ -70,7 +70,10 @@ public struct ContentDecoding: CurlewMiddleware {
 }
 
 extension RequestOptions {
-    private enum DecodesContentKey: Key { static let defaultValue: Bool? = nil }
+    private enum DecodesContentKey: Key {
+        static let defaultValue: Bool? = nil
+        static let affectsResponse = false
+    }
 
     /// True if a ``ContentDecoding`` link announces content codings and undoes them. nil, the default, means yes.
     public var decodesContent: Bool? {

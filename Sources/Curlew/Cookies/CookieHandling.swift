@@ -44,7 +44,10 @@ public struct CookieHandling: CurlewMiddleware {
 }
 
 extension RequestOptions {
-    private enum UsesCookiesKey: Key { static let defaultValue: Bool? = nil }
+    private enum UsesCookiesKey: Key {
+        static let defaultValue: Bool? = nil
+        static let affectsResponse = false
+    }
 
     /// True if a ``CookieHandling`` link sends and stores cookies. nil, the default, means yes.
     public var usesCookies: Bool? {

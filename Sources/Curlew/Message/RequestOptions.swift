@@ -173,6 +173,7 @@ public struct RequestOptions: Sendable {
         var secretFields: Set<HTTPField.Name> = []
         var engineCredential: EngineCredential?
         var keyed = KeyedValues()
+        var isResponseAffected = false
 
         /// True if one of them is set that an initializer takes.
         var isSet: Bool {
@@ -221,6 +222,10 @@ extension RequestOptions {
     }
 }
 
+extension RequestOptions.Key {
+    public static var affectsResponse: Bool { true }
+}
+
 extension RequestOptions {
     /// The key of an option that somebody else than Curlew's core reads: a link of your own, mostly.
     ///
@@ -239,11 +244,22 @@ extension RequestOptions {
         associatedtype Value: Sendable
         /// The value where none was set.
         static var defaultValue: Value { get }
+        /// False if equal requests that differ in the option get the same response, as with one that only a log reads; ``Coalescing``
+        /// then joins them. True unless said otherwise.
+        static var affectsResponse: Bool { get }
     }
 
     /// The option under a key.
     public subscript<K: Key>(key: K.Type) -> K.Value {
         get { storage?.values.keyed[ObjectIdentifier(key), as: K.Value.self] ?? K.defaultValue }
-        set { change { $0.keyed[ObjectIdentifier(key), as: K.Value.self] = newValue } }
+        set {
+            change {
+                $0.keyed[ObjectIdentifier(key), as: K.Value.self] = newValue
+                if K.affectsResponse { $0.isResponseAffected = true }
+            }
+        }
     }
+
+    /// True if a keyed option was set that may make another response of an equal request.
+    var isResponseAffected: Bool { storage?.values.isResponseAffected ?? false }
 }

@@ -78,6 +78,8 @@ public struct EventSource: AsyncSequence, Sendable {
         if request.fields[.cacheControl] == nil { request.fields[.cacheControl] = "no-store" }
         request.options.idleTimeout = request.options.idleTimeout ?? Timeouts.unlimited
         request.options.totalTimeout = request.options.totalTimeout ?? Timeouts.unlimited
+        // Events are of the moment.
+        request.options.cachePolicy = request.options.cachePolicy ?? .noStore
         return request
     }
 }

@@ -170,8 +170,25 @@ public struct HTTPSession: Sendable {
 
     /// Sends a request that has come through the chain.
     private func carry(_ request: CurlewRequest) async throws -> CurlewResponse {
+        if request.options.isAnySet, let dispatch = request.options.dispatch {
+            return try await carry(request, by: dispatch)
+        }
+        return try await carryAtOnce(request)
+    }
+
+    private func carryAtOnce(_ request: CurlewRequest) async throws -> CurlewResponse {
         guard isAtHome(request) else { return try await transfer(request.withoutForeignSecrets()) }
         return try await transfer(request)
+    }
+
+    // Not inlined, as below.
+    @inline(never)
+    private func carry(_ request: CurlewRequest, by dispatch: any RequestDispatch) async throws -> CurlewResponse {
+        var request = isAtHome(request) ? request : request.withoutForeignSecrets()
+        request.options.dispatch = nil
+        return try await dispatch.dispatch(request, over: session.map { ObjectIdentifier($0) }) { request in
+            try await carryAtOnce(request)
+        }
     }
 
     private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {

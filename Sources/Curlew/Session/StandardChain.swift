@@ -15,6 +15,8 @@ public import Logging
 ///    ``Retry`` sees the 401. It has no credentials by default.
 /// 6. ``CookieHandling`` gives every hop the cookies of its own origin, and has what a response sets for the next hop, for the next
 ///    attempt and for the answer to a challenge. There is none by default; see ``Options/cookies``.
+/// 7. ``HTTPCache`` sees requests and responses as they are on the wire: a hop has its own entry, Vary has the cookies and the
+///    credentials that are sent, and a body is stored as it is coded. There is none by default; see ``Options/cache``.
 ///
 /// Where other links belong:
 ///
@@ -57,6 +59,8 @@ public struct StandardChain: CurlewMiddleware {
         public var cookies: CookieHandling?
         /// The link that answers challenges. nil, the default, answers none.
         public var authentication: ChallengeAuthentication?
+        /// The link that answers from a store. nil, the default, stores nothing.
+        public var cache: HTTPCache?
 
         /// - Parameter logger: What is logged to; nil is `Logger.current`.
         public init(logger: Logger? = nil) { logging = RequestLogging(logger) }
@@ -71,6 +75,18 @@ public struct StandardChain: CurlewMiddleware {
         public static var singleUser: Options {
             var options = Options()
             options.cookies = CookieHandling()
+            return options
+        }
+
+        /// The same, and a cache.
+        ///
+        /// ```swift
+        /// let api = try HTTPSession(baseURL: "https://api.example.com/", chain: .caching())
+        /// ```
+        /// - Parameter cache: The cache: one of its own in memory, for requests without credentials, unless another is given.
+        public static func caching(_ cache: HTTPCache = HTTPCache()) -> Options {
+            var options = Options()
+            options.cache = cache
             return options
         }
     }
@@ -113,7 +129,14 @@ public struct StandardChain: CurlewMiddleware {
     private func exchange(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        guard let cookies = options.cookies else { return try await next(request) }
-        return try await cookies.intercept(request, next: next)
+        guard let cookies = options.cookies else { return try await answer(request, next) }
+        return try await cookies.intercept(request) { try await answer($0, next) }
+    }
+
+    private func answer(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
+        guard let cache = options.cache else { return try await next(request) }
+        return try await cache.intercept(request, next: next)
     }
 }

@@ -8,7 +8,27 @@ struct Get: AsyncParsableCommand {
     @Argument(help: "What to fetch.")
     var url: String?
 
+    @Flag(help: "Answer from a cache on the disk where HTTP allows it, and store there; see 'curlew cache'.")
+    var cache = false
+
+    @OptionGroup var folder: CacheFolder
+
+    func validate() throws {
+        guard url != nil || !cache else { throw ValidationError("The cache is for a URL.") }
+    }
+
     func run() async throws {
-        if let url { try await Demo.get(url) } else { try await Demo.tour() }
+        guard let url else { return try await Demo.tour() }
+        guard cache else { return try await Demo.get(url) }
+        let store = try await folder.open()
+        let cache = HTTPCache(store: store, mode: .singleUser)
+        do {
+            try await Demo.get(url, cache)
+        } catch {
+            try? await store.close()
+            throw error
+        }
+        await cache.flush()
+        try await store.close()
     }
 }

@@ -72,15 +72,19 @@ enum Demo {
     }
 
     /// A GET of any URL, with the same bar and table. A status that is no success is an error.
-    static func get(_ url: String) async throws {
-        let session = try HTTPSession()
+    /// - Parameter cache: What answers where it can; then a line says what it did.
+    static func get(_ url: String, _ cache: HTTPCache? = nil) async throws {
+        let session = try HTTPSession(chain: cache.map { .caching($0) } ?? StandardChain.Options())
         var status = HTTPResponse.Status.ok
+        var cacheStatus: HTTPCache.Status?
         let row = try await follow("GET  \(URLLabel.short(url))") { options in
             let response = try await session.get(.raw(url), options: options)
             status = response.status
+            cacheStatus = response.cacheStatus
             for try await _ in response.body {}
         }
         Report.write([row])
+        if let cacheStatus { Terminal.write("cache: \(cacheStatus)\n", to: STDOUT_FILENO) }
         await session.shutdown(deadline: .seconds(1))
         guard status.code < 400 else {
             throw CurlewError(.unacceptableStatus, "the server answered \(status.code) \(status.reasonPhrase)")

@@ -11,7 +11,6 @@ extension FieldRule {
             order.redirect = redirect
         },
         FieldRule("max_redirects") { field, order in order.redirectLimit = try field.count() },
-        .word("cache", always: "default", "no-store"),
         FieldRule("cookies") { field, order in order.options.usesCookies = try field.flag() },
         FieldRule("decode") { field, order in order.options.decodesContent = try field.flag() },
         FieldRule("auth") { field, order in order.credentials = try Credentials(field) },
@@ -19,6 +18,11 @@ extension FieldRule {
 
     /// What is about one response, read to its end.
     static let collecting: [FieldRule] = [
+        FieldRule("cache") { field, order in
+            let word = try field.string()
+            guard let policy = HTTPCache.Policy(word) else { throw LineProblem.unsupported("cache \(word)") }
+            order.options.cachePolicy = policy
+        },
         FieldRule("retry") { field, order in
             guard let attempts = field.value["attempts"], case .object(let members) = field.value, members.count == 1
             else { throw field.wrong("an object with attempts alone") }

@@ -1,7 +1,7 @@
 internal import Curlew
 
 extension Operation {
-    /// Empties what a session keeps: its cookies, or its idle connections.
+    /// Empties what a session keeps: its cookies, its cache, or its idle connections.
     static let clear = Operation(
         name: "clear",
         rules: [.session, FieldRule("what") { field, order in order.subject = try field.string() }]
@@ -11,6 +11,13 @@ extension Operation {
             let jar = probe.cookies(of: order.session)
             return { answering in
                 jar.removeAll()
+                await answering.write([.init("cleared", .string(subject))])
+            }
+        }
+        if subject == "cache" {
+            let caches = probe.caches(named: order.session)
+            return { answering in
+                for cache in caches { try await cache.removeAll() }
                 await answering.write([.init("cleared", .string(subject))])
             }
         }

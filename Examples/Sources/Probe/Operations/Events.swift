@@ -7,7 +7,7 @@ extension Operation {
     static let events = Operation(
         name: "sse",
         rules: [.session] + FieldRule.message + FieldRule.content + FieldRule.carriage + FieldRule.policy
-            + FieldRule.security
+            + [.word("cache", always: "default", "no-store")] + FieldRule.security
     ) { order, probe in
         guard order.url != nil else { throw LineProblem.unusable("url is missing") }
         probe.enter(order.session)

@@ -40,10 +40,11 @@ extension CurlewResponse {
         }
 
         /// A body made of the bytes of another one, whose trailers it keeps.
-        static func stream<S: AsyncSequence & Sendable>(_ stream: S, over body: CurlewResponse.Body)
-            -> CurlewResponse.Body
+        static func stream<S: AsyncSequence & Sendable>(
+            _ stream: S, over body: CurlewResponse.Body, length: Int64? = nil
+        ) -> CurlewResponse.Body
         where S.Element == [UInt8], S.Failure == any Error {
-            var made = CurlewResponse.Body(storage: .stream(stream), length: nil)
+            var made = CurlewResponse.Body(storage: .stream(stream), length: length)
             made.origin = body.bodySource
             return made
         }

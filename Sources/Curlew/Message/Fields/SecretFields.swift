@@ -31,7 +31,10 @@ struct GrantedSecrets: Sendable {
 }
 
 extension RequestOptions {
-    private enum GrantedSecretsKey: Key { static let defaultValue: GrantedSecrets? = nil }
+    private enum GrantedSecretsKey: Key {
+        static let defaultValue: GrantedSecrets? = nil
+        static let affectsResponse = false
+    }
 
     fileprivate var grantedSecrets: GrantedSecrets? {
         get { self[GrantedSecretsKey.self] }

@@ -242,7 +242,10 @@ final class RequestLog: Sendable {
 }
 
 extension RequestOptions {
-    private enum LogKey: Key { static let defaultValue: RequestLog? = nil }
+    private enum LogKey: Key {
+        static let defaultValue: RequestLog? = nil
+        static let affectsResponse = false
+    }
 
     /// The log that the links write into; ``RequestLogging`` sets it.
     var log: RequestLog? {

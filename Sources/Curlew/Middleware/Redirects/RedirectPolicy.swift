@@ -50,7 +50,10 @@ extension Redirects {
 }
 
 extension RequestOptions {
-    private enum RedirectsKey: Key { static let defaultValue: Redirects.Policy? = nil }
+    private enum RedirectsKey: Key {
+        static let defaultValue: Redirects.Policy? = nil
+        static let affectsResponse = false
+    }
 
     /// The policy of ``Redirects`` for this request; nil is its ``Redirects/policy``.
     public var redirects: Redirects.Policy? {

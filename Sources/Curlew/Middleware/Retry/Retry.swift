@@ -133,6 +133,7 @@ public struct Retry: CurlewMiddleware {
             if case .response(let response) = failure { await response.discard() }
             try await pause(for: wait, request, after: failure, attempts: number)
             try deadline.limit(&again)
+            again.options.isRepeated = true
             number += 1
             do {
                 var response = try await next(again)
@@ -235,7 +236,21 @@ public struct Retry: CurlewMiddleware {
 }
 
 extension RequestOptions {
-    private enum MaximumAttemptsKey: Key { static let defaultValue: Int? = nil }
+    private enum MaximumAttemptsKey: Key {
+        static let defaultValue: Int? = nil
+        static let affectsResponse = false
+    }
+
+    private enum IsRepeatedKey: Key {
+        static let defaultValue = false
+        static let affectsResponse = false
+    }
+
+    /// True if ``Retry`` sends the request again, as its answer, or the lack of one, may pass.
+    var isRepeated: Bool {
+        get { self[IsRepeatedKey.self] }
+        set { self[IsRepeatedKey.self] = newValue }
+    }
 
     /// The largest number of attempts of ``Retry`` for this request, the first included: 1 is never again. nil is its
     /// ``Retry/attempts``.

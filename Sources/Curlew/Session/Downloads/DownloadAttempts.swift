@@ -29,6 +29,8 @@ struct DownloadAttempts: Sendable {
         // What comes must be the bytes of the file: ranges of a coded body cannot be put together.
         request.fields[.acceptEncoding] = "identity"
         request.options.decodesContent = false
+        // What is kept as a file is not kept twice.
+        request.options.cachePolicy = request.options.cachePolicy ?? .noStore
         request.options.kind = .download
         request.options.onResponse = nil
         let resumesByItself = range != nil || options.resumes > 0

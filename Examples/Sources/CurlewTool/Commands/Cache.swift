@@ -1,0 +1,130 @@
+import ArgumentParser
+import Curlew
+import CurlewStorage
+import Glibc
+import HTTPTypes
+
+/// The cache on a disk that `curlew get --cache` uses.
+struct CacheFolder: ParsableArguments {
+    @Option(name: .customLong("cache-folder"), help: "The folder of the cache; by default curlew in the user's folder for caches.")
+    var path: String?
+
+    /// Opens it; what it discards is written to standard error.
+    func open() async throws -> DiskCacheStore {
+        guard let folder = path ?? Self.standard else {
+            throw CurlewError(.cacheFailed, "there is neither XDG_CACHE_HOME nor HOME; --cache-folder names the folder")
+        }
+        return try await DiskCacheStore(folder: folder) { event in
+            Terminal.write("curlew: the cache: \(printable("\(event)"))\n", to: STDERR_FILENO)
+        }
+    }
+
+    private static var standard: String? {
+        func variable(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        return variable("XDG_CACHE_HOME").map { "\($0)/curlew" } ?? variable("HOME").map { "\($0)/.cache/curlew" }
+    }
+}
+
+/// `curlew cache list|show|clear`: what `curlew get --cache` has stored.
+struct Cache: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show or remove what 'get --cache' has stored.",
+        subcommands: [List.self, Show.self, Clear.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List what is stored, a line each.")
+
+        @OptionGroup var folder: CacheFolder
+
+        func run() async throws {
+            let store = try await folder.open()
+            var last: CacheEntry.ID?
+            while true {
+                let entries = try await store.list(after: last, count: 100)
+                for entry in entries {
+                    let type = entry.head.headerFields[.contentType] ?? "-"
+                    let line = "\(entry.id)  \(entry.head.status.code)  \(Units.bytes(entry.bodySize))  \(type)  \(entry.uri)"
+                    Terminal.write("\(printable(line))\n", to: STDOUT_FILENO)
+                }
+                guard let end = entries.last else { break }
+                last = end.id
+            }
+            let contents = try await store.contents
+            let size = Units.bytes(Int64(contents.size.bytes))
+            Terminal.write(
+                "\(contents.entries) entries, \(size) of \(Units.bytes(Int64(contents.capacity.bytes)))\n", to: STDERR_FILENO)
+            try await store.close()
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the fields of what is stored under a name or a URL; with --body the body as well.")
+
+        @Argument(help: "The name of an entry, as 'list' shows it, or a URL.")
+        var subject: String
+
+        @Flag(help: "Write the body to standard output instead.")
+        var body = false
+
+        @OptionGroup var folder: CacheFolder
+
+        func run() async throws {
+            let store = try await folder.open()
+            let found = try await entries(of: store)
+            guard !found.isEmpty else {
+                Terminal.write("curlew: nothing is stored under \(printable(subject))\n", to: STDERR_FILENO)
+                throw ExitCode(1)
+            }
+            for entry in found {
+                if body {
+                    guard let stored = try await store.body(of: entry, range: 0..<entry.bodySize) else { continue }
+                    for try await chunk in stored { Terminal.write(chunk, to: STDOUT_FILENO) }
+                } else {
+                    show(entry)
+                }
+            }
+            try await store.close()
+        }
+
+        private func entries(of store: DiskCacheStore) async throws -> [CacheEntry] {
+            let id = CacheEntry.ID(subject)
+            var found: [CacheEntry] = []
+            var last: CacheEntry.ID?
+            repeat {
+                let entries = try await store.list(after: last, count: 100)
+                found += entries.filter { $0.id == id || $0.uri == subject }
+                last = entries.last?.id
+            } while last != nil
+            return found
+        }
+
+        private func show(_ entry: CacheEntry) {
+            var lines = ["\(entry.id)  \(entry.uri)", "status: \(entry.head.status.code) \(entry.head.status.reasonPhrase)"]
+            lines += entry.head.headerFields.map { "\($0.name.rawName): \($0.value)" }
+            lines += entry.selectors.map { "selected by \($0.name): \($0.value ?? "its absence")" }
+            if let partition = entry.key.partition { lines.append("partition: \(partition)") }
+            if let range = entry.range { lines.append("bytes: \(range.lowerBound)-\(range.upperBound - 1)") }
+            lines.append("body: \(Units.bytes(entry.bodySize))")
+            for line in lines { Terminal.write("\(printable(line))\n", to: STDOUT_FILENO) }
+        }
+    }
+
+    struct Clear: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Remove all that is stored, or what is stored for a URL.")
+
+        @Argument(help: "The URL; none removes everything.")
+        var url: String?
+
+        @OptionGroup var folder: CacheFolder
+
+        func run() async throws {
+            let store = try await folder.open()
+            let cache = HTTPCache(store: store)
+            if let url { try await cache.remove(CurlewURI(url)) } else { try await cache.removeAll() }
+            try await store.close()
+        }
+    }
+}

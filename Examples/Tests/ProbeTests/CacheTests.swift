@@ -1,0 +1,77 @@
+import CurlewTesting
+import HTTPTypes
+import Testing
+
+@testable import Probe
+
+@Suite("The cache of a session", .timeLimit(.minutes(1)))
+struct CacheTests {
+    /// Answers with the number of the request, fresh for an hour unless the path says otherwise; 304 to the right condition.
+    private func server() async throws -> MockServer {
+        let numbers = AsyncStream.makeStream(of: Int.self)
+        for number in 1...100 { numbers.continuation.yield(number) }
+        let next = Numbers(numbers.stream)
+        return try await MockServer.start { request in
+            let number = await next.next()
+            let fields: HTTPFields = [
+                .eTag: "\"a\"", .cacheControl: request.path == "/stale" ? "max-age=0" : "max-age=3600",
+            ]
+            if request.fields[.ifNoneMatch] == "\"a\"" { return MockResponse(status: .notModified, fields: fields) }
+            return MockResponse(fields: fields, body: .string("\(number)"))
+        }
+    }
+
+    private actor Numbers {
+        private var iterator: AsyncStream<Int>.Iterator
+
+        init(_ stream: AsyncStream<Int>) { iterator = stream.makeAsyncIterator() }
+
+        func next() async -> Int {
+            var copy = iterator
+            defer { iterator = copy }
+            return await copy.next() ?? 0
+        }
+    }
+
+    @Test(
+        "the modes of the Fetch standard use the cache as it says",
+        arguments: [
+            ("default", "1", "hit"), ("no-store", "2", "bypass"), ("reload", "2", "miss"),
+            ("no-cache", "1", "revalidated"), ("force-cache", "1", "hit"), ("only-if-cached", "1", "hit"),
+        ])
+    func modes(_ mode: String, _ text: String, _ status: String) async throws {
+        let server = try await server()
+        let probe = ProbeDriver()
+        let first = try await probe.fetch(server.url())
+        #expect(first.bodyText == "1" && first.string("cache_status") == "miss")
+        let second = try await probe.fetch(server.url(), #""cache":"\#(mode)""#)
+        #expect(second.bodyText == text)
+        #expect(second.string("cache_status") == status)
+        await server.shutdown()
+    }
+
+    @Test("a stale response is validated, and taken as it is by those who want it so")
+    func stale() async throws {
+        let server = try await server()
+        let probe = ProbeDriver()
+        _ = try await probe.fetch(server.url("/stale"))
+        #expect(try await probe.fetch(server.url("/stale")).string("cache_status") == "revalidated")
+        #expect(try await probe.fetch(server.url("/stale"), #""cache":"force-cache""#).string("cache_status") == "stale")
+        let missing = try await probe.fetch(server.url("/other"), #""cache":"only-if-cached""#)
+        #expect(missing["status"] == .integer(504))
+        await server.shutdown()
+    }
+
+    @Test("each session has a cache of its own, which can be cleared")
+    func sessions() async throws {
+        let server = try await server()
+        let probe = ProbeDriver()
+        _ = try await probe.fetch(server.url())
+        #expect(try await probe.fetch(server.url(), #""session":"b""#).string("cache_status") == "miss")
+        #expect(try await probe.fetch(server.url()).string("cache_status") == "hit")
+        #expect(try await probe.ask(#"{"id":1,"op":"clear","what":"cache"}"#).string("cleared") == "cache")
+        #expect(try await probe.fetch(server.url()).string("cache_status") == "miss")
+        #expect(try await probe.fetch(server.url(), #""session":"b""#).string("cache_status") == "hit")
+        await server.shutdown()
+    }
+}

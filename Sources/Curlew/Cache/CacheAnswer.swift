@@ -1,0 +1,111 @@
+internal import HTTPTypes
+
+/// The response that an entry gives to a request: a function of both (RFC 9111 §4, §4.3.2).
+struct CacheAnswer: Sendable, Hashable {
+    let head: HTTPResponse
+    /// The bytes of the stored body that it has; nil for none.
+    let stored: Range<Int64>?
+
+    /// nil if the entry has not what the request asks for.
+    init?(_ request: CacheRequest, _ entry: CacheEntry, age: Int64) {
+        var head = entry.head
+        head.headerFields[.age] = String(age)
+        if entry.head.status == .ok || entry.head.status == .partialContent, request.isUnchanged(entry) {
+            // Those that RFC 9110 §15.4.5 asks for, and no others that speak of a body.
+            head.status = .notModified
+            for name in [HTTPField.Name.contentLength, .contentRange, .contentEncoding, .contentType] {
+                head.headerFields[name] = nil
+            }
+            self.head = head
+            stored = nil
+            return
+        }
+        if request.request.method == .head {
+            guard entry.range == nil else { return nil }
+            self.head = head
+            stored = nil
+            return
+        }
+        let first = entry.range?.lowerBound ?? 0
+        if let total = entry.totalSize, entry.head.status == .ok || entry.range != nil,
+            request.heedsRange(of: entry), let wanted = request.range(of: total)
+        {
+            guard first <= wanted.lowerBound, wanted.upperBound <= first + entry.bodySize else { return nil }
+            head.status = .partialContent
+            head.headerFields[.contentRange] = "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(total)"
+            head.headerFields[.contentLength] = String(wanted.upperBound - wanted.lowerBound)
+            self.head = head
+            stored = (wanted.lowerBound - first)..<(wanted.upperBound - first)
+            return
+        }
+        guard entry.range == nil else { return nil }
+        if head.headerFields.contains(.contentLength) { head.headerFields[.contentLength] = String(entry.bodySize) }
+        self.head = head
+        stored = 0..<entry.bodySize
+    }
+}
+
+extension CacheRequest {
+    /// True if the caller has what is stored, by its own conditions (RFC 9110 §13.2.2).
+    func isUnchanged(_ entry: CacheEntry) -> Bool {
+        let fields = entry.head.headerFields
+        let wanted = request.fields[values: .ifNoneMatch]
+        if !wanted.isEmpty {
+            guard let tags = EntityTag.list(wanted) else { return true }
+            guard let known = fields[.eTag] else { return false }
+            return tags.contains { EntityTag.isSame($0, known) }
+        }
+        guard let since = request.fields[.ifModifiedSince].flatMap({ HTTPDate($0) }) else { return false }
+        let modified = entry.rules.lastModified ?? entry.rules.date
+        return modified <= since.secondsSince1970
+    }
+
+    /// True if the range holds for an entry: without If-Range, or with its strong validator (RFC 9110 §13.1.5).
+    func heedsRange(of entry: CacheEntry) -> Bool {
+        guard hasRange else { return false }
+        guard let condition = request.fields[.ifRange] else { return true }
+        return ResumeToken.Validator(entry.head.headerFields)?.value.utf8.elementsEqual(condition.utf8) ?? false
+    }
+}
+
+/// A part that came, beside one that is stored (RFC 9111 §3.4).
+struct CachePart {
+    /// The entry that has the bytes of the new part already.
+    private(set) var known: CacheEntry?
+    /// The entry of both parts together; nil if they do not go together.
+    private(set) var joined: CacheEntry?
+    /// The stored entry and those of its bytes that stand before the new part.
+    private(set) var prefix: (entry: CacheEntry, bytes: Range<Int64>)?
+
+    var isKnown: Bool { known != nil }
+
+    init(_ new: CacheEntry, _ matching: [CacheEntry]) {
+        guard let range = new.range, let total = new.totalSize,
+            let validator = ResumeToken.Validator(new.head.headerFields)
+        else { return }
+        for old in matching where validator.fits(old.head.headerFields) && old.totalSize == total {
+            let there = old.range ?? 0..<old.bodySize
+            if there.lowerBound <= range.lowerBound, range.upperBound <= there.upperBound {
+                known = old
+                return
+            }
+            guard there.lowerBound < range.lowerBound, range.lowerBound <= there.upperBound else { continue }
+            let both = there.lowerBound..<range.upperBound
+            var head = new.head
+            let isWhole = both == 0..<total
+            if isWhole {
+                head.status = .ok
+                head.headerFields[.contentRange] = nil
+            } else {
+                head.headerFields[.contentRange] = "bytes \(both.lowerBound)-\(both.upperBound - 1)/\(total)"
+            }
+            head.headerFields[.contentLength] = String(both.upperBound - both.lowerBound)
+            joined = CacheEntry(
+                id: CacheEntry.ID(), key: new.key, uri: new.uri, head: head, version: new.version,
+                selectors: new.selectors, requestTime: new.requestTime, responseTime: new.responseTime,
+                range: isWhole ? nil : both, bodySize: both.upperBound - both.lowerBound)
+            prefix = (old, 0..<(range.lowerBound - there.lowerBound))
+            return
+        }
+    }
+}

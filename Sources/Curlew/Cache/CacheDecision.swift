@@ -1,0 +1,180 @@
+internal import HTTPTypes
+
+/// What the cache does with a request, by what is stored: a function of both and of the time alone (RFC 9111 §4).
+enum CacheDecision: Sendable, Hashable {
+    /// Answers with the entry.
+    case serve(CacheEntry, HTTPCache.Status, age: Int64)
+    /// Answers with the entry, and validates it behind the caller's back (RFC 5861 §3).
+    case serveAndValidate(CacheEntry, age: Int64)
+    /// Asks the server whether the entry still holds.
+    case validate(CacheEntry)
+    /// Asks the server for the bytes that are missing behind those of the entry.
+    case complete(CacheEntry)
+    /// Asks the server as if nothing were stored.
+    case forward(CacheStatusField.Reason)
+    /// Answers 504: nothing is stored that serves, and the network is not to be asked (§5.2.1.7).
+    case unavailable
+}
+
+/// The rules of a cache, as far as they need no store.
+struct CacheJudge: Sendable {
+    var mode: HTTPCache.Mode
+    var heuristicLimit: Int64
+    var servesStaleOnFailure: Bool
+
+    /// Decides on a GET or HEAD.
+    /// - Parameter entry: The stored response that the request selects.
+    func decide(_ request: CacheRequest, _ entry: CacheEntry?, at now: Int64) -> CacheDecision {
+        let policy = request.policy
+        let isCacheOnly = policy == .onlyIfCached || request.directives.onlyIfCached
+        // What is stored of the failure that a request is repeated for is not its answer.
+        let isFailure = request.request.options.isRepeated && (entry?.head.status.code ?? 0) >= 400
+        guard let entry, policy != .reload, !isFailure, !request.isForOrigin, mayAnswer(request, entry) else {
+            return isCacheOnly ? .unavailable : .forward(entry == nil ? .uriMiss : .request)
+        }
+        let freshness = freshness(of: entry, at: now)
+        if entry.range != nil, !hasBytes(entry, for: request) {
+            return isCacheOnly ? .unavailable : completion(of: entry, for: request)
+        }
+        if policy.takesStale { return .serve(entry, freshness.isFresh ? .hit : .stale, age: freshness.age) }
+        if policy != .noCache, mayServe(request, entry, freshness) {
+            return .serve(entry, freshness.isFresh ? .hit : .stale, age: freshness.age)
+        }
+        if isCacheOnly { return .unavailable }
+        if policy == .standard, mayServeWhileValidating(request, entry, freshness) {
+            return .serveAndValidate(entry, age: freshness.age)
+        }
+        // A part is not validated but asked for anew, and conditions of the caller's stay its own.
+        return entry.range == nil && !request.isConditional && entry.hasValidator && !request.hasRange
+            ? .validate(entry) : .forward(.stale)
+    }
+
+    func freshness(of entry: CacheEntry, at now: Int64) -> Freshness {
+        Freshness(of: entry, at: now, mode: mode, heuristicLimit: heuristicLimit)
+    }
+
+    /// True if an entry may stand in for a response that did not come, or came with a status that says so (RFC 5861 §4).
+    func mayServe(_ entry: CacheEntry, onFailureOf request: CacheRequest, at now: Int64) -> Bool {
+        guard request.policy == .standard || request.policy == .noCache, !request.isConditional,
+            entry.range == nil || hasBytes(entry, for: request), mayAnswer(request, entry)
+        else { return false }
+        let directives = entry.effective(in: mode).directives
+        guard !forbidsStale(directives) else { return false }
+        if servesStaleOnFailure { return true }
+        let limit = max(directives.staleIfError ?? -1, request.directives.staleIfError ?? -1)
+        return limit >= 0 && freshness(of: entry, at: now).excess <= limit
+    }
+
+    /// True if an entry was stored for requests such as this one, as far as credentials go (RFC 9111 §3.5).
+    private func mayAnswer(_ request: CacheRequest, _ entry: CacheEntry) -> Bool {
+        guard mode == .shared, request.credentials.contains(.authorization) else { return true }
+        return entry.effective(in: mode).directives.allowsAuthorization
+    }
+
+    private func forbidsStale(_ directives: CacheDirectives) -> Bool {
+        if directives.mustRevalidate || directives.noCache == .response { return true }
+        return mode == .shared && (directives.proxyRevalidate || directives.sharedMaxAge != nil)
+    }
+
+    private func mayServe(_ request: CacheRequest, _ entry: CacheEntry, _ freshness: Freshness) -> Bool {
+        let asked = request.directives
+        let said = entry.effective(in: mode).directives
+        guard asked.noCache == .nothing, said.noCache != .response else { return false }
+        // Of a response that does not change, a reload brings nothing new (RFC 8246 §2).
+        let isReload = asked.maxAge == 0 && said.isImmutable
+        if let limit = asked.maxAge, !isReload {
+            // What max-stale allows is on top of both limits.
+            guard freshness.age <= Seconds.sum(limit, asked.maxStale ?? 0) else { return false }
+        }
+        if let wanted = asked.minFresh { return Seconds.sum(freshness.excess, wanted) <= 0 }
+        if freshness.isFresh { return true }
+        guard let tolerated = asked.maxStale, !forbidsStale(said) else { return false }
+        return freshness.excess <= tolerated
+    }
+
+    private func mayServeWhileValidating(_ request: CacheRequest, _ entry: CacheEntry, _ freshness: Freshness) -> Bool {
+        let asked = request.directives
+        let said = entry.effective(in: mode).directives
+        guard let limit = said.staleWhileRevalidate, !forbidsStale(said), asked.noCache == .nothing,
+            asked.maxAge == nil, asked.minFresh == nil, !request.isConditional
+        else { return false }
+        return freshness.excess <= limit
+    }
+
+    /// True if the entry has all bytes that the request asks for.
+    private func hasBytes(_ entry: CacheEntry, for request: CacheRequest) -> Bool {
+        guard let range = entry.range else { return true }
+        guard let total = entry.totalSize, let wanted = request.range(of: total) else { return false }
+        return range.lowerBound <= wanted.lowerBound && wanted.upperBound <= range.upperBound
+    }
+
+    private func completion(of entry: CacheEntry, for request: CacheRequest) -> CacheDecision {
+        guard request.request.method == .get, !request.hasRange, !request.isConditional, entry.range?.lowerBound == 0,
+            ResumeToken.Validator(entry.head.headerFields) != nil, request.policy == .standard,
+            request.directives.noCache == .nothing
+        else { return .forward(.partial) }
+        return .complete(entry)
+    }
+}
+
+extension CacheDirectives {
+    /// True if a shared cache may store the response to a request with Authorization (RFC 9111 §3.5).
+    var allowsAuthorization: Bool { isPublic || mustRevalidate || sharedMaxAge != nil }
+}
+
+extension CacheEntry {
+    /// True if the server can be asked whether it still holds.
+    var hasValidator: Bool { !head.headerFields[values: .eTag].isEmpty || rules.lastModified != nil }
+
+    /// The number of bytes of the whole representation, if it is known.
+    var totalSize: Int64? {
+        guard range != nil else { return bodySize }
+        return (try? ContentRange(head.headerFields))?.total
+    }
+}
+
+extension CacheRequest {
+    var hasRange: Bool { request.fields.contains(.range) }
+
+    /// The one range of bytes that is asked for, of a representation of so many; nil if it is none, or there are several.
+    func range(of total: Int64) -> Range<Int64>? {
+        let values = request.fields[values: .range]
+        guard values.count == 1, request.method == .get else { return nil }
+        return CacheRange(values[0])?.bytes(of: total)
+    }
+}
+
+/// One range of a Range field (RFC 9110 §14.1.2).
+enum CacheRange {
+    case from(Int64, to: Int64?)
+    case last(Int64)
+
+    /// nil for several ranges, for other units, and for what cannot be read.
+    init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.prefix(6).elementsEqual("bytes=".utf8) || bytes.prefix(6).elementsEqual("Bytes=".utf8) else {
+            return nil
+        }
+        let parts = bytes.dropFirst(6).filter { !$0.isBlank }
+            .split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.count <= 18 && $0.allSatisfy(\.isDigit) }) else { return nil }
+        let numbers = parts.map { Int64(String(decoding: $0, as: UTF8.self)) }
+        switch (numbers[0], numbers[1]) {
+        case (let first?, let last): self = .from(first, to: last)
+        case (nil, let count?): self = .last(count)
+        case (nil, nil): return nil
+        }
+    }
+
+    /// The bytes that it means; nil if there are none of them.
+    func bytes(of total: Int64) -> Range<Int64>? {
+        switch self {
+        case .from(let first, let last):
+            guard first < total, last.map({ $0 >= first }) ?? true else { return nil }
+            return first..<min(total, last.map { $0 + 1 } ?? total)
+        case .last(let count):
+            guard count > 0, total > 0 else { return nil }
+            return max(0, total - count)..<total
+        }
+    }
+}

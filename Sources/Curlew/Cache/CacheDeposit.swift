@@ -1,0 +1,326 @@
+internal import HTTPTypes
+
+/// The way of a body into the store while it is read.
+///
+/// A store in memory takes each chunk at once. Others are fed by a task of their own, at most ``backlogLimit`` behind the reader:
+/// whoever reads never waits for a disk, and a store that cannot keep up gets nothing. The entry is committed once the body has
+/// come to its end, all of it.
+final class CacheDeposit: Sendable {
+    /// The most bytes that wait for the store.
+    static let backlogLimit = 4 << 20
+
+    private enum Phase {
+        case idle
+        case direct(any CacheWriter)
+        case queued(AsyncStream<Piece>.Continuation)
+        case ended
+    }
+
+    /// How many times as long as a call the store may take for the rest of a body, once that has come to its end.
+    private static let patience = 20
+
+    private enum Piece: Sendable {
+        case chunk([UInt8])
+        case end(HTTPFields)
+    }
+
+    private struct State {
+        var phase = Phase.idle
+        var count: Int64 = 0
+        var backlog = 0
+        /// The task that feeds a store which is not in memory.
+        var feeding: Task<Void, Never>?
+    }
+
+    private let cache: HTTPCache
+    private let entry: CacheEntry
+    private let own: Int64
+    private let body: CurlewResponse.Body
+    private let limit: Int
+    private let replaced: [CacheEntry.ID]
+    private let generation: UInt64
+    private let state = Guarded(State())
+
+    private var core: CacheCore { cache.core }
+
+    /// - Parameters:
+    ///   - entry: What is stored.
+    ///   - own: The bytes that the body will have, without what is put before it; -1 if nobody knows.
+    ///   - body: The body as it comes from the network.
+    ///   - limit: The most bytes that are stored.
+    ///   - replaced: What the entry replaces.
+    ///   - generation: The number of the last invalidation before the request.
+    init(
+        cache: HTTPCache, entry: CacheEntry, own: Int64, body: CurlewResponse.Body, limit: Int,
+        replaced: [CacheEntry.ID], generation: UInt64
+    ) {
+        self.cache = cache
+        self.entry = entry
+        self.own = own
+        self.body = body
+        self.limit = limit
+        self.replaced = replaced
+        self.generation = generation
+    }
+
+    /// - Parameter prefix: What of another entry is put before the body.
+    /// - Returns: Whether it is going to be stored.
+    func begin(behind prefix: (entry: CacheEntry, bytes: Range<Int64>)?) async -> Bool {
+        let store = cache.store
+        if store.isImmediate {
+            do {
+                let writer = try await store.write(entry)
+                if let prefix {
+                    guard let bytes = try await store.body(of: prefix.entry, range: prefix.bytes) else { return false }
+                    for try await chunk in bytes { try await writer.append(chunk) }
+                }
+                core.worked()
+                state.withLock { $0.phase = .direct(writer) }
+                return true
+            } catch {
+                core.report(error)
+                return false
+            }
+        }
+        guard !core.isStalled else { return false }
+        let (pieces, continuation) = AsyncStream.makeStream(of: Piece.self)
+        state.withLock { $0.phase = .queued(continuation) }
+        let feeding = core.begin(entry.key) { [self] in await write(pieces, behind: prefix) }
+        state.withLock { $0.feeding = feeding }
+        return true
+    }
+
+    /// Stores a chunk that its reader is about to have.
+    func append(_ chunk: [UInt8]) async {
+        let (writer, isTooMuch) = state.withLock { state -> ((any CacheWriter)?, Bool) in
+            state.count += Int64(chunk.count)
+            let isTooLarge = state.count > Int64(limit) || own >= 0 && state.count > own
+            switch state.phase {
+            case .direct(let writer):
+                if isTooLarge { state.phase = .ended }
+                return (writer, isTooLarge)
+            case .queued(let continuation):
+                state.backlog += chunk.count
+                if isTooLarge || state.backlog > Self.backlogLimit {
+                    state.phase = .ended
+                    continuation.finish()
+                    state.feeding?.cancel()
+                    state.feeding = nil
+                    return (nil, state.backlog > Self.backlogLimit)
+                }
+                continuation.yield(.chunk(chunk))
+                return (nil, false)
+            case .idle, .ended: return (nil, false)
+            }
+        }
+        guard let writer else {
+            if isTooMuch { core.report(CurlewError(.cacheFailed, "the cache's store cannot keep up with a body")) }
+            return
+        }
+        if isTooMuch { return await writer.discard() }
+        do {
+            try await writer.append(chunk)
+        } catch {
+            state.withLock { $0.phase = .ended }
+            core.report(error)
+            await writer.discard()
+        }
+    }
+
+    /// The body has come to its end.
+    func finish(_ trailers: HTTPFields) async {
+        let (writer, feeding) = state.withLock { state -> ((any CacheWriter)?, Task<Void, Never>?) in
+            defer { (state.phase, state.feeding) = (.ended, nil) }
+            switch state.phase {
+            case .direct(let writer): return (writer, nil)
+            case .queued(let continuation):
+                continuation.yield(.end(trailers))
+                continuation.finish()
+                return (nil, state.feeding)
+            case .idle, .ended: return (nil, nil)
+            }
+        }
+        if let writer { await commit(writer, trailers) }
+        if let feeding { limit(feeding) }
+    }
+
+    /// Ends a task that feeds a store if it takes too long for what is left.
+    private func limit(_ feeding: Task<Void, Never>) {
+        let limit = cache.storeTimeout * Self.patience
+        let timer = Task {
+            try await ContinuousClock().sleep(for: limit)
+            feeding.cancel()
+        }
+        Task {
+            await feeding.value
+            timer.cancel()
+        }
+    }
+
+    /// The body broke off.
+    func fail() {
+        let feeding = state.withLock { state in
+            if case .queued(let continuation) = state.phase { continuation.finish() }
+            defer { (state.phase, state.feeding) = (.ended, nil) }
+            return state.feeding
+        }
+        feeding?.cancel()
+    }
+
+    /// Nobody reads any more, though the body has not come to its end.
+    func abandon() {
+        let isComplete = state.withLock { state -> Bool? in
+            switch state.phase {
+            case .idle, .ended: return nil
+            case .direct, .queued: return own >= 0 && state.count == own
+            }
+        }
+        guard let isComplete else { return }
+        if isComplete {
+            core.begin(entry.key) { [self] in await finish(body.trailers) }
+        } else if cache.finishesAbandonedBodies {
+            core.begin(entry.key) { [self] in
+                do {
+                    for try await chunk in body {
+                        await append(chunk)
+                        if state.withLock({ if case .ended = $0.phase { true } else { false } }) { return body.abandon() }
+                    }
+                    await finish(body.trailers)
+                } catch {
+                    fail()
+                }
+            }
+        } else {
+            fail()
+        }
+    }
+
+    // MARK: The task that feeds a store
+
+    private func write(_ pieces: AsyncStream<Piece>, behind prefix: (entry: CacheEntry, bytes: Range<Int64>)?) async {
+        do {
+            let writer = try await cache.store.write(entry)
+            do {
+                if let prefix {
+                    guard let bytes = try await cache.store.body(of: prefix.entry, range: prefix.bytes) else {
+                        fail()
+                        return await writer.discard()
+                    }
+                    for try await chunk in bytes { try await writer.append(chunk) }
+                }
+                for await piece in pieces {
+                    switch piece {
+                    case .chunk(let chunk):
+                        try await writer.append(chunk)
+                        state.withLock { $0.backlog -= chunk.count }
+                    case .end(let trailers): return await commit(writer, trailers)
+                    }
+                }
+                await writer.discard()
+            } catch {
+                core.report(error)
+                fail()
+                await writer.discard()
+            }
+        } catch {
+            core.report(error)
+            fail()
+        }
+    }
+
+    private func commit(_ writer: any CacheWriter, _ trailers: HTTPFields) async {
+        let count = state.withLock { $0.count }
+        let added = entry.range == nil && entry.bodySize >= 0 && own >= 0 ? entry.bodySize - own : 0
+        let size = entry.range.map { $0.upperBound - $0.lowerBound } ?? (count + added)
+        guard own < 0 || count == own, core.isCurrent(entry.key.uri, since: generation) else {
+            return await writer.discard()
+        }
+        let whole = entry.updating(trailers: cache.judge.stored(trailers), bodySize: size)
+        do {
+            try await writer.commit(whole, replacing: replaced)
+            core.worked()
+            core.remembers(entry.key.uri)
+            core.count { figures in
+                figures.stored += 1
+                figures.storedBytes += size
+            }
+            if core.events.hasListeners { core.events.publish(.stored(whole)) }
+        } catch {
+            core.report(error)
+            await writer.discard()
+        }
+    }
+}
+
+/// The chunks of a body, each stored before its reader has it.
+struct CachingChunks: AsyncSequence, Sendable {
+    private let body: CurlewResponse.Body
+    private let reading: Reading
+
+    init(body: CurlewResponse.Body, deposit: CacheDeposit) {
+        self.body = body
+        reading = Reading(deposit: deposit)
+    }
+
+    /// Ends the storing when the last reference goes.
+    fileprivate final class Reading: Sendable {
+        let deposit: CacheDeposit
+
+        init(deposit: CacheDeposit) { self.deposit = deposit }
+
+        deinit { deposit.abandon() }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(chunks: body.makeAsyncIterator(), body: body, reading: reading)
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        private var chunks: CurlewResponse.Body.AsyncIterator
+        private let body: CurlewResponse.Body
+        private let reading: Reading
+
+        fileprivate init(
+            chunks: CurlewResponse.Body.AsyncIterator, body: CurlewResponse.Body, reading: Reading
+        ) {
+            self.chunks = chunks
+            self.body = body
+            self.reading = reading
+        }
+
+        mutating func next() async throws -> [UInt8]? {
+            do {
+                guard let chunk = try await chunks.next() else {
+                    await reading.deposit.finish(body.trailers)
+                    return nil
+                }
+                await reading.deposit.append(chunk)
+                return chunk
+            } catch {
+                reading.deposit.fail()
+                throw error
+            }
+        }
+    }
+}
+
+/// The chunks of two bodies, one behind the other.
+struct JoinedChunks: AsyncSequence, Sendable {
+    let first: CurlewResponse.Body
+    let second: CurlewResponse.Body
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(first: first.makeAsyncIterator(), second: second.makeAsyncIterator())
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var first: CurlewResponse.Body.AsyncIterator?
+        fileprivate var second: CurlewResponse.Body.AsyncIterator
+
+        mutating func next() async throws -> [UInt8]? {
+            if let chunk = try await first?.next() { return chunk }
+            first = nil
+            return try await second.next()
+        }
+    }
+}

@@ -1,0 +1,465 @@
+internal import HTTPTypes
+
+/// One request through a cache: looks up, decides, asks, stores.
+struct CacheExchange {
+    typealias Next = Curlew.Next<CurlewRequest, CurlewResponse>
+
+    let cache: HTTPCache
+    let request: CacheRequest
+    /// The number of the last invalidation when the request came.
+    let generation: UInt64
+
+    private var core: CacheCore { cache.core }
+    private var key: CacheEntry.Key { request.key }
+
+    /// What is stored for the request.
+    struct Found: Sendable {
+        /// The entry that the request selects; the latest, if it selects several.
+        var selected: CacheEntry?
+        /// All that it selects: what a new response replaces.
+        var matching: [CacheEntry] = []
+        /// True if there is something for the URI, but for requests with other fields.
+        var hasOthers = false
+    }
+
+    func perform(_ next: Next) async throws -> CurlewResponse {
+        let found = await lookUp()
+        let now = request.time
+        switch cache.judge.decide(request, found.selected, at: now) {
+        case .serve(let entry, let status, let age):
+            if let response = await answer(entry, age: age, status) { return finished(response, entry: entry, status) }
+            return try await forward(found, .uriMiss, next)
+        case .serveAndValidate(let entry, let age):
+            guard let response = await answer(entry, age: age, .stale) else {
+                return try await forward(found, .uriMiss, next)
+            }
+            await validateBehind(entry, found, next)
+            return finished(response, entry: entry, .stale)
+        case .validate(let entry): return try await validate(entry, found, next)
+        case .complete(let entry): return try await complete(entry, found, next)
+        case .forward(let reason):
+            let isVariant = reason == .uriMiss && found.hasOthers
+            return try await forward(found, isVariant ? .varyMiss : reason, next)
+        case .unavailable: return unavailable
+        }
+    }
+
+    /// 504, as RFC 9111 §5.2.1.7 has it.
+    var unavailable: CurlewResponse {
+        var response = CurlewResponse(.gatewayTimeout, fields: [.contentLength: "0"], uri: request.request.uri)
+        response.cacheStatus = .miss
+        if let name = cache.statusName {
+            CacheStatusField(name: name, status: .miss, reason: .request).add(to: &response.fields)
+        }
+        core.count { $0.misses += 1 }
+        return response
+    }
+
+    // MARK: The store
+
+    private func lookUp() async -> Found {
+        guard request.policy != .reload || request.request.method == .get, !core.mustIgnore(key.uri) else {
+            return Found()
+        }
+        let pending = cache.store.isImmediate ? [] : core.pending(key)
+        do {
+            return try await core.ask(within: cache.storeTimeout) { _ in
+                for task in pending { await task.value }
+                return try await find()
+            } ?? Found()
+        } catch {
+            core.report(error)
+            return Found()
+        }
+    }
+
+    private func find() async throws -> Found {
+        let store = cache.store
+        var entries = try await store.entries(for: key)
+        if cache.honorsNoVarySearch {
+            let uri = request.request.uri
+            let key = CacheEntry.Key(uri: NoVarySearch.key(of: uri), partition: key.partition)
+            entries += try await store.entries(for: key).filter { entry in
+                guard let rule = NoVarySearch(entry.head.headerFields), let stored = try? CurlewURI(entry.uri) else {
+                    return false
+                }
+                return rule.matches(uri.query, stored.query)
+            }
+        }
+        core.worked()
+        guard !entries.isEmpty else { return Found() }
+        let fields = request.request.fields
+        let secrets = request.request.secretNames
+        let matching = entries.filter {
+            $0.selectors.isEmpty || CacheVariant.matches($0.selectors, fields, secrets: secrets)
+        }
+        // Whole ones go before parts, later ones before earlier ones (RFC 9111 §4).
+        let selected = matching.max { one, other in
+            if (one.range == nil) != (other.range == nil) { return one.range != nil }
+            return (one.rules.date, one.responseTime) < (other.rules.date, other.responseTime)
+        }
+        return Found(selected: selected, matching: matching, hasOthers: matching.count < entries.count)
+    }
+
+    // MARK: Answering
+
+    /// The response that an entry gives; nil if its body is no longer there.
+    private func answer(_ entry: CacheEntry, age: Int64, _ status: HTTPCache.Status) async -> CurlewResponse? {
+        guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
+        var body = CurlewResponse.Body.bytes([])
+        if let range = plan.stored {
+            do {
+                let stored = try await core.ask(within: cache.storeTimeout) { try await $0.body(of: entry, range: range) }
+                guard let stored, let stored else { return nil }
+                body = stored
+            } catch {
+                core.report(error)
+                return nil
+            }
+        }
+        if !entry.trailers.isEmpty, plan.stored != nil { body = body.adding(entry.trailers) }
+        return CurlewResponse(
+            head: plan.head, body: body, version: entry.version, uri: request.request.uri, interim: [], exchange: nil)
+    }
+
+    /// Notes the part that the cache had.
+    private func finished(_ response: CurlewResponse, entry: CacheEntry, _ status: HTTPCache.Status) -> CurlewResponse {
+        var response = response
+        response.cacheStatus = status
+        let size = response.body.length ?? 0
+        core.count { figures in
+            switch status {
+            case .revalidated: figures.revalidations += 1
+            case .stale: figures.staleHits += 1
+            default: figures.hits += 1
+            }
+            figures.servedBytes += size
+        }
+        if core.events.hasListeners { core.events.publish(.answered(key, status)) }
+        if let name = cache.statusName {
+            let left = cache.judge.freshness(of: entry, at: request.time)
+            var field = CacheStatusField(name: name, status: status, timeToLive: -left.excess)
+            if status == .revalidated { (field.reason, field.forwardStatus) = (.stale, 304) }
+            field.add(to: &response.fields)
+        }
+        return response
+    }
+
+    // MARK: Asking
+
+    /// Sends the request, and stores what comes.
+    private func forward(_ found: Found, _ reason: CacheStatusField.Reason, _ next: Next) async throws -> CurlewResponse {
+        let response: CurlewResponse
+        do {
+            response = try await next(forwarded(request.request, found.selected))
+        } catch let error as CurlewError {
+            if let stale = await standIn(found, for: error) { return stale }
+            throw error
+        }
+        if Self.isFailure(response.status), let stale = await standIn(found, for: response) { return stale }
+        return await taken(response, found, reason)
+    }
+
+    /// The request with what the policy adds.
+    ///
+    /// It is joined with equal ones if what is stored was fresh once, so that its successor will probably be: who waits for another's
+    /// response in vain has waited for nothing.
+    private func forwarded(_ original: CurlewRequest, _ stored: CacheEntry?) -> CurlewRequest {
+        var forwarded = original
+        if !forwarded.fields.contains(.cacheControl) {
+            switch request.policy.kind {
+            case .reload:
+                forwarded.fields[.cacheControl] = "no-cache"
+                if !forwarded.fields.contains(.pragma) { forwarded.fields[.pragma] = "no-cache" }
+            case .noCache: forwarded.fields[.cacheControl] = "max-age=0"
+            default: break
+            }
+        }
+        let judge = cache.judge
+        guard cache.coalesces, request.policy == .standard, let stored, stored.range == nil,
+            judge.freshness(of: stored, at: request.time).lifetime > 0
+        else { return forwarded }
+        let (request, clock) = (request, cache.now)
+        return core.coalescing.joining(forwarded) { response in
+            // What would be a hit a moment later (RFC 9111 §4).
+            let now = clock()
+            if response.status == .notModified {
+                let updated = judge.updated(stored, by: response.fields, requested: request.time, at: now)
+                return judge.freshness(of: updated, at: now).isFresh
+            }
+            guard let entry = judge.entry(for: response, to: request, sent: request.credentials, at: now) else {
+                return false
+            }
+            return judge.freshness(of: entry, at: now).isFresh
+        }
+    }
+
+    private static func isFailure(_ status: HTTPResponse.Status) -> Bool {
+        [500, 502, 503, 504].contains(status.code)
+    }
+
+    private func standIn(_ found: Found, for error: CurlewError) async -> CurlewResponse? {
+        guard error.code != .cancelled, error.code.isTransient || error.stage == .connecting else { return nil }
+        return await standIn(found)
+    }
+
+    private func standIn(_ found: Found, for response: CurlewResponse) async -> CurlewResponse? {
+        guard let stale = await standIn(found) else { return nil }
+        await response.discard()
+        return stale
+    }
+
+    private func standIn(_ found: Found) async -> CurlewResponse? {
+        let now = cache.now()
+        guard let entry = found.selected, cache.judge.mayServe(entry, onFailureOf: request, at: now) else { return nil }
+        let age = cache.judge.freshness(of: entry, at: now).age
+        guard let response = await answer(entry, age: age, .stale) else { return nil }
+        return finished(response, entry: entry, .stale)
+    }
+
+    // MARK: Validating
+
+    private func conditional(_ entry: CacheEntry) -> CurlewRequest {
+        var conditional = request.request
+        let fields = entry.head.headerFields
+        if let tag = fields[.eTag] { conditional.fields[.ifNoneMatch] = tag }
+        if let date = fields[.lastModified] { conditional.fields[.ifModifiedSince] = date }
+        return conditional
+    }
+
+    private func validate(_ entry: CacheEntry, _ found: Found, _ next: Next) async throws -> CurlewResponse {
+        let response: CurlewResponse
+        do {
+            response = try await next(forwarded(conditional(entry), entry))
+        } catch let error as CurlewError {
+            if let stale = await standIn(found, for: error) { return stale }
+            throw error
+        }
+        if Self.isFailure(response.status), let stale = await standIn(found, for: response) { return stale }
+        guard response.status == .notModified else { return await taken(response, found, .stale) }
+        await response.discard()
+        guard let updated = await refresh(entry, by: response) else {
+            // It says that nothing has changed of something that is not there: once more, without conditions.
+            try? await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
+            return try await forward(Found(), .stale, next)
+        }
+        let age = cache.judge.freshness(of: updated, at: cache.now()).age
+        guard var answer = await answer(updated, age: age, .revalidated) else {
+            return try await forward(Found(), .stale, next)
+        }
+        // Cookies are not stored; those that come with the 304 are for the jar.
+        answer.fields.append(contentsOf: response.fields.filter { $0.name == .setCookie })
+        answer.interim = response.interim
+        return finished(answer, entry: updated, .revalidated)
+    }
+
+    /// Gives an entry the fields of a 304, if that is about it.
+    private func refresh(_ entry: CacheEntry, by response: CurlewResponse) async -> CacheEntry? {
+        guard CacheJudge.isValidated(entry, by: response.fields) else { return nil }
+        let updated = cache.judge.updated(
+            entry, by: response.fields, requested: request.time, at: cache.now())
+        guard core.isCurrent(key.uri, since: generation) else { return updated }
+        let directives = updated.effective(in: cache.mode).directives
+        do {
+            if directives.noStore, !directives.mustUnderstand {
+                // It may be used this once.
+                try await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
+            } else {
+                _ = try await core.ask(within: cache.storeTimeout) { try await $0.update(updated) }
+            }
+        } catch {
+            core.report(error)
+        }
+        return updated
+    }
+
+    private func validateBehind(_ entry: CacheEntry, _ found: Found, _ next: Next) async {
+        guard core.beginValidation(of: entry.id) else { return }
+        let validation = BackgroundValidation(core: core, id: entry.id)
+        // Another one may have ended since the entry was looked up.
+        let latest = await lookUp().selected
+        guard latest?.id == entry.id, latest?.responseTime == entry.responseTime else { return }
+        var conditional = entry.hasValidator ? conditional(entry) : request.request
+        guard conditional.options.dispatch == nil else { return }
+        conditional.options.dispatch = DetachedDispatch { result in
+            await validation.finish(self, entry, found, result)
+        }
+        let result: Result<CurlewResponse, any Error>
+        do { result = .success(try await next(conditional)) } catch { result = .failure(error) }
+        // Where no session is at the end of the chain, this is the answer.
+        if case .success(let response) = result, !response.isPlaceholder {
+            await validation.finish(self, entry, found, result)
+        }
+    }
+
+    fileprivate func store(_ result: Result<CurlewResponse, any Error>, of entry: CacheEntry, _ found: Found) async {
+        guard case .success(let response) = result else { return }
+        if response.status == .notModified {
+            _ = await refresh(entry, by: response)
+            await response.discard()
+        } else if Self.isFailure(response.status) {
+            await response.discard()
+        } else {
+            let stored = await taken(response, found, .stale)
+            // Read to its end, so that it is stored; within what may be stored.
+            var left = (cache.entryLimit ?? cache.store.entryLimit).bytes
+            do { for try await chunk in stored.body where left >= 0 { left -= chunk.count } } catch {}
+        }
+    }
+
+    // MARK: Parts
+
+    /// Asks for the bytes behind those of a part, and gives the whole.
+    private func complete(_ entry: CacheEntry, _ found: Found, _ next: Next) async throws -> CurlewResponse {
+        guard let range = entry.range, let validator = ResumeToken.Validator(entry.head.headerFields),
+            let total = entry.totalSize, range.upperBound < total
+        else { return try await forward(found, .partial, next) }
+        let wanted = RangeRequest(wanted: range.upperBound..<Int64.max, total: total, validator: validator)
+        var rest = request.request
+        wanted.apply(to: &rest.fields)
+        let response: CurlewResponse
+        do {
+            response = try await next(rest)
+        } catch let error as CurlewError where error.code != .cancelled {
+            return try await forward(Found(), .partial, next)
+        }
+        switch wanted.evaluate(response.head) {
+        case .part(let part, total: total?) where part.upperBound == total: break
+        case .whole: return await taken(response, found, .partial)
+        default:
+            await response.discard()
+            return try await forward(Found(matching: found.matching), .partial, next)
+        }
+        let stored = try? await core.ask(within: cache.storeTimeout) {
+            try await $0.body(of: entry, range: 0..<range.upperBound)
+        }
+        guard let stored, let first = stored else {
+            await response.discard()
+            return try await forward(Found(matching: found.matching), .partial, next)
+        }
+        var whole = response
+        whole.head = cache.judge.updated(entry, by: response.fields, requested: request.time, at: cache.now()).head
+        whole.head.status = .ok
+        whole.fields[.contentRange] = nil
+        whole.fields[.contentLength] = String(total)
+        whole.body = .stream(JoinedChunks(first: first, second: response.body), over: response.body, length: total)
+        return await taken(whole, found, .partial)
+    }
+
+    // MARK: Storing
+
+    /// A response of the network, stored while it is read if it may be.
+    private func taken(_ response: CurlewResponse, _ found: Found, _ reason: CacheStatusField.Reason) async -> CurlewResponse {
+        var response = response
+        let isCoalesced = response.cacheStatus == .coalesced
+        let isStored = isCoalesced ? false : await keep(&response, found)
+        response.cacheStatus = isCoalesced ? .coalesced : .miss
+        core.count { if isCoalesced { $0.coalesced += 1 } else { $0.misses += 1 } }
+        if core.events.hasListeners { core.events.publish(.answered(key, isCoalesced ? .coalesced : .miss)) }
+        if let name = cache.statusName {
+            var field = CacheStatusField(name: name, status: isCoalesced ? .coalesced : .miss, reason: reason)
+            field.forwardStatus = response.status.code
+            field.isStored = isStored
+            field.add(to: &response.fields)
+        }
+        return response
+    }
+
+    /// - Returns: Whether it is going to be stored.
+    private func keep(_ response: inout CurlewResponse, _ found: Found) async -> Bool {
+        let judge = cache.judge
+        let now = cache.now()
+        if request.request.method == .head {
+            await compare(response, found, at: now)
+            return false
+        }
+        if response.status == .notModified {
+            // To conditions of the caller's: it is about what is stored, if that has the validators.
+            for entry in found.matching where response.fields.contains(.eTag) || response.fields.contains(.lastModified) {
+                if CacheJudge.isValidated(entry, by: response.fields) { _ = await refresh(entry, by: response) }
+            }
+            return false
+        }
+        guard let credentials = sentCredentials(response),
+            var entry = judge.entry(for: response, to: request, sent: credentials, at: now)
+        else { return false }
+        if cache.honorsNoVarySearch, NoVarySearch(response.fields) != nil {
+            entry = entry.moved(to: NoVarySearch.key(of: request.request.uri))
+        }
+        if let willStore = cache.willStore {
+            guard let chosen = await willStore(entry, request.request) else { return false }
+            entry = chosen
+        }
+        var part: CachePart?
+        if entry.range != nil {
+            part = CachePart(entry, found.matching)
+            if part?.isKnown == true {
+                // Nothing new but the fields.
+                if let known = part?.known { _ = await refresh(known, by: response) }
+                return false
+            }
+        }
+        let limit = (cache.entryLimit ?? cache.store.entryLimit).bytes
+        guard entry.bodySize <= Int64(limit) else { return false }
+        let deposit = CacheDeposit(
+            cache: cache, entry: part?.joined ?? entry, own: entry.bodySize, body: response.body, limit: limit,
+            replaced: found.matching.map(\.id), generation: generation)
+        guard await deposit.begin(behind: part?.prefix) else { return false }
+        response.body = .stream(
+            CachingChunks(body: response.body, deposit: deposit), over: response.body, length: response.body.length)
+        return true
+    }
+
+    /// The credentials that the request had when it left; nil if links behind the cache have added to what Vary names.
+    private func sentCredentials(_ response: CurlewResponse) -> CacheRequest.Credentials? {
+        var credentials = request.credentials
+        guard let sent = response.exchange?.request else { return credentials }
+        let secrets = sent.secretNames
+        let added = CacheRequest.credentials(of: sent.fields, secrets)
+        if sent.options.isAnySet, sent.options.engineCredential != nil { credentials.insert(.authorization) }
+        credentials.formUnion(added)
+        for value in response.fields[values: .vary] {
+            for name in value.split(separator: ",") {
+                guard let name = HTTPField.Name(name.filter { $0 != " " }), secrets.contains(name) else { continue }
+                guard sent.fields[values: name] == request.request.fields[values: name] else { return nil }
+            }
+        }
+        return credentials
+    }
+
+    /// What a response to HEAD says of the entry (RFC 9111 §4.3.5).
+    private func compare(_ response: CurlewResponse, _ found: Found, at now: Int64) async {
+        guard response.status == .ok, let entry = found.selected, entry.head.status == .ok else { return }
+        do {
+            if CacheJudge.isSame(entry, as: response.fields) {
+                let updated = cache.judge.updated(entry, by: response.fields, requested: request.time, at: now)
+                _ = try await core.ask(within: cache.storeTimeout) { try await $0.update(updated) }
+            } else {
+                try await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
+            }
+        } catch {
+            core.report(error)
+        }
+    }
+}
+
+/// A validation behind the caller's back. Whatever becomes of it, another one may begin afterwards.
+private final class BackgroundValidation: Sendable {
+    private let core: CacheCore
+    private let id: CacheEntry.ID
+
+    init(core: CacheCore, id: CacheEntry.ID) {
+        self.core = core
+        self.id = id
+    }
+
+    deinit { core.endValidation(of: id) }
+
+    func finish(
+        _ exchange: CacheExchange, _ entry: CacheEntry, _ found: CacheExchange.Found,
+        _ result: Result<CurlewResponse, any Error>
+    ) async {
+        await exchange.store(result, of: entry, found)
+        core.endValidation(of: id)
+    }
+}

@@ -1,0 +1,182 @@
+internal import HTTPTypes
+
+/// A request as the cache sees it: its key, its directives, and whether it may be answered from a store at all.
+struct CacheRequest {
+    let request: CurlewRequest
+    let key: CacheEntry.Key
+    let directives: CacheDirectives
+    let policy: HTTPCache.Policy
+    /// When it came to the cache, in seconds since 1970.
+    let time: Int64
+
+    init(_ request: CurlewRequest, at time: Int64) {
+        self.request = request
+        self.time = time
+        policy = request.options.cachePolicy ?? .standard
+        key = Self.key(of: request)
+        var directives = CacheDirectives()
+        if request.fields.contains(.cacheControl) {
+            directives = CacheDirectives(request.fields)
+        } else if request.fields.contains(.pragma) {
+            // Only without Cache-Control (RFC 9111 §5.4).
+            let values = request.fields[values: .pragma]
+            if values.contains(where: { $0.lowercased().contains("no-cache") }) {
+                directives = CacheDirectives([.cacheControl: "no-cache"])
+            }
+        }
+        self.directives = directives
+    }
+
+    /// The request target, and with it whatever makes another resource of the same URI.
+    ///
+    /// Two requests that a server may tell apart never have one key: paths and queries are compared as they are sent, dot segments
+    /// and escapes included.
+    static func key(of request: CurlewRequest) -> CacheEntry.Key {
+        var uri = key(of: request.uri)
+        if let host = request.fields[hostField] { uri += " host=\(host.lowercased())" }
+        if request.options.isAnySet, let route = request.options.route { uri += " route=\(route.keyText)" }
+        return CacheEntry.Key(uri: uri, partition: request.options.isAnySet ? request.options.cachePartition : nil)
+    }
+
+    private static let hostField = HTTPField.Name("Host")!
+
+    static func key(of uri: CurlewURI) -> String {
+        let text = "\(uri.origin)\(uri.path)"
+        return uri.query.map { "\(text)?\($0)" } ?? text
+    }
+
+    /// True if the method is one that the cache answers, and nothing in the request makes another one of it.
+    var isCacheable: Bool {
+        (request.method == .get || request.method == .head) && request.body.isNone && request.trailers.isEmpty
+            && !overridesMethod
+    }
+
+    /// True if a server may take the method from a field.
+    private var overridesMethod: Bool {
+        request.fields.contains { Self.overrides.contains($0.name) }
+    }
+
+    private static let overrides = Set(
+        ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"].compactMap { HTTPField.Name($0) })
+
+    /// True unless the method is safe (RFC 9110 §9.2.1), or is another one in truth.
+    var isUnsafe: Bool {
+        switch request.method {
+        case .get, .head, .options, .trace: overridesMethod
+        default: true
+        }
+    }
+
+    /// The credentials that a request carries.
+    struct Credentials: OptionSet {
+        let rawValue: Int
+        static let authorization = Credentials(rawValue: 1)
+        static let other = Credentials(rawValue: 2)
+    }
+
+    var credentials: Credentials {
+        var found = Self.credentials(of: request.fields, request.secretNames)
+        if request.uri.userInformation != nil { found.insert(.authorization) }
+        if request.options.isAnySet, request.options.engineCredential != nil { found.insert(.authorization) }
+        return found
+    }
+
+    static func credentials(of fields: HTTPFields, _ secrets: Set<HTTPField.Name>) -> Credentials {
+        var found: Credentials = []
+        for field in fields where secrets.contains(field.name) {
+            found.insert(field.name == .authorization ? .authorization : .other)
+        }
+        return found
+    }
+
+    /// True if the caller asks under conditions of its own.
+    var isConditional: Bool {
+        request.fields.contains { Self.conditions.contains($0.name) }
+    }
+
+    /// True if it is under conditions that only the origin can judge (RFC 9111 §4.3.2).
+    var isForOrigin: Bool { request.fields.contains(.ifMatch) || request.fields.contains(.ifUnmodifiedSince) }
+
+    private static let conditions: Set<HTTPField.Name> = [
+        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ]
+}
+
+extension ConnectionRoute {
+    /// The route in words, the same for equal ones.
+    fileprivate var keyText: String {
+        let hosts = hosts.map { "\($0.host):\($0.port)=\($0.addresses.joined(separator: ","))" }
+        let redirections = redirections.map { "\($0.host ?? ""):\($0.port ?? 0)>\($0.toHost):\($0.toPort)" }
+        return (hosts + redirections + ["\(unixSocket ?? "")"]).joined(separator: ";")
+    }
+}
+
+/// The choice among responses of one URI by what Vary names (RFC 9111 §4.1).
+enum CacheVariant {
+    /// The most fields that Vary may name for a response to be stored.
+    static let nameLimit = 32
+    /// The most bytes of their values.
+    static let valueLimit = 16 << 10
+
+    /// The selecting fields of a request for a response; nil if it cannot be selected again: by `*`, by too many names, by too
+    /// long values.
+    static func selectors(of response: HTTPFields, _ request: HTTPFields, secrets: Set<HTTPField.Name>)
+        -> [CacheEntry.Selector]?
+    {
+        guard response.contains(.vary) else { return [] }
+        var names: Set<String> = []
+        for value in response[values: .vary] {
+            for element in value.utf8.split(separator: .comma) {
+                let name = Array(element)[...].trimmingBlanks
+                if name.isEmpty { continue }
+                guard name.allSatisfy(\.isTokenByte), !name.contains(UInt8(ascii: "*")) else { return nil }
+                names.insert(String(decoding: name, as: UTF8.self).lowercased())
+                guard names.count <= nameLimit else { return nil }
+            }
+        }
+        var selectors: [CacheEntry.Selector] = []
+        var size = 0
+        for name in names.sorted() {
+            guard let field = HTTPField.Name(name), let value = Self.value(of: field, in: request, secrets: secrets)
+            else { return nil }
+            size += value.text?.utf8.count ?? 0
+            guard size <= valueLimit else { return nil }
+            selectors.append(CacheEntry.Selector(name: name, value: value.text))
+        }
+        return selectors
+    }
+
+    /// True if a request selects a response that was stored with selectors.
+    static func matches(_ selectors: [CacheEntry.Selector], _ request: HTTPFields, secrets: Set<HTTPField.Name>)
+        -> Bool
+    {
+        selectors.allSatisfy { selector in
+            guard let name = HTTPField.Name(selector.name) else { return false }
+            return value(of: name, in: request, secrets: secrets)?.text == selector.value
+        }
+    }
+
+    private struct Value {
+        let text: String?
+    }
+
+    /// The values as one, without the space that means nothing; in lower case where case means nothing. A secret is hashed.
+    ///
+    /// nil if it cannot be hashed.
+    private static func value(of name: HTTPField.Name, in fields: HTTPFields, secrets: Set<HTTPField.Name>) -> Value? {
+        let present = fields.filter { $0.name == name }
+        guard !present.isEmpty else { return Value(text: nil) }
+        var bytes = Array(present.map { field in field.withUnsafeBytesOfValue { Array($0) } }.joined(separator: [.comma]))
+        if !bytes.contains(.quote) {
+            let elements = bytes.split(separator: .comma).map { $0.trimmingBlanks }
+            bytes = Array(elements.joined(separator: [.comma]))
+        }
+        let text = String(guessing: bytes)
+        if secrets.contains(name) {
+            return (try? MessageDigest.hash(text, by: .sha256)).map { Value(text: $0) }
+        }
+        return Value(text: caseless.contains(name) ? text.lowercased() : text)
+    }
+
+    private static let caseless: Set<HTTPField.Name> = [.acceptEncoding, .acceptLanguage]
+}

@@ -1,0 +1,154 @@
+internal import HTTPTypes
+
+/// What the fields of a stored response say of its use, read once.
+struct CacheRules: Sendable, Hashable {
+    let directives: CacheDirectives
+    /// Age, if it could be read.
+    let ageValue: Int64
+    /// Date, else when the response came.
+    let date: Int64
+    let expires: Expiry
+    let lastModified: Int64?
+    let isHeuristic: Bool
+
+    /// The moment that Expires names.
+    enum Expiry: Sendable, Hashable {
+        case none
+        case at(Int64)
+        /// There is no such moment, or there are two: long ago.
+        case past
+    }
+
+    init(_ head: HTTPResponse, responseTime: Int64) {
+        let fields = head.headerFields
+        directives = CacheDirectives(fields)
+        ageValue = Self.age(fields)
+        date = fields[values: .date].first.flatMap { HTTPDate($0)?.secondsSince1970 } ?? responseTime
+        expires = Self.expiry(fields)
+        lastModified = fields[.lastModified].flatMap { HTTPDate($0)?.secondsSince1970 }
+        isHeuristic = head.status.isHeuristicallyCacheable
+    }
+
+    /// The first value; what is no number counts as absent (RFC 9111 §5.1).
+    private static func age(_ fields: HTTPFields) -> Int64 {
+        guard let value = fields[values: .age].first?.utf8.prefix(while: { $0 != .comma }) else { return 0 }
+        let digits = value.drop(while: \.isBlank).prefix(while: \.isDigit)
+        return CacheDirectives.number(Array(digits))
+    }
+
+    /// A date that is none, `0` above all, is one in the past (§5.3).
+    private static func expiry(_ fields: HTTPFields) -> Expiry {
+        let values = fields[values: .expires]
+        guard let first = values.first else { return .none }
+        guard values.allSatisfy({ $0.utf8.elementsEqual(first.utf8) }), let date = HTTPDate(first) else { return .past }
+        return .at(date.secondsSince1970)
+    }
+
+    /// The directives that hold for a kind of cache: in a shared one those of the targeted field if there is one, else those of
+    /// Cache-Control.
+    struct Effective {
+        var directives: CacheDirectives
+        /// True if a targeted field is in force: then Expires does not count, either (RFC 9213 §2.2).
+        var isTargeted = false
+    }
+}
+
+extension HTTPResponse.Status {
+    /// True if a response may be stored without a word on its freshness (RFC 9110 §15.1).
+    var isHeuristicallyCacheable: Bool {
+        [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(code)
+    }
+
+    /// True for the statuses of RFC 9110 §15, the ones that `must-understand` speaks of (RFC 9111 §5.2.2.3).
+    var isUnderstoodByCaches: Bool {
+        switch code {
+        case 200...206, 300...305, 307, 308, 400...417, 421, 422, 426, 500...505: true
+        default: false
+        }
+    }
+}
+
+/// Seconds whose sum stays within what can be counted.
+enum Seconds {
+    static func sum(_ one: Int64, _ other: Int64) -> Int64 {
+        let (sum, overflow) = one.addingReportingOverflow(other)
+        return overflow ? (one < 0 ? .min : .max) : sum
+    }
+
+    static func difference(_ one: Int64, _ other: Int64) -> Int64 {
+        let (difference, overflow) = one.subtractingReportingOverflow(other)
+        return overflow ? (one < 0 ? .min : .max) : difference
+    }
+}
+
+/// How fresh an entry is at a moment, for a kind of cache (RFC 9111 §4.2).
+struct Freshness: Sendable, Hashable {
+    /// The seconds since the origin made or validated the response (§4.2.3).
+    let age: Int64
+    /// The seconds for which it is fresh (§4.2.1, §4.2.2).
+    let lifetime: Int64
+    /// True if the clock was set back since the response came: nobody knows how old it is.
+    let isClockBehind: Bool
+
+    /// How far the clock may be behind: that much is a correction, and counts as no time at all.
+    private static let tolerance: Int64 = 60
+    /// A tenth of the time since it was last modified, as §4.2.2 proposes.
+    private static let heuristicPart: Int64 = 10
+
+    /// - Parameters:
+    ///   - entry: The stored response.
+    ///   - now: In seconds since 1970.
+    ///   - mode: The kind of cache.
+    ///   - heuristicLimit: The longest lifetime that is guessed.
+    init(of entry: CacheEntry, at now: Int64, mode: HTTPCache.Mode, heuristicLimit: Int64) {
+        let rules = entry.rules
+        let apparent = max(0, Seconds.difference(entry.responseTime, rules.date))
+        let delay = max(0, Seconds.difference(entry.responseTime, entry.requestTime))
+        let initial = max(apparent, Seconds.sum(rules.ageValue, delay))
+        let resident = Seconds.difference(now, entry.responseTime)
+        age = min(Seconds.sum(initial, max(0, resident)), CacheDirectives.longest)
+        isClockBehind = resident < -Self.tolerance
+        lifetime = Self.lifetime(rules, entry.effective(in: mode), mode, heuristicLimit)
+    }
+
+    private static func lifetime(
+        _ rules: CacheRules, _ effective: CacheRules.Effective, _ mode: HTTPCache.Mode, _ heuristicLimit: Int64
+    ) -> Int64 {
+        let directives = effective.directives
+        if mode == .shared, let seconds = directives.sharedMaxAge { return seconds }
+        if let seconds = directives.maxAge { return seconds }
+        if !effective.isTargeted {
+            switch rules.expires {
+            case .past: return 0
+            case .at(let moment): return min(max(0, Seconds.difference(moment, rules.date)), CacheDirectives.longest)
+            case .none: break
+            }
+        }
+        guard rules.isHeuristic || directives.isPublic, let modified = rules.lastModified else { return 0 }
+        return min(max(0, Seconds.difference(rules.date, modified)) / heuristicPart, heuristicLimit)
+    }
+
+    /// The seconds since it ceased to be fresh; negative as long as it is.
+    var excess: Int64 { isClockBehind ? CacheDirectives.longest : age - lifetime }
+
+    var isFresh: Bool { excess < 0 }
+}
+
+extension CacheEntry {
+    /// The directives that hold for a kind of cache.
+    func effective(in mode: HTTPCache.Mode) -> CacheRules.Effective {
+        guard mode == .shared, head.headerFields.contains(.cdnCacheControl),
+            let targeted = CacheDirectives(targeted: .cdnCacheControl, in: head.headerFields)
+        else { return CacheRules.Effective(directives: rules.directives) }
+        return CacheRules.Effective(directives: targeted, isTargeted: true)
+    }
+}
+
+extension HTTPField.Name {
+    /// RFC 9213 §3.1.
+    static let cdnCacheControl = HTTPField.Name("CDN-Cache-Control")!
+    /// RFC 9211.
+    static let cacheStatus = HTTPField.Name("Cache-Status")!
+    static let noVarySearch = HTTPField.Name("No-Vary-Search")!
+    static let pragma = HTTPField.Name("Pragma")!
+}

@@ -1,0 +1,460 @@
+internal import HTTPTypes
+
+/// Sends one request for several that are equal and under way at a time, and gives each the response.
+///
+/// Equal are GET and HEAD requests without a body whose URI, fields and time limits are the same, Authorization and Cookie among
+/// the fields: users with credentials of their own never share a response. Requests that have connection options of their own, or
+/// options of links whose ``RequestOptions/Key/affectsResponse`` is true, go alone. A request joins another one until that one's
+/// response begins.
+///
+/// The response that several wait for is read ahead, up to ``bodyLimit``, and given to each as a whole. If it is larger, is a
+/// stream of events, has not ended ``patience`` after its head, or breaks off, the first request keeps it and each of the others is
+/// sent by itself. An error before the head goes to all, but for timeouts: who came later has time left, and is sent by itself.
+///
+/// Cancelling one of them ends its part alone. The exchange ends with the last.
+///
+/// ```swift
+/// let api = try HTTPSession(baseURL: "https://api.example.com/") { Coalescing() }
+/// ```
+///
+/// It is ``HTTPSession`` that joins the requests, behind all links: those after this one see each of them.
+public struct Coalescing: CurlewMiddleware {
+    /// The most bytes of a body that is shared. 1 MiB by default.
+    public let bodyLimit: ByteSize
+    /// The longest time after the head of a response for which others wait for its end. 1 second by default.
+    public let patience: Duration
+    private let flights: FlightTable
+
+    /// - Parameters:
+    ///   - bodyLimit: The most bytes of a body that is shared.
+    ///   - patience: The longest time after the head of a response for which others wait for its end.
+    ///   - clock: What measures it.
+    public init(
+        upTo bodyLimit: ByteSize = .mebibytes(1), patience: Duration = .seconds(1),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.bodyLimit = bodyLimit
+        self.patience = patience
+        flights = FlightTable(bodyLimit: bodyLimit.bytes, patience: patience, timekeeper: Timekeeper(clock))
+    }
+
+    /// The number of requests that wait for a response together with others, or alone.
+    var memberCount: Int { flights.memberCount }
+
+    public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
+        try await next(joining(request) { _ in true })
+    }
+
+    /// The request, to be joined with others that are equal.
+    /// - Parameter isShareable: True for a response that others than the first may have.
+    func joining(_ request: CurlewRequest, isShareable: @escaping @Sendable (CurlewResponse) -> Bool) -> CurlewRequest {
+        guard request.options.dispatch == nil else { return request }
+        var request = request
+        request.options.dispatch = CoalescedDispatch(flights: flights, isShareable: isShareable)
+        return request
+    }
+}
+
+private struct CoalescedDispatch: RequestDispatch {
+    let flights: FlightTable
+    let isShareable: @Sendable (CurlewResponse) -> Bool
+
+    func dispatch(_ request: CurlewRequest, over transport: ObjectIdentifier?, by send: @escaping Send) async throws
+        -> CurlewResponse
+    {
+        guard let key = FlightKey(request, over: transport) else { return try await send(request) }
+        let (flight, member) = flights.join(key, request, isShareable: isShareable, by: send)
+        if let response = try await flight.response(for: member) { return response }
+        return try await send(request)
+    }
+}
+
+/// What makes two requests equal.
+struct FlightKey: Hashable, Sendable {
+    private let transport: ObjectIdentifier?
+    private let method: HTTPRequest.Method
+    private let target: CacheEntry.Key
+    private let userInformation: String?
+    private let fields: [HTTPField]
+    private let timeouts: [Duration?]
+
+    /// nil for a request that goes alone.
+    init?(_ request: CurlewRequest, over transport: ObjectIdentifier?) {
+        guard request.method == .get || request.method == .head, request.body.isNone, request.trailers.isEmpty,
+            !request.options.hasOwnConnection
+        else { return nil }
+        self.transport = transport
+        method = request.method
+        target = CacheRequest.key(of: request)
+        userInformation = request.uri.userInformation
+        fields = Array(request.fields)
+        let options = request.options
+        timeouts =
+            options.isAnySet
+            ? [
+                options.connectTimeout, options.headTimeout, options.idleTimeout, options.totalTimeout,
+                options.connectionWaitTimeout,
+            ] : []
+    }
+}
+
+extension RequestOptions {
+    /// True if the request is carried otherwise than equal ones, or somebody looks at its very exchange.
+    fileprivate var hasOwnConnection: Bool {
+        guard isAnySet else { return false }
+        return isResponseAffected || route != nil || addressPolicy != nil || proxy != nil || versionPolicy != nil
+            || readBufferSize != nil || bodyBufferSize != nil || rateLimit != nil || expectContinue != nil
+            || engineCredential != nil || tag != nil
+    }
+}
+
+/// The exchanges that others can join.
+final class FlightTable: Sendable {
+    let bodyLimit: Int
+    let patience: Duration
+    let timekeeper: Timekeeper
+    private let flights = Guarded<[FlightKey: Flight]>([:])
+
+    init(bodyLimit: Int, patience: Duration, timekeeper: Timekeeper) {
+        self.bodyLimit = bodyLimit
+        self.patience = patience
+        self.timekeeper = timekeeper
+    }
+
+    var memberCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.memberCount } } }
+
+    /// Joins the flight of a key, or begins one.
+    /// - Returns: The flight, and the number of the member.
+    fileprivate func join(
+        _ key: FlightKey, _ request: CurlewRequest, isShareable: @escaping @Sendable (CurlewResponse) -> Bool,
+        by send: @escaping RequestDispatch.Send
+    ) -> (Flight, Int) {
+        let (flight, member, isNew) = flights.withLock { flights in
+            if let flight = flights[key], let member = flight.add() { return (flight, member, false) }
+            let flight = Flight(table: self)
+            flights[key] = flight
+            return (flight, flight.add() ?? 0, true)
+        }
+        if isNew {
+            flight.begin { [weak self] in
+                self?.flights.withLock { flights in if flights[key] === flight { flights[key] = nil } }
+            } sending: {
+                try await send(request)
+            } isShareable: {
+                isShareable($0)
+            }
+        }
+        return (flight, member)
+    }
+}
+
+/// One exchange and those who wait for it.
+///
+/// Its response goes to the first of them, whose body is fed by a task that reads ahead; the others get the whole once it is there.
+private final class Flight: Sendable {
+    private typealias Waiter = CheckedContinuation<CurlewResponse?, any Error>
+
+    private struct State {
+        /// Those who wait, and those who have not begun to. In the order in which they came.
+        var members: [Int: Waiter?] = [:]
+        var next = 0
+        var isOpen = true
+        /// True while the first of them reads the body.
+        var hasReader = false
+        var task: Task<Void, Never>?
+        /// What a member gets that comes to wait after the end.
+        var outcome: [Int: Result<CurlewResponse?, any Error>] = [:]
+
+        var isAbandoned: Bool { members.isEmpty && !hasReader }
+    }
+
+    private let state = Guarded(State())
+    private let bodyLimit: Int
+    private let patience: Duration
+    private let timekeeper: Timekeeper
+
+    init(table: FlightTable) {
+        bodyLimit = table.bodyLimit
+        patience = table.patience
+        timekeeper = table.timekeeper
+    }
+
+    var memberCount: Int { state.withLock { $0.members.count } }
+
+    /// - Returns: The number of a new member; nil if it is too late.
+    func add() -> Int? {
+        state.withLock { state in
+            guard state.isOpen else { return nil }
+            defer { state.next += 1 }
+            state.members.updateValue(nil, forKey: state.next)
+            return state.next
+        }
+    }
+
+    func begin(
+        close: @escaping @Sendable () -> Void, sending send: @escaping @Sendable () async throws -> CurlewResponse,
+        isShareable: @escaping @Sendable (CurlewResponse) -> Bool
+    ) {
+        let task = Task {
+            do {
+                let response = try await send()
+                let first = self.close(close)
+                await self.share(response, first: first, isShareable: isShareable(response))
+            } catch {
+                let first = self.close(close)
+                self.fail(error, first: first)
+            }
+        }
+        let isAbandoned = state.withLock { state in
+            state.task = task
+            return state.members.isEmpty
+        }
+        if isAbandoned { task.cancel() }
+    }
+
+    /// Lets nobody join any more.
+    /// - Returns: The first of those who are left.
+    private func close(_ close: () -> Void) -> Int? {
+        close()
+        return state.withLock { state in
+            state.isOpen = false
+            return state.members.keys.min()
+        }
+    }
+
+    /// Waits for the response.
+    /// - Returns: The response; nil if the member is to send its request by itself.
+    func response(for member: Int) async throws -> CurlewResponse? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let outcome = state.withLock { state -> Result<CurlewResponse?, any Error>? in
+                    if let outcome = state.outcome.removeValue(forKey: member) { return outcome }
+                    if state.members[member] != nil {
+                        state.members[member] = .some(continuation)
+                        return nil
+                    }
+                    return .failure(Self.cancelled)
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            leave(member)
+        }
+    }
+
+    private static var cancelled: CurlewError { CurlewError(.cancelled, "the task was cancelled") }
+
+    private func leave(_ member: Int) {
+        let (waiter, task) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
+            guard let waiter = state.members.removeValue(forKey: member) else { return (nil, nil) }
+            return (waiter, state.isAbandoned ? state.task : nil)
+        }
+        waiter?.resume(throwing: Self.cancelled)
+        task?.cancel()
+    }
+
+    private func readerHasGone() {
+        let task = state.withLock { state in
+            state.hasReader = false
+            return state.isAbandoned ? state.task : nil
+        }
+        task?.cancel()
+    }
+
+    /// Gives a member its outcome.
+    private func settle(_ member: Int, _ outcome: Result<CurlewResponse?, any Error>) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard let waiter = state.members.removeValue(forKey: member) else { return nil }
+            if waiter == nil { state.outcome[member] = outcome }
+            return waiter
+        }
+        waiter?.resume(with: outcome)
+    }
+
+    private func settleAll(_ outcome: Result<CurlewResponse?, any Error>) {
+        for member in state.withLock({ Array($0.members.keys) }) { settle(member, outcome) }
+    }
+
+    private func fail(_ error: any Error, first: Int?) {
+        if let first { settle(first, .failure(error)) }
+        let code = (error as? CurlewError)?.code
+        let isOwn = code.map { [.cancelled, .totalTimeout, .headTimeout, .connectionWaitTimeout].contains($0) } ?? true
+        settleAll(isOwn ? .success(nil) : .failure(error))
+    }
+
+    private func share(_ response: CurlewResponse, first: Int?, isShareable: Bool) async {
+        guard let first else { return }
+        let isAlone = state.withLock { $0.members.count == 1 }
+        guard !isAlone, isShareable, mayShare(response) else {
+            settle(first, .success(response))
+            settleAll(.success(nil))
+            return
+        }
+        state.withLock { $0.hasReader = true }
+        let channel = SharedBody(limit: bodyLimit) { [weak self] in self?.readerHasGone() }
+        var own = response
+        own.body = .stream(channel.chunks, over: response.body)
+        settle(first, .success(own))
+        let timer = Task { [timekeeper, patience] in
+            try await timekeeper.sleep(for: patience)
+            self.settleAll(.success(nil))
+        }
+        await pump(response, into: channel)
+        timer.cancel()
+    }
+
+    private func mayShare(_ response: CurlewResponse) -> Bool {
+        if let length = response.body.length { return length <= Int64(bodyLimit) }
+        let type = response.mediaType
+        return type?.type != "multipart" && !(type?.type == "text" && type?.subtype == "event-stream")
+    }
+
+    /// Reads the body for its reader, and for the others as far as they can have it.
+    private func pump(_ response: CurlewResponse, into channel: SharedBody) async {
+        var whole: [UInt8]? = []
+        do {
+            for try await chunk in response.body {
+                if var bytes = whole {
+                    whole = nil
+                    if bytes.count + chunk.count <= bodyLimit {
+                        bytes += chunk
+                        whole = bytes
+                    } else {
+                        settleAll(.success(nil))
+                    }
+                }
+                await channel.append(chunk)
+            }
+            channel.finish(.success(()))
+            if let whole {
+                var shared = response
+                shared.body = .bytes(whole)
+                shared.cacheStatus = .coalesced
+                settleAll(.success(shared))
+            }
+        } catch {
+            channel.finish(.failure(error))
+            settleAll(.success(nil))
+        }
+    }
+}
+
+/// A body on its way from the task that reads it ahead to its reader. At most `limit` bytes wait.
+private final class SharedBody: Sendable {
+    private struct State {
+        var chunks: [[UInt8]] = []
+        var waiting = 0
+        var end: Result<Void, any Error>?
+        var isDropped = false
+        var reader: CheckedContinuation<Void, Never>?
+        var writer: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Guarded(State())
+    private let limit: Int
+    private let onDrop: @Sendable () -> Void
+
+    /// - Parameter onDrop: Called once nobody reads any more.
+    init(limit: Int, onDrop: @escaping @Sendable () -> Void) {
+        self.limit = limit
+        self.onDrop = onDrop
+    }
+
+    /// The reading end.
+    var chunks: Chunks { Chunks(end: ReadingEnd(self)) }
+
+    /// Adds a chunk, and waits until there is room for another.
+    func append(_ chunk: [UInt8]) async {
+        let (reader, isFull) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
+            guard !state.isDropped else { return (nil, false) }
+            state.chunks.append(chunk)
+            state.waiting += chunk.count
+            defer { state.reader = nil }
+            return (state.reader, state.waiting > limit)
+        }
+        reader?.resume()
+        if isFull {
+            await withCheckedContinuation { continuation in
+                let isFree = state.withLock { state in
+                    if state.waiting <= limit || state.isDropped { return true }
+                    state.writer = continuation
+                    return false
+                }
+                if isFree { continuation.resume() }
+            }
+        }
+    }
+
+    func finish(_ end: Result<Void, any Error>) {
+        let reader = state.withLock { state in
+            state.end = state.end ?? end
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume()
+    }
+
+    private func drop() {
+        let writer = state.withLock { state in
+            state.isDropped = true
+            state.chunks = []
+            defer { state.writer = nil }
+            return state.writer
+        }
+        writer?.resume()
+        onDrop()
+    }
+
+    private func next() async throws -> [UInt8]? {
+        while true {
+            let (taken, writer) = state.withLock { state -> (Result<[UInt8]?, any Error>?, CheckedContinuation<Void, Never>?) in
+                if !state.chunks.isEmpty {
+                    let chunk = state.chunks.removeFirst()
+                    state.waiting -= chunk.count
+                    guard state.waiting <= limit / 2 else { return (.success(chunk), nil) }
+                    defer { state.writer = nil }
+                    return (.success(chunk), state.writer)
+                }
+                return (state.end.map { end in end.map { nil } }, nil)
+            }
+            writer?.resume()
+            if let taken { return try taken.get() }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let isReady = state.withLock { state in
+                        if !state.chunks.isEmpty || state.end != nil { return true }
+                        state.reader = continuation
+                        return false
+                    }
+                    if isReady { continuation.resume() }
+                }
+            } onCancel: {
+                finish(.failure(CurlewError(.cancelled, "the task was cancelled")))
+                drop()
+            }
+        }
+    }
+
+    /// Ends the reading when the last reference goes.
+    fileprivate final class ReadingEnd: Sendable {
+        let body: SharedBody
+
+        init(_ body: SharedBody) { self.body = body }
+
+        deinit { body.drop() }
+    }
+
+    struct Chunks: AsyncSequence, Sendable {
+        fileprivate let end: ReadingEnd
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            fileprivate let end: ReadingEnd
+
+            mutating func next() async throws -> [UInt8]? { try await end.body.next() }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(end: end) }
+    }
+}

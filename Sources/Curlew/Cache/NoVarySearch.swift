@@ -1,0 +1,92 @@
+internal import HTTPTypes
+internal import RawStructuredFieldValues
+
+/// What of a query does not choose the response (No-Vary-Search, draft-ietf-httpbis-no-vary-search).
+struct NoVarySearch: Sendable, Hashable {
+    private var ignoresOrder = false
+    private var ignored = Names.some([])
+
+    private enum Names: Hashable {
+        case some(Set<String>)
+        case allBut(Set<String>)
+
+        func contains(_ name: String) -> Bool {
+            switch self {
+            case .some(let names): names.contains(name)
+            case .allBut(let names): !names.contains(name)
+            }
+        }
+    }
+
+    /// nil without the field, and for one that cannot be read or says nothing.
+    init?(_ fields: HTTPFields) {
+        guard fields.contains(.noVarySearch) else { return nil }
+        let values = fields.filter { $0.name == .noVarySearch }.map { $0.withUnsafeBytesOfValue { Array($0) } }
+        var parser = StructuredFieldValueParser(Array(values.joined(separator: [.comma])))
+        guard let dictionary = try? parser.parseDictionaryFieldValue() else { return nil }
+        if let order = dictionary["key-order"] {
+            guard case .item(let item) = order, case .bool(let ignores) = item.rfc9651BareItem else { return nil }
+            ignoresOrder = ignores
+        }
+        var ignoresAll = false
+        switch dictionary["params"] {
+        case nil: break
+        case .item(let item):
+            guard case .bool(let all) = item.rfc9651BareItem else { return nil }
+            ignoresAll = all
+        case .innerList(let list):
+            guard let names = Self.names(list) else { return nil }
+            ignored = .some(names)
+        }
+        if ignoresAll { ignored = .allBut([]) }
+        if let except = dictionary["except"] {
+            guard ignoresAll, case .innerList(let list) = except, let names = Self.names(list) else { return nil }
+            ignored = .allBut(names)
+        }
+        guard ignoresOrder || ignored != .some([]) else { return nil }
+    }
+
+    private static func names(_ list: InnerList) -> Set<String>? {
+        var names: Set<String> = []
+        for item in list.bareInnerList {
+            guard case .string(let text) = item.rfc9651BareItem else { return nil }
+            names.insert(text)
+        }
+        return names
+    }
+
+    /// The key that responses with the field are found under: the URI without its query.
+    static func key(of uri: CurlewURI) -> String { "\(uri.origin)\(uri.path) no-vary-search" }
+
+    /// True if two queries choose the same response.
+    func matches(_ one: String?, _ other: String?) -> Bool {
+        if one == other { return true }
+        var left = parameters(one)
+        var right = parameters(other)
+        if ignoresOrder {
+            // Values of one name keep their order.
+            left = left.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
+            right = right.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
+        }
+        return left == right
+    }
+
+    private struct Parameter: Hashable {
+        let name: String
+        let value: String
+    }
+
+    private func parameters(_ query: String?) -> [Parameter] {
+        guard let query else { return [] }
+        return query.split(separator: "&").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return Parameter(name: Self.decoded(parts[0]), value: parts.count > 1 ? Self.decoded(parts[1]) : "")
+        }
+        .filter { !ignored.contains($0.name) }
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8.space : $0 }
+        return String(decoding: PercentDecoding.bytes(of: spaced[...], isStrict: false) ?? [], as: UTF8.self)
+    }
+}

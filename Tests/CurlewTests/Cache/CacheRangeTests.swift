@@ -1,0 +1,132 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+/// RFC 9111 §3.3, §3.4; RFC 9110 §14.
+@Suite("Parts of representations in a cache", .noLeaks, .timeLimit(.minutes(2)))
+struct CacheRangeTests {
+    private static let text = "0123456789abcdefghij"
+
+    /// Serves ranges of 20 bytes, with a strong validator and If-Range.
+    private static func ranged(_ request: InboundRequest, _ number: Int, tag: String = "\"a\"") -> MockResponse {
+        let fields: HTTPFields = [.eTag: tag, .cacheControl: "max-age=60", .server: "\(number)"]
+        guard let range = request.fields[.range], let bytes = CacheRange(range)?.bytes(of: 20),
+            request.fields[.ifRange].map({ $0 == tag }) ?? true
+        else { return MockResponse(fields: fields, body: .string(text)) }
+        let part = text.utf8.dropFirst(Int(bytes.lowerBound)).prefix(bytes.count)
+        return MockResponse(
+            status: .partialContent,
+            fields: fields + [.contentRange: "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/20"],
+            body: .bytes(Array(part)))
+    }
+
+    @Test(
+        "a range of what is stored whole is answered from it",
+        arguments: [
+            ("bytes=0-4", "01234", "bytes 0-4/20"), ("bytes=15-", "fghij", "bytes 15-19/20"),
+            ("bytes=-3", "hij", "bytes 17-19/20"), ("bytes=18-99", "ij", "bytes 18-19/20"),
+            ("bytes=-99", text, "bytes 0-19/20"),
+        ])
+    func ofWhole(_ range: String, _ text: String, _ contentRange: String) async throws {
+        let scene = try await CacheScene { Self.ranged($0, $1) }
+        _ = try await scene.get()
+        let part = try await scene.send(.get, "/", [.range: range])
+        #expect(part.description == "206 \(text) hit")
+        #expect(part.fields[.contentRange] == contentRange)
+        #expect(part.fields[.contentLength] == "\(text.utf8.count)")
+        #expect(scene.server.requestCount == 1)
+    }
+
+    @Test(
+        "ranges that are several, cannot be satisfied or cannot be read are the server's",
+        arguments: ["bytes=0-1,4-5", "bytes=20-", "bytes=5-4", "items=0-4", "bytes=-0", "bytes=-"])
+    func forServer(_ range: String) async throws {
+        let scene = try await CacheScene { .numbered($1, [.eTag: "\"a\"", .cacheControl: "max-age=60"], $1 == 1 ? 200 : 416) }
+        _ = try await scene.get()
+        let answer = try await scene.send(.get, "/", [.range: range])
+        #expect(answer.status == "miss" || answer.code == 200)
+        #expect(scene.server.requestCount == 2 || answer.text == "1")
+    }
+
+    @Test("§13.1.5: If-Range with another validator gets the whole")
+    func ifRange() async throws {
+        let scene = try await CacheScene { Self.ranged($0, $1) }
+        _ = try await scene.get()
+        #expect(try await scene.get("/", [.range: "bytes=0-1", .ifRange: "\"a\""]) == "206 01 hit")
+        #expect(try await scene.get("/", [.range: "bytes=0-1", .ifRange: "\"b\""]) == "200 \(Self.text) hit")
+    }
+
+    @Test("§3.3: a stored part answers for the ranges within it, and for no others")
+    func ofPart() async throws {
+        let scene = try await CacheScene { Self.ranged($0, $1) }
+        #expect(try await scene.get("/", [.range: "bytes=5-9"]) == "206 56789 miss")
+        #expect(try await scene.get("/", [.range: "bytes=6-7"]) == "206 67 hit")
+        #expect(try await scene.get("/", [.range: "bytes=4-7"]) == "206 4567 miss")
+        #expect(try await scene.get(policy: .onlyIfCached) == "504  miss")
+        #expect(try await scene.send(.head).status == "miss")
+    }
+
+    @Test("§3.4: parts that touch are put together, and to a whole if nothing is missing")
+    func joined() async throws {
+        let scene = try await CacheScene { Self.ranged($0, $1) }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        #expect(try await scene.get("/", [.range: "bytes=8-14"]) == "206 89abcde miss")
+        #expect(try await scene.get("/", [.range: "bytes=0-14"]) == "206 0123456789abcde hit")
+        _ = try await scene.get("/", [.range: "bytes=15-"])
+        let whole = try await scene.send()
+        #expect(whole.description == "200 \(Self.text) hit")
+        #expect(whole.fields[.contentRange] == nil)
+        #expect(whole.fields[.contentLength] == "20")
+        #expect(try await scene.cache.store.contents.entries == 1)
+        #expect(scene.server.requestCount == 3)
+    }
+
+    @Test("§3.4: what is missing behind a stored beginning is asked for, and the whole is given and stored")
+    func completed() async throws {
+        let scene = try await CacheScene { Self.ranged($0, $1) }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        let whole = try await scene.send()
+        #expect(whole.description == "200 \(Self.text) miss")
+        #expect(whole.fields[.contentLength] == "20")
+        #expect(whole.fields[.server] == "2")
+        _ = await scene.server.takeRequest()
+        let sent = await scene.server.takeRequest()
+        #expect(sent?.fields[.range] == "bytes=10-")
+        #expect(sent?.fields[.ifRange] == "\"a\"")
+        #expect(try await scene.get() == "200 \(Self.text) hit")
+    }
+
+    @Test("a representation that has changed since its part was stored replaces it")
+    func changed() async throws {
+        let scene = try await CacheScene { Self.ranged($0, $1, tag: $1 == 1 ? "\"a\"" : "\"b\"") }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        #expect(try await scene.get() == "200 \(Self.text) miss")
+        #expect(try await scene.get() == "200 \(Self.text) hit")
+        #expect(try await scene.cache.store.contents.entries == 1)
+    }
+
+    @Test("a rest that is not what was asked for is not put to the beginning: the whole is asked for")
+    func wrongRest() async throws {
+        let scene = try await CacheScene { request, number in
+            guard number == 2 else { return Self.ranged(request, number) }
+            return MockResponse(
+                status: .partialContent,
+                fields: [.eTag: "\"a\"", .contentRange: "bytes 12-19/20", .cacheControl: "max-age=60"],
+                body: .string("cdefghij"))
+        }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        #expect(try await scene.get() == "200 \(Self.text) miss")
+        #expect(scene.server.requestCount == 3)
+    }
+
+    @Test("parts of different representations are never put together")
+    func notJoined() async throws {
+        let scene = try await CacheScene { Self.ranged($0, $1, tag: "\"\($1)\"") }
+        _ = try await scene.get("/", [.range: "bytes=0-9"])
+        _ = try await scene.get("/", [.range: "bytes=10-19"])
+        #expect(try await scene.get("/", [.range: "bytes=0-9"]).hasSuffix("miss"))
+    }
+}

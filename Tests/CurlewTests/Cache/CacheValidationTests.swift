@@ -1,0 +1,353 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+/// RFC 9111 §4.3, RFC 5861, RFC 8246.
+@Suite("Validating stored responses", .noLeaks, .timeLimit(.minutes(2)))
+struct CacheValidationTests {
+    /// Answers 304 to a condition that holds.
+    private static func validating(
+        _ number: Int, _ request: InboundRequest, _ fields: HTTPFields, fresh: HTTPFields = [:]
+    ) -> MockResponse {
+        let tag = fields[.eTag]
+        let date = fields[.lastModified]
+        let isSame =
+            tag.map { request.fields[values: .ifNoneMatch].contains($0) }
+            ?? (date != nil && request.fields[.ifModifiedSince] == date)
+        if isSame { return MockResponse(status: .notModified, fields: fields + fresh) }
+        return .numbered(number, fields)
+    }
+
+    @Test(
+        "§4.3.1: a stale response is validated by its entity tag, weak or strong, or by its date",
+        arguments: [
+            [.eTag: "\"a\""], [.eTag: "W/\"a\""], [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"],
+        ] as [HTTPFields])
+    func validation(_ validator: HTTPFields) async throws {
+        let scene = try await CacheScene { request, number in
+            Self.validating(number, request, validator + [.cacheControl: "max-age=10"], fresh: [.server: "\(number)"])
+        }
+        #expect(try await scene.get() == "200 1 miss")
+        scene.clock.advance(20)
+        let validated = try await scene.send()
+        #expect(validated.description == "200 1 revalidated")
+        #expect(validated.fields[.server] == "2")
+        #expect(validated.fields[.age] == "0")
+        // Fresh again, with the new fields.
+        scene.clock.advance(9)
+        let hit = try await scene.send()
+        #expect(hit.description == "200 1 hit")
+        #expect(hit.fields[.server] == "2")
+    }
+
+    @Test("§3.2: a 304 replaces fields, but not those of the body that is stored, nor those that are not stored")
+    func update() async throws {
+        let scene = try await CacheScene { request, number in
+            if number == 1 {
+                return .numbered(
+                    1, [.eTag: "\"a\"", .cacheControl: "max-age=1", .server: "1", .contentType: "text/plain"])
+            }
+            return MockResponse(
+                status: .notModified,
+                fields: [
+                    .eTag: "\"a\"", .cacheControl: "max-age=5", .contentEncoding: "gzip", .contentLength: "999",
+                    .connection: "X-Hop", HTTPField.Name("X-Hop")!: "1", .setCookie: "a=1",
+                    .contentType: "text/html", .contentLanguage: "de",
+                ])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(2)
+        let validated = try await scene.send()
+        #expect(validated.description == "200 1 revalidated")
+        // Cookies are for the jar: once, with the response that brought them.
+        #expect(validated.fields[.setCookie] == "a=1")
+        let hit = try await scene.send()
+        #expect(hit.status == "hit")
+        #expect(hit.fields[.server] == "1")
+        #expect(hit.fields[.contentType] == "text/html")
+        #expect(hit.fields[.contentLanguage] == "de")
+        #expect(hit.fields[.contentLength] == "1")
+        for name in [HTTPField.Name.contentEncoding, .connection, HTTPField.Name("X-Hop")!, .setCookie] {
+            #expect(hit.fields[name] == nil, "\(name)")
+        }
+    }
+
+    @Test("§4.3.3: another response replaces what was stored, and so does one of another variant")
+    func replaced() async throws {
+        let scene = try await CacheScene {
+            .numbered($1, [.eTag: "\"\($1)\"", .cacheControl: "max-age=10"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 2 miss")
+        #expect(try await scene.get() == "200 2 hit")
+        #expect(try await scene.cache.store.contents.entries == 1)
+    }
+
+    @Test("a 304 that is about something else than what is stored is not believed: the request is sent again, plainly")
+    func wrongValidation() async throws {
+        let scene = try await CacheScene { request, number in
+            if request.fields.contains(.ifNoneMatch) {
+                return MockResponse(status: .notModified, fields: [.eTag: "\"other\""])
+            }
+            return .numbered(number, [.eTag: "\"a\"", .cacheControl: "max-age=10"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 3 miss")
+        #expect(scene.server.requestCount == 3)
+    }
+
+    @Test("a 304 for nothing that is stored, or to a request without conditions, goes to the caller and is not stored")
+    func strayNotModified() async throws {
+        let scene = try await CacheScene { _, _ in MockResponse(status: .notModified, fields: [.eTag: "\"a\""]) }
+        #expect(try await scene.get() == "304  miss")
+        #expect(try await scene.get("/", [.ifNoneMatch: "\"a\""]) == "304  miss")
+        #expect(try await scene.cache.store.contents.entries == 0)
+    }
+
+    @Test("an entry that goes while it is validated is asked for anew")
+    func goneMeanwhile() async throws {
+        let store = MemoryCacheStore()
+        let scene = try await CacheScene(store: store) { request, number in
+            if request.fields.contains(.ifNoneMatch) {
+                try await store.remove(.all)
+                return MockResponse(status: .notModified, fields: [.eTag: "\"a\""])
+            }
+            return .numbered(number, [.eTag: "\"a\"", .cacheControl: "max-age=10"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 3 miss")
+    }
+
+    @Test("§4.3.2: the caller's own conditions are answered from what is fresh, and left alone otherwise")
+    func ownConditions() async throws {
+        let scene = try await CacheScene { request, number in
+            Self.validating(
+                number, request,
+                [.eTag: "\"a\"", .cacheControl: "max-age=10", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"])
+        }
+        _ = try await scene.get()
+        let same = try await scene.send(.get, "/", [.ifNoneMatch: "\"x\", W/\"a\""])
+        #expect(same.description == "304  hit")
+        #expect(same.fields[.eTag] == "\"a\"")
+        #expect(same.fields[.contentLength] == nil)
+        #expect(try await scene.get("/", [.ifNoneMatch: "*"]) == "304  hit")
+        #expect(try await scene.get("/", [.ifNoneMatch: "\"x\""]) == "200 1 hit")
+        #expect(try await scene.get("/", [.ifModifiedSince: "Sun, 06 Nov 1994 08:49:37 GMT"]) == "304  hit")
+        #expect(try await scene.get("/", [.ifModifiedSince: "Sun, 06 Nov 1994 08:49:36 GMT"]) == "200 1 hit")
+        #expect(scene.server.requestCount == 1)
+        scene.clock.advance(20)
+        #expect(try await scene.get("/", [.ifNoneMatch: "\"a\""]) == "304  miss")
+        let sent = try #require(await { () async -> RecordedRequest? in
+            _ = await scene.server.takeRequest()
+            return await scene.server.takeRequest()
+        }())
+        #expect(sent.fields[values: .ifNoneMatch] == ["\"a\""])
+        #expect(!sent.fields.contains(.ifModifiedSince))
+        // It has brought what is stored up to date.
+        #expect(try await scene.get() == "200 1 hit")
+    }
+
+    @Test("§4.3.2: conditions that only the origin can judge go there")
+    func originConditions() async throws {
+        let scene = try await CacheScene { .numbered($1, [.eTag: "\"a\"", .cacheControl: "max-age=10"]) }
+        _ = try await scene.get()
+        #expect(try await scene.get("/", [.ifMatch: "\"a\""]) == "200 2 miss")
+        #expect(try await scene.get("/", [.ifUnmodifiedSince: "Sun, 06 Nov 1994 08:49:37 GMT"]) == "200 3 miss")
+    }
+
+    @Test(
+        "§5.2.1: what a request asks of the cache",
+        arguments: [
+            ("no-cache", 0, "revalidated"), ("max-age=0", 1, "revalidated"), ("max-age=5", 4, "hit"),
+            ("max-age=5", 6, "revalidated"), ("min-fresh=5", 5, "hit"), ("min-fresh=5", 6, "revalidated"),
+            ("max-stale=5", 14, "stale"), ("max-stale=5", 16, "revalidated"), ("max-stale", 1000, "stale"),
+            ("max-age=20, max-stale=5", 14, "stale"), ("no-store", 5, "hit"), ("only-if-cached", 5, "hit"),
+            ("min-fresh=5, max-stale=100", 6, "revalidated"),
+        ] as [(String, Int64, String)])
+    func requestDirectives(_ text: String, _ after: Int64, _ expected: String) async throws {
+        let scene = try await CacheScene { request, number in
+            Self.validating(number, request, [.eTag: "\"a\"", .cacheControl: "max-age=10"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(after)
+        #expect(try await scene.get("/", [.cacheControl: text]) == "200 1 \(expected)")
+    }
+
+    @Test("§5.2.1.7: only-if-cached is 504 where nothing stored serves, and the server is not asked")
+    func onlyIfCached() async throws {
+        let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10"]) }
+        #expect(try await scene.get("/", [.cacheControl: "only-if-cached"]) == "504  miss")
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get("/", [.cacheControl: "only-if-cached"]) == "504  miss")
+        #expect(try await scene.get("/", [.cacheControl: "only-if-cached, max-stale"]) == "200 1 stale")
+        #expect(scene.server.requestCount == 1)
+    }
+
+    @Test("§5.4: Pragma counts only without Cache-Control")
+    func pragma() async throws {
+        let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
+        _ = try await scene.get()
+        #expect(try await scene.get("/", [.pragma: "no-cache", .cacheControl: "max-age=50"]) == "200 1 hit")
+        #expect(try await scene.get("/", [.pragma: "no-cache"]) == "200 2 miss")
+    }
+
+    @Test(
+        "§5.2.2: responses that forbid it are not served stale, whatever the request takes",
+        arguments: ["must-revalidate", "no-cache", "proxy-revalidate", "s-maxage=5"])
+    func forbidsStale(_ word: String) async throws {
+        for mode in [HTTPCache.Mode.private, .shared] {
+            let scene = try await CacheScene(mode) {
+                .numbered($1, [.cacheControl: "\(word), max-age=5, stale-while-revalidate=100, stale-if-error=100"])
+            }
+            _ = try await scene.get()
+            scene.clock.advance(20)
+            let isBound = mode == .shared || word == "must-revalidate" || word == "no-cache"
+            #expect(try await scene.get("/", [.cacheControl: "max-stale=100"]) == (isBound ? "200 2 miss" : "200 1 stale"))
+        }
+    }
+
+    @Test("RFC 8246: what is immutable is not validated by a reload while it is fresh")
+    func immutable() async throws {
+        let scene = try await CacheScene { request, number in
+            Self.validating(number, request, [.eTag: "\"a\"", .cacheControl: "max-age=10, immutable"])
+        }
+        _ = try await scene.get()
+        #expect(try await scene.get("/", [.cacheControl: "max-age=0"]) == "200 1 hit")
+        #expect(try await scene.get("/", [.cacheControl: "no-cache"]) == "200 1 revalidated")
+        scene.clock.advance(20)
+        #expect(try await scene.get("/", [.cacheControl: "max-age=0"]) == "200 1 revalidated")
+    }
+
+    @Test("RFC 5861 §4: stale-if-error answers for a server that fails, for so long", arguments: [500, 502, 503, 504])
+    func staleIfError(_ code: Int) async throws {
+        let scene = try await CacheScene { _, number in
+            number == 1
+                ? .numbered(1, [.cacheControl: "max-age=10, stale-if-error=30"]) : .numbered(number, [:], code)
+        }
+        _ = try await scene.get()
+        scene.clock.advance(40)
+        #expect(try await scene.get() == "200 1 stale")
+        scene.clock.advance(1)
+        #expect(try await scene.get() == "\(code) 3 miss")
+        #expect(try await scene.get("/", [.cacheControl: "stale-if-error=60"]) == "200 1 stale")
+    }
+
+    @Test("RFC 5861 §4: stale-if-error answers for a server that is not there; other errors are the caller's")
+    func staleIfGone() async throws {
+        let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10, stale-if-error=30"]) }
+        _ = try await scene.get()
+        _ = try await scene.get("/other")
+        scene.clock.advance(20)
+        await scene.server.shutdown()
+        #expect(try await scene.get() == "200 1 stale")
+        scene.clock.advance(100)
+        let error = await curlewError { _ = try await scene.get() }
+        #expect(error?.stage == .connecting)
+    }
+
+    @Test("by option what is stored answers for a server that fails, unless the response forbids it")
+    func servesStale() async throws {
+        let scene = try await CacheScene { cache in
+            cache.servesStaleOnFailure = true
+        } answer: { request, number in
+            guard number <= 2 else { return .numbered(number, [:], 503) }
+            return .numbered(number, [.cacheControl: request.path == "/strict" ? "max-age=1, must-revalidate" : "max-age=1"])
+        }
+        _ = try await scene.get()
+        _ = try await scene.get("/strict")
+        scene.clock.advance(1_000_000)
+        #expect(try await scene.get() == "200 1 stale")
+        #expect(try await scene.get("/strict").hasPrefix("503"))
+    }
+
+    @Test("RFC 5861 §3: stale-while-revalidate answers at once, and validates once behind the caller's back")
+    func staleWhileRevalidate() async throws {
+        let gate = Gate()
+        let scene = try await CacheScene { request, number in
+            if number > 1 { try await gate.wait() }
+            return Self.validating(number, request, [.eTag: "\"a\"", .cacheControl: "max-age=10, stale-while-revalidate=30"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        for _ in 0..<5 { #expect(try await scene.get() == "200 1 stale") }
+        try await scene.server.waitForRequests(2)
+        gate.open()
+        while try await scene.get() != "200 1 hit" {}
+        #expect(scene.server.requestCount == 2)
+        scene.clock.advance(100)
+        #expect(try await scene.get() == "200 1 revalidated")
+    }
+
+    @Test("a validation behind the caller's back that brings another response stores that one")
+    func replacedBehind() async throws {
+        let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=10, stale-while-revalidate=30"]) }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 1 stale")
+        while try await scene.get() != "200 2 hit" {}
+        #expect(scene.server.requestCount == 2)
+    }
+
+    @Test("a failed validation behind the caller's back leaves what is stored, and another may follow")
+    func failedBehind() async throws {
+        let scene = try await CacheScene { _, number in
+            number == 2
+                ? .numbered(2, [:], 500) : .numbered(number, [.cacheControl: "max-age=10, stale-while-revalidate=30"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 1 stale")
+        while try await scene.get() != "200 3 hit" {}
+    }
+
+    @Test("a session that is shut down ends what is validated behind callers' backs")
+    func shutdown() async throws {
+        let scene = try await CacheScene { _, number in
+            if number > 1 { try await untilCancelled() }
+            return .numbered(number, [.cacheControl: "max-age=10, stale-while-revalidate=30"])
+        }
+        _ = try await scene.get()
+        scene.clock.advance(20)
+        #expect(try await scene.get() == "200 1 stale")
+        try await scene.server.waitForRequests(2)
+        await scene.api.shutdown(deadline: .zero)
+        try await scene.server.waitForConnections(open: 0)
+    }
+
+    @Test(
+        "the policies of a request, in the Fetch standard's words",
+        arguments: [
+            (.standard, "200 1 hit", "200 1 revalidated"), (.noStore, "200 2 bypass", "200 2 bypass"),
+            (.reload, "200 2 miss", "200 2 miss"), (.noCache, "200 1 revalidated", "200 1 revalidated"),
+            (.forceCache, "200 1 hit", "200 1 stale"), (.onlyIfCached, "200 1 hit", "200 1 stale"),
+        ] as [(HTTPCache.Policy, String, String)])
+    func policies(_ policy: HTTPCache.Policy, _ fresh: String, _ stale: String) async throws {
+        for (age, expected) in [(5, fresh), (20, stale)] as [(Int64, String)] {
+            let scene = try await CacheScene { request, number in
+                Self.validating(number, request, [.eTag: "\"a\"", .cacheControl: "max-age=10"])
+            }
+            _ = try await scene.get()
+            scene.clock.advance(age)
+            #expect(try await scene.get(policy: policy) == expected)
+            // What was stored, and whether the policy has stored anything.
+            let after = try await scene.get(policy: .onlyIfCached)
+            #expect(after.hasPrefix(policy == .reload ? "200 2" : "200 1"))
+            if policy == .reload {
+                _ = await scene.server.takeRequest()
+                let sent = await scene.server.takeRequest()
+                #expect(sent?.fields[.cacheControl] == "no-cache")
+                #expect(sent?.fields[.pragma] == "no-cache")
+                #expect(sent?.fields[.ifNoneMatch] == nil)
+            }
+        }
+        let empty = try await CacheScene { .numbered($1) }
+        #expect(try await empty.get(policy: policy).hasPrefix(policy == .onlyIfCached ? "504" : "200 1"))
+    }
+}
