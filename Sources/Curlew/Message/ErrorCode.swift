@@ -167,6 +167,12 @@ extension ErrorCode {
     public static let digestMismatch = Self("digest-mismatch")
 }
 
+/// Codes of caches.
+extension ErrorCode {
+    /// The store of a cache cannot be opened, read or written. It is reported, and fails no request.
+    public static let cacheFailed = Self("cache-failed")
+}
+
 /// Codes of exchanges that were ended on our side.
 extension ErrorCode {
     /// The task was cancelled, or nobody was left to read its response.

@@ -1,0 +1,5 @@
+internal import HTTPTypes
+
+struct CacheRules: Sendable {
+    init(_ head: HTTPResponse, responseTime: Int64) {}
+}
