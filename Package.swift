@@ -113,6 +113,7 @@ let package = Package(
                 "Curlew",
                 "CZlib",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
+                .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings

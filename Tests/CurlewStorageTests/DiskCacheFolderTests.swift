@@ -101,7 +101,7 @@ struct DiskCacheFolderTests {
         for (index, entry) in stored.enumerated() {
             #expect(try await store.bytes(of: entry) == pattern("\(index)", count: size))
         }
-        #expect(disk.folder.names(in: "bodies").count == (size > 16 << 10 ? stored.count : 0))
+        #expect(disk.folder.names(in: "bodies").count == (size > 8 << 10 ? stored.count : 0))
     }
 }
 #endif

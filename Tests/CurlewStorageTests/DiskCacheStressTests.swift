@@ -17,7 +17,7 @@ struct DiskCacheStressTests {
     /// Stores a body whose bytes depend on the entry's ETag alone, or gives it up.
     private static func write(to store: DiskCacheStore, _ name: String, _ numbers: inout SeededNumbers) async throws {
         let text = "\(name)-\(numbers.next())"
-        let size = [0, 500, 16 << 10, 30_000, 100 << 10, 300 << 10][numbers.next(upTo: 6)]
+        let size = [0, 500, 8 << 10, 30_000, 100 << 10, 300 << 10][numbers.next(upTo: 6)]
         let replaced = numbers.next(upTo: 2) == 0 ? try await store.entries(name).map(\.id) : []
         let entry = try makeEntry(name, size: size, fields: [.eTag: text])
         let writer = try await store.write(entry)
@@ -94,7 +94,7 @@ struct DiskCacheStressTests {
         #expect(try await stores.reduce(0) { $0 + $1.evictions } > 0)
         // What was dropped uncommitted goes in its own time.
         let listed = try await stores[0].list(after: nil, count: 10_000)
-        let files = Set(listed.filter { $0.bodySize > 16 << 10 }.map(\.id.description))
+        let files = Set(listed.filter { $0.bodySize > 8 << 10 }.map(\.id.description))
         try await eventually("all other files are gone") { Set(folder.names(in: "bodies")) == files }
         #expect(listed.count == contents.entries)
     }
