@@ -352,18 +352,18 @@ private struct OpenedIndex: Sendable {
         let files = try folder.indexes()
         let newest = files.last?.number ?? 0
         var events: [DiskCacheStore.Event] = []
+        var tried: [IndexFile] = []
         var file = IndexFile(number: newest > damaged ? newest : max(1, damaged + 1))
         for _ in 0..<Self.attempts {
             do {
                 index = try CacheIndex(file, in: folder)
                 isNew = file.number > newest
                 self.events = events
-                for number in (files.first?.number ?? file.number)..<file.number {
-                    folder.remove(IndexFile(number: number))
-                }
+                for old in Set(files + tried) where old.number < file.number { folder.remove(old) }
                 return
             } catch let error as CacheIndex.Unusable {
                 events.append(Self.discarding(error.reason))
+                tried.append(file)
                 file = IndexFile(number: file.number + 1)
             }
         }

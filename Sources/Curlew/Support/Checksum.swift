@@ -14,9 +14,10 @@ package enum Checksum {
 
     /// The checksum of bytes that come behind others, of which it is known.
     package static func crc32(_ bytes: [UInt8], after previous: UInt32) -> UInt32 {
-        UInt32(
-            truncatingIfNeeded: bytes.withUnsafeBufferPointer {
-                CZlib.crc32_z(UInt(previous), $0.baseAddress, $0.count)
-            })
+        // zlib takes no bytes at no address for the beginning.
+        guard !bytes.isEmpty else { return previous }
+        return bytes.withUnsafeBufferPointer {
+            UInt32(truncatingIfNeeded: CZlib.crc32_z(UInt(previous), $0.baseAddress, $0.count))
+        }
     }
 }
