@@ -8,12 +8,12 @@ URL ?=
 # Arguments for every `swift build`, `swift run` and `swift test`, such as `--jobs 2`.
 SWIFTFLAGS ?=
 
-PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev libpsl-dev libidn2-dev iproute2
+PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev libpsl-dev libidn2-dev libsqlite3-dev iproute2
 
 # A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
 export CURLEW_WARNINGS_AS_ERRORS = 1
 
-# What tests and tools of our own need besides the default traits: the test kit and XML.
+# What tests and tools of our own need besides the default traits: the test kit, XML and storage.
 TRAITS = --enable-all-traits
 # One test at a time in a process: some look at the whole of it for leaks, and some measure that nothing comes too late.
 # Those of the library take several processes; TEST_JOBS=1 makes it one.
@@ -64,7 +64,7 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=thread --scratch-path .build-thread \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
 
-test-crash: setup ## Kills a downloading process at twenty moments; CRASH_SEED=… repeats them
+test-crash: setup ## Kills processes that download, and that use a cache, at twenty moments each; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
 	timeout 175 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 

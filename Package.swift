@@ -18,6 +18,7 @@ let package = Package(
     name: "curlew",
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewStorage", targets: ["CurlewStorage"]),
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         .library(name: "CurlewTestingTraits", targets: ["CurlewTestingTraits"]),
@@ -30,6 +31,9 @@ let package = Package(
             description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
         .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
         .trait(
+            name: "Storage",
+            description: "Keeps a cache on the disk by the product CurlewStorage; takes GRDB and SQLite."),
+        .trait(
             name: "TestKit", description: "Fills the products CurlewTesting and CurlewTestingTraits; takes SwiftNIO."),
         .trait(name: "XML", description: "Reads XML into Decodable types in the product CurlewXML; takes XMLCoder."),
         .default(enabledTraits: ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]),
@@ -38,6 +42,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/CoreOffice/XMLCoder", from: "0.18.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
@@ -100,6 +105,18 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewStorage",
+            dependencies: [
+                "CLinux",
+                "Curlew",
+                "CZlib",
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
+                .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -170,6 +187,7 @@ let package = Package(
             name: "crash-campaign",
             dependencies: [
                 "Curlew",
+                "CurlewStorage",
                 "CurlewTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 "SeededNumbers",
@@ -188,6 +206,20 @@ let package = Package(
                 "SeededNumbers",
             ],
             path: "Tests/Soak",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CurlewStorageTests",
+            dependencies: [
+                "CSystemFaults",
+                "Curlew",
+                "CurlewStorage",
+                "CurlewTesting",
+                "CurlewTestingTraits",
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "SeededNumbers",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

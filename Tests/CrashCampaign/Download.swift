@@ -1,4 +1,4 @@
-#if TestKit
+#if TestKit && Storage
 import Curlew
 import Glibc
 

@@ -1,11 +1,12 @@
-#if TestKit
+#if TestKit && Storage
 import Glibc
 
-/// Kills a downloading process again and again, and looks whether the next one makes a whole file of what is left.
+/// Kills a downloading process again and again, and looks whether the next one makes a whole file of what is left; then one that
+/// uses a cache on the disk, and looks whether all that is left of it is right.
 ///
 ///     crash-campaign [SEED]
 ///
-/// Called with `child` it is the process that is killed.
+/// Called with `child` or `cache` it is the process that is killed.
 @main
 struct CrashCampaign {
     static func main() async throws {
@@ -13,9 +14,14 @@ struct CrashCampaign {
         if arguments.count == 5, arguments[1] == "child" {
             return try await Download(url: arguments[2], folder: arguments[3], segments: Int(arguments[4]) ?? 1).run()
         }
+        if arguments.count == 5, arguments[1] == "cache" {
+            let user = CacheUser(folder: arguments[2], seed: UInt64(arguments[3]) ?? 0, rounds: Int(arguments[4]) ?? 0)
+            return try await user.run()
+        }
         let seed = arguments.count > 1 ? UInt64(arguments[1]) : nil
         let campaign = Campaign(seed: seed ?? UInt64.random(in: 0...UInt64(UInt32.max)))
         do {
+            try await CacheCampaign(seed: campaign.seed).run()
             try await campaign.run()
         } catch {
             print("failed with seed \(campaign.seed): \(error)")
@@ -31,9 +37,9 @@ struct Finding: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 #else
-/// Says what is missing: its servers come from the test kit.
+/// Says what is missing: its servers come from the test kit, its cache from storage.
 @main
 struct Main {
-    static func main() { print("crash-campaign was built without the trait TestKit") }
+    static func main() { print("crash-campaign was built without the traits TestKit and Storage") }
 }
 #endif

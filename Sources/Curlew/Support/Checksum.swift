@@ -1,8 +1,8 @@
 internal import CZlib
 
 /// A CRC-32, as zlib counts it: against bytes that were damaged, not against those that were forged.
-enum Checksum {
-    static func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
+package enum Checksum {
+    package static func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
         let bytes = Array(bytes)
         return UInt32(truncatingIfNeeded: bytes.withUnsafeBufferPointer { CZlib.crc32_z(0, $0.baseAddress, $0.count) })
     }
@@ -10,5 +10,14 @@ enum Checksum {
     /// The checksum in four bytes, the lowest first.
     static func bytes(of bytes: some Sequence<UInt8>) -> [UInt8] {
         withUnsafeBytes(of: crc32(bytes).littleEndian) { Array($0) }
+    }
+
+    /// The checksum of bytes that come behind others, of which it is known.
+    package static func crc32(_ bytes: [UInt8], after previous: UInt32) -> UInt32 {
+        // zlib takes no bytes at no address for the beginning.
+        guard !bytes.isEmpty else { return previous }
+        return bytes.withUnsafeBufferPointer {
+            UInt32(truncatingIfNeeded: CZlib.crc32_z(UInt(previous), $0.baseAddress, $0.count))
+        }
     }
 }

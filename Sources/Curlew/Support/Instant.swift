@@ -2,10 +2,10 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// A moment of the monotonic clock, in nanoseconds: what the loop's timers count in.
-struct Instant: Comparable, Sendable {
-    var nanoseconds: Int64
+package struct Instant: Comparable, Sendable {
+    package var nanoseconds: Int64
 
-    static var now: Instant {
+    package static var now: Instant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
@@ -13,9 +13,9 @@ struct Instant: Comparable, Sendable {
 
     static let distantFuture = Instant(nanoseconds: .max)
 
-    static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+    package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    func advanced(by nanoseconds: Int64) -> Instant {
+    package func advanced(by nanoseconds: Int64) -> Instant {
         let (sum, overflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
         return overflow ? .distantFuture : Instant(nanoseconds: sum)
     }
@@ -35,7 +35,7 @@ extension Duration {
     private static let longestInNanoseconds = Duration.seconds(9_223_372_036)
 
     /// Whole nanoseconds, clamped to what 64 bits hold.
-    var nanosecondsClamped: Int64 {
+    package var nanosecondsClamped: Int64 {
         // Before anything else: `components` traps beyond 64 bits of seconds.
         guard self < Self.longestInNanoseconds else { return .max }
         guard self > .zero - Self.longestInNanoseconds else { return .min }

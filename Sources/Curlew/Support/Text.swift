@@ -152,7 +152,7 @@ extension String {
 }
 
 /// The words that the system has for an error number.
-func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }
+package func describe(_ errorNumber: Int32) -> String { String(cString: strerror(errorNumber)) }
 
 extension Unicode.Scalar {
     /// True if it goes with the character before it. All that normal forms put into another order are such.

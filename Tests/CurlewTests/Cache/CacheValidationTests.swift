@@ -279,7 +279,7 @@ struct CacheValidationTests {
         for _ in 0..<5 { #expect(try await scene.get() == "200 1 stale") }
         try await scene.server.waitForRequests(2)
         gate.open()
-        while try await scene.get() != "200 1 hit" {}
+        try await eventually("the response is validated") { try await scene.get() == "200 1 hit" }
         #expect(scene.server.requestCount == 2)
         scene.clock.advance(100)
         #expect(try await scene.get() == "200 1 revalidated")
@@ -291,7 +291,7 @@ struct CacheValidationTests {
         _ = try await scene.get()
         scene.clock.advance(20)
         #expect(try await scene.get() == "200 1 stale")
-        while try await scene.get() != "200 2 hit" {}
+        try await eventually("the new response is stored") { try await scene.get() == "200 2 hit" }
         #expect(scene.server.requestCount == 2)
     }
 
@@ -304,7 +304,7 @@ struct CacheValidationTests {
         _ = try await scene.get()
         scene.clock.advance(20)
         #expect(try await scene.get() == "200 1 stale")
-        while try await scene.get() != "200 3 hit" {}
+        try await eventually("the new response is stored") { try await scene.get() == "200 3 hit" }
     }
 
     @Test("a session that is shut down ends what is validated behind callers' backs")

@@ -1,0 +1,177 @@
+#if Storage
+internal import Curlew
+internal import Glibc
+
+extension StoreCore {
+    // MARK: Entries
+
+    /// The entries under a key, with the body of the only one.
+    private struct Found: Sendable {
+        var entries: [StoredEntry]
+        /// The body of the only entry, if that is a file.
+        var fileBody: [UInt8]?
+    }
+
+    func entries(for key: CacheEntry.Key) async throws -> [CacheEntry] {
+        let found = try await withIndex { index in
+            try await index.read { database in
+                var found = Found(
+                    entries: try CacheQueries(database: database, decoded: self.decoded).entries(for: key))
+                if found.entries.count == 1 { found.fileBody = self.cachedFile(of: found.entries[0]) }
+                return found
+            }
+        }
+        let (entries, damaged) = decode(found.entries) { $0.key == key }
+        if let entry = entries.first, let stored = found.entries.first, found.entries.count == 1 {
+            if let bytes = found.fileBody ?? stored.body, stored.isFile || isWhole(bytes, stored) {
+                recentBodies.withLock { $0.insert(bytes, of: entry.id, now: .now) }
+            } else if !stored.isFile {
+                try await discard([stored.id], because: "its body is damaged")
+                return []
+            }
+        }
+        try await discard(damaged, because: "its fields are damaged")
+        return entries.count > 1 ? inOrderOfUse(entries, found.entries) : entries
+    }
+
+    func list(after id: CacheEntry.ID?, count: Int) async throws -> [CacheEntry] {
+        var entries: [CacheEntry] = []
+        var last = id?.description ?? ""
+        while entries.count < count {
+            let (start, wanted) = (last, count - entries.count)
+            let stored = try await withIndex { index in
+                try await index.read { try CacheQueries(database: $0).list(after: start, count: wanted) }
+            }
+            let (decoded, damaged) = decode(stored) { _ in true }
+            entries += decoded
+            try await discard(damaged, because: "its fields are damaged")
+            guard let end = stored.last?.id, stored.count == wanted else { break }
+            last = end
+        }
+        return entries
+    }
+
+    private func decode(
+        _ stored: [StoredEntry], _ isExpected: (CacheEntry) -> Bool
+    ) -> (entries: [CacheEntry], damaged: [String]) {
+        var entries: [CacheEntry] = []
+        var damaged: [String] = []
+        for row in stored {
+            if let entry = entry(row), entry.id.description == row.id,
+                entry.bodySize == row.bodySize, isExpected(entry)
+            {
+                entries.append(entry)
+            } else {
+                damaged.append(row.id)
+            }
+        }
+        return (entries, damaged)
+    }
+
+    private func entry(_ stored: StoredEntry) -> CacheEntry? {
+        switch stored.fields {
+        case .decoded(let entry): return entry
+        case .encoded(let metadata):
+            guard let entry = try? CacheEntry(encoded: metadata) else { return nil }
+            decoded.withLock { $0.insert(entry, stored.id, of: metadata) }
+            return entry
+        }
+    }
+
+    private func inOrderOfUse(_ entries: [CacheEntry], _ stored: [StoredEntry]) -> [CacheEntry] {
+        let pending = pendingTimes(of: entries.map(\.id))
+        let written = Dictionary(stored.map { ($0.id, $0.used) }) { first, _ in first }
+        return entries.map { ($0, max(pending[$0.id] ?? .min, written[$0.id.description] ?? .min)) }
+            .sorted { $0.1 > $1.1 }.map(\.0)
+    }
+
+    private func isWhole(_ bytes: [UInt8], _ stored: StoredEntry) -> Bool {
+        Int64(bytes.count) == stored.bodySize && Checksum.crc32(bytes, after: 0) == stored.checksum
+    }
+
+    /// The body of an entry that is a moderate file, if it is in the kernel's memory: nothing here waits for its disk.
+    private func cachedFile(of stored: StoredEntry) -> [UInt8]? {
+        guard stored.isFile, stored.boot == boot, (0...Int64(OpenBody.chunkSize)).contains(stored.bodySize),
+            let id = CacheEntry.ID(stored.id)
+        else { return nil }
+        if let bytes = recentBodies.withLock({ $0.bytes(of: id, now: .now) }) { return bytes }
+        guard let file = try? folder.openBody(id) else { return nil }
+        let body = OpenBody(file.descriptor, queue: queues.next)
+        return file.size == stored.bodySize ? body.readCached(0..<stored.bodySize) : nil
+    }
+
+    // MARK: Bodies
+
+    /// Where the body of an entry is.
+    private enum Place: Sendable {
+        case none
+        case bytes([UInt8], StoredEntry)
+        case file(OpenBody, StoredEntry)
+        case missingFile
+        case wrongSize
+    }
+
+    func body(of entry: CacheEntry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
+        guard range.lowerBound >= 0, range.upperBound <= entry.bodySize else {
+            throw CurlewError(.cacheFailed, "the body of an entry has no such range")
+        }
+        if let bytes = recentBodies.withLock({ $0.take(entry.id, now: .now) }), range.upperBound <= bytes.count {
+            noteUse(of: entry.id)
+            return body(bytes, range)
+        }
+        switch try await place(of: entry) {
+        case .none: return nil
+        case .missingFile:
+            // What somebody has just removed is no damage.
+            guard case .missingFile = try await place(of: entry) else { return nil }
+            try await discard([entry.id.description], because: "its body is missing")
+            return nil
+        case .wrongSize:
+            try await discard([entry.id.description], because: "its body has another size")
+            return nil
+        case .bytes(let bytes, let stored):
+            guard isWhole(bytes, stored) else {
+                try await discard([entry.id.description], because: "its body is damaged")
+                return nil
+            }
+            noteUse(of: entry.id)
+            return body(bytes, range)
+        case .file(let file, let stored): return try await body(file, stored, entry.id, range)
+        }
+    }
+
+    private func place(of entry: CacheEntry) async throws -> Place {
+        try await withIndex { index in
+            try await index.read { database in
+                guard let stored = try CacheQueries(database: database).entry(entry.id),
+                    stored.bodySize == entry.bodySize
+                else { return .none }
+                if !stored.isFile { return .bytes(stored.body ?? [], stored) }
+                guard let file = try self.folder.openBody(entry.id) else { return .missingFile }
+                let body = OpenBody(file.descriptor, queue: self.queues.next)
+                return file.size == stored.bodySize ? .file(body, stored) : .wrongSize
+            }
+        }
+    }
+
+    private func body(
+        _ file: OpenBody, _ stored: StoredEntry, _ id: CacheEntry.ID, _ range: Range<Int64>
+    ) async throws -> CurlewResponse.Body? {
+        var isVerified = false
+        if stored.boot != boot, !self.isVerified(id) {
+            guard try await file.verify(size: stored.bodySize, checksum: stored.checksum) else {
+                try await discard([stored.id], because: "its body is damaged")
+                return nil
+            }
+            isVerified = true
+        }
+        noteUse(of: id, isVerified: isVerified)
+        if range.count <= OpenBody.chunkSize, let bytes = file.readCached(range) { return .bytes(bytes) }
+        return .stream(BodyChunks(body: file, range: range), length: Int64(range.count))
+    }
+
+    private func body(_ bytes: [UInt8], _ range: Range<Int64>) -> CurlewResponse.Body {
+        .bytes(range.count == bytes.count ? bytes : Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+    }
+}
+#endif

@@ -1,0 +1,377 @@
+#if Storage
+internal import Curlew
+internal import Dispatch
+internal import GRDB
+internal import Glibc
+internal import Synchronization
+
+/// What a store and its writers share: the folder, the index that is open, and what the index was not told yet.
+final class StoreCore: Sendable {
+    /// The bounds of a store.
+    struct Limits: Sendable {
+        let capacity: Int
+        let entry: Int
+        let variants: Int
+        /// In microseconds.
+        let age: Int64?
+    }
+
+    let folder: StoreFolder
+    let limits: Limits
+    let queues = DiskQueues()
+    let recentBodies = Guarded(RecentBodies())
+    let decoded = Guarded(DecodedEntries())
+    private let now: @Sendable () -> Int64
+    private let onEvent: (@Sendable (DiskCacheStore.Event) -> Void)?
+    private let current: Guarded<CacheIndex>
+    private let uses = Guarded(PendingUses())
+    private let evictionCount = Atomic(0)
+    private let lastAgeCheck: Atomic<Int64>
+
+    /// The run of the operating system. Files that were written in another one may have been lost with it in part.
+    let boot = StoreCore.currentBoot()
+
+    /// The bytes that an entry is counted for beside its body and fields: its row, and its places in the indexes.
+    private static let rowSize = 256
+
+    /// Opens the store, and puts it in order.
+    /// - Parameter now: The time in microseconds since 1970.
+    init(
+        folder path: String, limits: Limits, now: @escaping @Sendable () -> Int64,
+        onEvent: (@Sendable (DiskCacheStore.Event) -> Void)?
+    ) async throws {
+        self.limits = limits
+        self.now = now
+        self.onEvent = onEvent
+        lastAgeCheck = Atomic(now())
+        let (folder, opened) = try await queues.next.perform {
+            let folder = try StoreFolder(path)
+            return (folder, try OpenedIndex(in: folder, beyond: 0))
+        }
+        self.folder = folder
+        current = Guarded(opened.index)
+        opened.events.forEach(report)
+        try await putInOrder()
+    }
+
+    deinit {
+        let uses = uses.withLock { $0.take() }
+        let index = current.withLock { $0 }
+        // The last to hold an index closes it, and that may wait for the disk: not on this thread.
+        index.writeLater { [boot] database in
+            _ = index
+            try CacheQueries(database: database).record(uses, boot: boot)
+        }
+    }
+
+    private static func currentBoot() -> Int64 {
+        let path = "/proc/sys/kernel/random/boot_id"
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { if descriptor >= 0 { _ = Glibc.close(descriptor) } }
+        var bytes = [UInt8](repeating: 0, count: 36)
+        guard descriptor >= 0, Glibc.read(descriptor, &bytes, bytes.count) == bytes.count,
+            let number = UInt64(
+                String(decoding: bytes.filter { $0 != UInt8(ascii: "-") }.prefix(16), as: UTF8.self), radix: 16)
+        else { return Int64.random(in: 1 ... .max) }  // Then every body is compared with its checksum once.
+        return Int64(truncatingIfNeeded: number)
+    }
+
+    func report(_ event: DiskCacheStore.Event) { onEvent?(event) }
+
+    // MARK: The index
+
+    /// Works on the index. One that proves to be damaged is replaced by a new one, on which the work is done again.
+    /// - Throws: ``CurlewError``.
+    func withIndex<Value>(_ work: (CacheIndex) async throws -> Value) async throws -> Value {
+        let index = current.withLock { $0 }
+        do {
+            return try await work(index)
+        } catch let error as DatabaseError where error.isDamage {
+            try await replace(index, because: error.reason)
+        } catch {
+            throw CurlewError(index: error)
+        }
+        do {
+            return try await work(current.withLock { $0 })
+        } catch {
+            throw CurlewError(index: error)
+        }
+    }
+
+    private static let opening = DispatchQueue(label: "curlew.cache.opening")
+
+    private func replace(_ index: CacheIndex, because reason: String) async throws {
+        let isReplaced = try await Self.opening.perform {
+            guard self.current.withLock({ $0 }) === index else { return false }
+            let opened = try OpenedIndex(in: self.folder, beyond: index.file.number)
+            self.current.withLock { $0 = opened.index }
+            self.recentBodies.withLock { $0.removeAll() }
+            if opened.isNew { self.report(OpenedIndex.discarding(reason)) }
+            opened.events.forEach(self.report)
+            return true
+        }
+        if isReplaced { try await putInOrder() }
+    }
+
+    /// Writes what is pending, and closes the index.
+    func close() async throws {
+        let uses = uses.withLock { $0.take() }
+        let index = current.withLock { $0 }
+        do {
+            if !uses.isEmpty {
+                try await index.write { [boot] in try CacheQueries(database: $0).record(uses, boot: boot) }
+            }
+            try await index.close()
+        } catch {
+            throw CurlewError(index: error)
+        }
+    }
+
+    // MARK: Order
+
+    /// Removes what is too much, too old, or left over.
+    private func putInOrder() async throws {
+        let deleted = try await withIndex { index in
+            try await index.write { database in
+                let queries = CacheQueries(database: database)
+                var deleted: [DeletedEntry] = []
+                if let age = self.limits.age { deleted += try queries.deleteUnused(since: self.now() - age) }
+                return try deleted + queries.deleteOldest(downTo: self.limits.capacity, keeping: nil)
+            }
+        }
+        evictionCount.wrappingAdd(deleted.count, ordering: .relaxed)
+        await forget(deleted)
+        let missing = try await withIndex { index in
+            try await self.queues.next.perform { try self.compare(with: index) }
+        }
+        try await discard(missing, because: "its body is missing")
+    }
+
+    /// Compares the files with the index, and removes those that belong to nothing.
+    /// - Returns: The entries whose files are missing.
+    private func compare(with index: CacheIndex) throws -> [String] {
+        let found = try folder.bodyNames()
+        // In this order: a file has its name before it has its entry, and loses it after that.
+        let expected = try index.readWaiting { try CacheQueries(database: $0).fileNames() }
+        var removed = 0
+        for name in found where !expected.contains(name) {
+            let isRemoved = try folder.removeLeftover(name) { id in
+                try index.readWaiting { try CacheQueries(database: $0).entry(id) } != nil
+            }
+            if isRemoved { removed += 1 }
+        }
+        if removed > 0 {
+            report(.init(.leftoversRemoved, "\(removed) files without an entry were removed"))
+        }
+        return expected.subtracting(found).filter { name in CacheEntry.ID(name).map { !folder.hasBody($0) } ?? true }
+    }
+
+    /// Deletes entries that are damaged.
+    func discard(_ names: [String], because reason: String) async throws {
+        guard !names.isEmpty else { return }
+        let deleted = try await withIndex { index in
+            try await index.write { try CacheQueries(database: $0).delete(names) }
+        }
+        await forget(deleted)
+        for entry in deleted {
+            report(.init(.entryDiscarded, "an entry was discarded: \(reason)", entry: CacheEntry.ID(entry.id)))
+        }
+    }
+
+    /// Removes the files of entries that are no longer in the index.
+    private func forget(_ deleted: [DeletedEntry]) async {
+        guard !deleted.isEmpty else { return }
+        recentBodies.withLock { recent in
+            for entry in deleted {
+                if let id = CacheEntry.ID(entry.id) { recent.forget(id) }
+            }
+        }
+        let files = deleted.filter(\.isFile).compactMap { CacheEntry.ID($0.id) }
+        guard !files.isEmpty else { return }
+        try? await queues.next.perform { [folder] in files.forEach(folder.removeBody) }
+    }
+}
+
+// MARK: Uses
+
+extension StoreCore {
+    /// Notes that an entry was used. It costs no transaction.
+    func noteUse(of id: CacheEntry.ID, isVerified: Bool = false) {
+        let time = now()
+        let due = uses.withLock { uses in
+            uses.add(id, at: time, isVerified: isVerified)
+            return uses.areDue(at: time) ? uses.take() : [:]
+        }
+        guard !due.isEmpty else { return }
+        current.withLock { $0 }.writeLater { [boot] in try CacheQueries(database: $0).record(due, boot: boot) }
+    }
+
+    /// When entries were used, as far as the index does not know it.
+    func pendingTimes(of ids: [CacheEntry.ID]) -> [CacheEntry.ID: Int64] {
+        uses.withLock { uses in
+            guard !uses.uses.isEmpty else { return [:] }
+            return Dictionary(ids.compactMap { id in uses.uses[id].map { (id, $0.time) } }) { first, _ in first }
+        }
+    }
+
+    /// True if an entry's body was compared with its checksum, and the index does not know it yet.
+    func isVerified(_ id: CacheEntry.ID) -> Bool { uses.withLock { $0.uses[id]?.isVerified ?? false } }
+}
+
+// MARK: Writing
+
+extension StoreCore {
+    /// Makes an entry one that is found, and removes what it replaces or takes the room of.
+    /// - Parameter body: The body, unless it is a file that has its name.
+    func commit(
+        _ entry: CacheEntry, checksum: UInt32, body: [UInt8]?, replacing replaced: [CacheEntry.ID]
+    ) async throws {
+        let metadata = try metadata(of: entry)
+        let size = size(of: entry, metadata)
+        guard size <= limits.capacity else {
+            throw CurlewError(.cacheFailed, "an entry of \(size) bytes is larger than the cache")
+        }
+        try await write { queries, change in
+            change.removed += try queries.delete(replaced.map(\.description))
+            try queries.insert(
+                entry, metadata: metadata, size: size, checksum: checksum, body: body, used: self.now(), boot: self.boot
+            )
+            if try queries.count(of: entry.key) > self.limits.variants {
+                try self.recordUses(queries, &change)
+                change.evicted += try queries.deleteVariants(
+                    of: entry.key, beyond: self.limits.variants, keeping: entry.id)
+            }
+            try self.evict(queries, &change, keeping: entry.id)
+        }
+    }
+
+    func update(_ entry: CacheEntry) async throws -> Bool {
+        let metadata = try metadata(of: entry)
+        let size = size(of: entry, metadata)
+        return try await write { queries, change in
+            guard try queries.update(entry, metadata: metadata, size: size) else { return false }
+            try self.evict(queries, &change, keeping: entry.id)
+            return true
+        }
+    }
+
+    func remove(_ selection: CacheSelection) async throws {
+        if selection.isAll { recentBodies.withLock { $0.removeAll() } }
+        try await write { queries, change in change.removed += try queries.delete(selection) }
+    }
+
+    private func metadata(of entry: CacheEntry) throws -> [UInt8] {
+        let metadata = entry.encoded
+        guard metadata.count <= CacheEntry.encodedLimit else {
+            throw CurlewError(.cacheFailed, "the fields of an entry are larger than \(CacheEntry.encodedLimit) bytes")
+        }
+        return metadata
+    }
+
+    private func size(of entry: CacheEntry, _ metadata: [UInt8]) -> Int {
+        Int(entry.bodySize) + metadata.count + Self.rowSize
+    }
+
+    /// What a transaction has done beside its purpose.
+    private struct Change: Sendable {
+        var removed: [DeletedEntry] = []
+        var evicted: [DeletedEntry] = []
+        var uses: [CacheEntry.ID: EntryUse] = [:]
+    }
+
+    private func write<Value: Sendable>(
+        _ work: @escaping @Sendable (CacheQueries, inout Change) throws -> Value
+    ) async throws -> Value {
+        let (value, change) = try await withIndex { index in
+            try await index.write { database in
+                var change = Change()
+                do {
+                    return (try work(CacheQueries(database: database), &change), change)
+                } catch {
+                    self.uses.withLock { $0.restore(change.uses) }
+                    throw error
+                }
+            }
+        }
+        evictionCount.wrappingAdd(change.evicted.count, ordering: .relaxed)
+        await forget(change.removed + change.evicted)
+        return value
+    }
+
+    private func evict(_ queries: CacheQueries, _ change: inout Change, keeping id: CacheEntry.ID) throws {
+        let time = now()
+        if let age = limits.age, isAgeCheckDue(at: time, age) {
+            try recordUses(queries, &change)
+            change.evicted += try queries.deleteUnused(since: time - age)
+        }
+        guard try queries.totals().size > limits.capacity else { return }
+        try recordUses(queries, &change)
+        change.evicted += try queries.deleteOldest(downTo: limits.capacity, keeping: id)
+    }
+
+    /// True every sixteenth of the age limit.
+    private func isAgeCheckDue(at time: Int64, _ age: Int64) -> Bool {
+        let last = lastAgeCheck.load(ordering: .relaxed)
+        guard time < last || time - last >= age / 16 else { return false }
+        lastAgeCheck.store(time, ordering: .relaxed)
+        return true
+    }
+
+    private func recordUses(_ queries: CacheQueries, _ change: inout Change) throws {
+        let pending = uses.withLock { $0.take() }
+        change.uses.merge(pending) { _, newer in newer }
+        try queries.record(pending, boot: boot)
+    }
+
+    var contents: CacheContents {
+        get async throws {
+            let totals = try await withIndex { index in
+                try await index.read { try CacheQueries(database: $0).totals() }
+            }
+            return CacheContents(
+                entries: totals.entries, size: ByteSize(totals.size), capacity: ByteSize(limits.capacity),
+                evictions: evictionCount.load(ordering: .relaxed))
+        }
+    }
+}
+
+/// The newest index of a folder that can be used, opened.
+private struct OpenedIndex: Sendable {
+    let index: CacheIndex
+    /// True unless another store had it already.
+    let isNew: Bool
+    /// What was discarded on the way.
+    let events: [DiskCacheStore.Event]
+
+    private static let attempts = 4
+
+    /// - Parameter damaged: The number of an index that is of no use.
+    init(in folder: StoreFolder, beyond damaged: Int) throws {
+        let lock = try folder.lockForOpening()
+        defer { withExtendedLifetime(lock) {} }
+        let files = try folder.indexes()
+        let newest = files.last?.number ?? 0
+        var events: [DiskCacheStore.Event] = []
+        var tried: [IndexFile] = []
+        var file = IndexFile(number: newest > damaged ? newest : max(1, damaged + 1))
+        for _ in 0..<Self.attempts {
+            do {
+                index = try CacheIndex(file, in: folder)
+                isNew = file.number > newest
+                self.events = events
+                for old in Set(files + tried) where old.number < file.number { folder.remove(old) }
+                return
+            } catch let error as CacheIndex.Unusable {
+                events.append(Self.discarding(error.reason))
+                tried.append(file)
+                file = IndexFile(number: file.number + 1)
+            }
+        }
+        throw CurlewError(.cacheFailed, "there can be no index of the cache: \(events.last?.message ?? "")")
+    }
+
+    static func discarding(_ reason: String) -> DiskCacheStore.Event {
+        .init(.indexDiscarded, "the index of the cache was discarded: \(reason)")
+    }
+}
+#endif
