@@ -56,7 +56,8 @@ struct CacheTests {
         let probe = ProbeDriver()
         _ = try await probe.fetch(server.url("/stale"))
         #expect(try await probe.fetch(server.url("/stale")).string("cache_status") == "revalidated")
-        #expect(try await probe.fetch(server.url("/stale"), #""cache":"force-cache""#).string("cache_status") == "stale")
+        #expect(
+            try await probe.fetch(server.url("/stale"), #""cache":"force-cache""#).string("cache_status") == "stale")
         let missing = try await probe.fetch(server.url("/other"), #""cache":"only-if-cached""#)
         #expect(missing["status"] == .integer(504))
         await server.shutdown()

@@ -36,7 +36,8 @@ struct FuzzCacheFields: FuzzTarget {
         require(0...CacheDirectives.longest ~= freshness.age, "an age is out of bounds")
         require(0...CacheDirectives.longest ~= freshness.lifetime, "a lifetime is out of bounds")
         checkDecision(judge, request, entry, freshness, at: later)
-        requireEqual(try? CacheEntry(encoded: entry.updating(bodySize: 0).partless.encoded).head, entry.head, "another entry")
+        requireEqual(
+            try? CacheEntry(encoded: entry.updating(bodySize: 0).partless.encoded).head, entry.head, "another entry")
     }
 
     private static func checkStored(_ entry: CacheEntry, _ request: CacheRequest, _ mode: HTTPCache.Mode) {

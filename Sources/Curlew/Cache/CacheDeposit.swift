@@ -183,7 +183,9 @@ final class CacheDeposit: Sendable {
                 do {
                     for try await chunk in body {
                         await append(chunk)
-                        if state.withLock({ if case .ended = $0.phase { true } else { false } }) { return body.abandon() }
+                        if state.withLock({ if case .ended = $0.phase { true } else { false } }) {
+                            return body.abandon()
+                        }
                     }
                     await finish(body.trailers)
                 } catch {

@@ -48,7 +48,8 @@ extension CacheEntry {
         let contents = bytes.dropLast(4)
         guard Checksum.bytes(of: contents)[...] == bytes.suffix(4) else { return nil }
         var reader = EntryReader(rest: contents.dropFirst())
-        guard let id = reader.text().flatMap({ ID($0) }), let uri = reader.text(), let partition = reader.optionalText(),
+        guard let id = reader.text().flatMap({ ID($0) }), let uri = reader.text(),
+            let partition = reader.optionalText(),
             let origin = reader.text(), let code = reader.number(), (100...999).contains(code),
             let reason = reader.text(), reason.utf8.allSatisfy(\.isReceivedValueByte),
             let fields = reader.fields(), let trailers = reader.fields(),

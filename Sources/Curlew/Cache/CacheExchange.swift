@@ -109,7 +109,9 @@ struct CacheExchange {
         var body = CurlewResponse.Body.bytes([])
         if let range = plan.stored {
             do {
-                let stored = try await core.ask(within: cache.storeTimeout) { try await $0.body(of: entry, range: range) }
+                let stored = try await core.ask(within: cache.storeTimeout) {
+                    try await $0.body(of: entry, range: range)
+                }
                 guard let stored, let stored else { return nil }
                 body = stored
             } catch {
@@ -148,7 +150,8 @@ struct CacheExchange {
     // MARK: Asking
 
     /// Sends the request, and stores what comes.
-    private func forward(_ found: Found, _ reason: CacheStatusField.Reason, _ next: Next) async throws -> CurlewResponse {
+    private func forward(_ found: Found, _ reason: CacheStatusField.Reason, _ next: Next) async throws -> CurlewResponse
+    {
         let response: CurlewResponse
         do {
             response = try await next(forwarded(request.request, found.selected))
@@ -349,7 +352,9 @@ struct CacheExchange {
     // MARK: Storing
 
     /// A response of the network, stored while it is read if it may be.
-    private func taken(_ response: CurlewResponse, _ found: Found, _ reason: CacheStatusField.Reason) async -> CurlewResponse {
+    private func taken(_ response: CurlewResponse, _ found: Found, _ reason: CacheStatusField.Reason) async
+        -> CurlewResponse
+    {
         var response = response
         let isCoalesced = response.cacheStatus == .coalesced
         let isStored = isCoalesced ? false : await keep(&response, found)
@@ -375,7 +380,8 @@ struct CacheExchange {
         }
         if response.status == .notModified {
             // To conditions of the caller's: it is about what is stored, if that has the validators.
-            for entry in found.matching where response.fields.contains(.eTag) || response.fields.contains(.lastModified) {
+            for entry in found.matching where response.fields.contains(.eTag) || response.fields.contains(.lastModified)
+            {
                 if CacheJudge.isValidated(entry, by: response.fields) { _ = await refresh(entry, by: response) }
             }
             return false

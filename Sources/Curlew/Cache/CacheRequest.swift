@@ -166,7 +166,8 @@ enum CacheVariant {
     private static func value(of name: HTTPField.Name, in fields: HTTPFields, secrets: Set<HTTPField.Name>) -> Value? {
         let present = fields.filter { $0.name == name }
         guard !present.isEmpty else { return Value(text: nil) }
-        var bytes = Array(present.map { field in field.withUnsafeBytesOfValue { Array($0) } }.joined(separator: [.comma]))
+        var bytes = Array(
+            present.map { field in field.withUnsafeBytesOfValue { Array($0) } }.joined(separator: [.comma]))
         if !bytes.contains(.quote) {
             let elements = bytes.split(separator: .comma).map { $0.trimmingBlanks }
             bytes = Array(elements.joined(separator: [.comma]))

@@ -136,7 +136,9 @@ extension CacheJudge {
     static func isSame(_ entry: CacheEntry, as fields: HTTPFields) -> Bool {
         let stored = entry.head.headerFields
         for name in [HTTPField.Name.eTag, .lastModified] {
-            if let value = fields[name], let known = stored[name], !value.utf8.elementsEqual(known.utf8) { return false }
+            if let value = fields[name], let known = stored[name], !value.utf8.elementsEqual(known.utf8) {
+                return false
+            }
         }
         guard entry.range == nil, let length = fields[.contentLength] else { return true }
         return ContentLength.read(length.utf8) == entry.bodySize

@@ -409,7 +409,8 @@ private final class SharedBody: Sendable {
 
     private func next() async throws -> [UInt8]? {
         while true {
-            let (taken, writer) = state.withLock { state -> (Result<[UInt8]?, any Error>?, CheckedContinuation<Void, Never>?) in
+            let (taken, writer) = state.withLock {
+                state -> (Result<[UInt8]?, any Error>?, CheckedContinuation<Void, Never>?) in
                 if !state.chunks.isEmpty {
                     let chunk = state.chunks.removeFirst()
                     state.waiting -= chunk.count

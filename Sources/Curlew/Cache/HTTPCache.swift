@@ -86,7 +86,9 @@ public struct HTTPCache: CurlewMiddleware {
     private func bypass(_ request: CacheRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        if request.policy == .onlyIfCached { return CacheExchange(cache: self, request: request, generation: 0).unavailable }
+        if request.policy == .onlyIfCached {
+            return CacheExchange(cache: self, request: request, generation: 0).unavailable
+        }
         var response = try await next(request.request)
         core.count { $0.bypasses += 1 }
         response.cacheStatus = .bypass
@@ -258,7 +260,8 @@ final class CacheCore: Sendable {
         if store.isImmediate { return try await work(store) }
         guard !isStalled else { return nil }
         let value = try await FirstOutcome.of(
-            { try await work(store) }, within: limit, onLateEnd: { [weak self] in self?.state.withLock { $0.stalled -= 1 } })
+            { try await work(store) }, within: limit,
+            onLateEnd: { [weak self] in self?.state.withLock { $0.stalled -= 1 } })
         if value == nil {
             state.withLock { $0.stalled += 1 }
             report(CurlewError(.cacheFailed, "the cache's store takes too long"))

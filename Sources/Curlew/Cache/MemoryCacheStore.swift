@@ -54,7 +54,8 @@ public final class MemoryCacheStore: CacheStore {
 
     public func list(after id: CacheEntry.ID?, count: Int) async throws -> [CacheEntry] {
         let all = table.withLock { $0.all }.sorted { $0.id.description < $1.id.description }
-        return Array(all.lazy.filter { entry in id.map { entry.id.description > $0.description } ?? true }.prefix(count))
+        return Array(
+            all.lazy.filter { entry in id.map { entry.id.description > $0.description } ?? true }.prefix(count))
     }
 
     public var contents: CacheContents {

@@ -65,8 +65,10 @@ struct NoVarySearch: Sendable, Hashable {
         var right = parameters(other)
         if ignoresOrder {
             // Values of one name keep their order.
-            left = left.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
-            right = right.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
+            left = left.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(
+                \.element)
+            right = right.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(
+                \.element)
         }
         return left == right
     }

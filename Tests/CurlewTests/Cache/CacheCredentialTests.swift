@@ -71,10 +71,14 @@ struct CacheCredentialTests {
 
     @Test("credentials that a link behind the cache adds are noticed: nothing is stored")
     func addedBehind() async throws {
-        let server = try await MockServer.start { _ in MockResponse(fields: [.cacheControl: "max-age=60"], body: "secret") }
+        let server = try await MockServer.start { _ in
+            MockResponse(fields: [.cacheControl: "max-age=60"], body: "secret")
+        }
         let clock = TurnableClock()
         let cache = HTTPCache { clock.now }
-        let api = try HTTPSession(baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare) {
+        let api = try HTTPSession(
+            baseURL: server.url(), eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+        ) {
             cache
             Link { request, next in
                 var request = request
@@ -106,7 +110,8 @@ struct CacheCredentialTests {
     func fuzzed(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)
         let directives = [
-            "max-age=600", "public, max-age=600", "private, max-age=600", "s-maxage=600", "must-revalidate, max-age=600",
+            "max-age=600", "public, max-age=600", "private, max-age=600", "s-maxage=600",
+            "must-revalidate, max-age=600",
             "no-cache", "stale-while-revalidate=600, max-age=0", "immutable, max-age=600",
         ]
         let plan = Guarded(numbers)

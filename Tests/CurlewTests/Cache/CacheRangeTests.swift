@@ -44,7 +44,9 @@ struct CacheRangeTests {
         "ranges that are several, cannot be satisfied or cannot be read are the server's",
         arguments: ["bytes=0-1,4-5", "bytes=20-", "bytes=5-4", "items=0-4", "bytes=-0", "bytes=-"])
     func forServer(_ range: String) async throws {
-        let scene = try await CacheScene { .numbered($1, [.eTag: "\"a\"", .cacheControl: "max-age=60"], $1 == 1 ? 200 : 416) }
+        let scene = try await CacheScene {
+            .numbered($1, [.eTag: "\"a\"", .cacheControl: "max-age=60"], $1 == 1 ? 200 : 416)
+        }
         _ = try await scene.get()
         let answer = try await scene.send(.get, "/", [.range: range])
         #expect(answer.status == "miss" || answer.code == 200)

@@ -99,7 +99,8 @@ struct CacheStorageRuleTests {
         #expect(try entry(200, [.setCookie: "a=1"]) == nil)
         #expect(try entry(200, [.setCookie: "a=1"], .shared) == nil)
         for stored in [
-            try entry(200, [.setCookie: "a=1", .cacheControl: "public"]), try entry(200, [.setCookie: "a=1"], .singleUser),
+            try entry(200, [.setCookie: "a=1", .cacheControl: "public"]),
+            try entry(200, [.setCookie: "a=1"], .singleUser),
             try entry(200, [.setCookie: "a=1"], partition: "7"),
         ] {
             #expect(stored != nil)

@@ -86,7 +86,9 @@ private final class FaultyStore: CacheStore {
 
 @Suite("Stores that fail", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheStoreFailureTests {
-    @Test("requests go on without a store that fails, and who listens is told once", arguments: FaultyStore.Fault.allCases)
+    @Test(
+        "requests go on without a store that fails, and who listens is told once", arguments: FaultyStore.Fault.allCases
+    )
     fileprivate func goesOn(_ fault: FaultyStore.Fault) async throws {
         let store = FaultyStore()
         let scene = try await CacheScene(store: store) { cache in
@@ -271,7 +273,9 @@ struct MemoryCacheStoreTests {
                         let name = (task * 7 + round) % 20
                         let key = CacheEntry.Key(uri: "\(name)")
                         for entry in try await store.entries(for: key) {
-                            guard let body = try await store.body(of: entry, range: 0..<entry.bodySize) else { continue }
+                            guard let body = try await store.body(of: entry, range: 0..<entry.bodySize) else {
+                                continue
+                            }
                             let bytes = try await body.collect(upTo: .mebibytes(1))
                             let mark = UInt8(truncatingIfNeeded: name + Int(entry.requestTime))
                             guard bytes.count == entry.bodySize, bytes.allSatisfy({ $0 == mark }) else {

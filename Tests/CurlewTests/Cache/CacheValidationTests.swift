@@ -143,10 +143,11 @@ struct CacheValidationTests {
         #expect(scene.server.requestCount == 1)
         scene.clock.advance(20)
         #expect(try await scene.get("/", [.ifNoneMatch: "\"a\""]) == "304  miss")
-        let sent = try #require(await { () async -> RecordedRequest? in
-            _ = await scene.server.takeRequest()
-            return await scene.server.takeRequest()
-        }())
+        let sent = try #require(
+            await { () async -> RecordedRequest? in
+                _ = await scene.server.takeRequest()
+                return await scene.server.takeRequest()
+            }())
         #expect(sent.fields[values: .ifNoneMatch] == ["\"a\""])
         #expect(!sent.fields.contains(.ifModifiedSince))
         // It has brought what is stored up to date.
@@ -209,7 +210,8 @@ struct CacheValidationTests {
             _ = try await scene.get()
             scene.clock.advance(20)
             let isBound = mode == .shared || word == "must-revalidate" || word == "no-cache"
-            #expect(try await scene.get("/", [.cacheControl: "max-stale=100"]) == (isBound ? "200 2 miss" : "200 1 stale"))
+            #expect(
+                try await scene.get("/", [.cacheControl: "max-stale=100"]) == (isBound ? "200 2 miss" : "200 1 stale"))
         }
     }
 
@@ -258,7 +260,8 @@ struct CacheValidationTests {
             cache.servesStaleOnFailure = true
         } answer: { request, number in
             guard number <= 2 else { return .numbered(number, [:], 503) }
-            return .numbered(number, [.cacheControl: request.path == "/strict" ? "max-age=1, must-revalidate" : "max-age=1"])
+            return .numbered(
+                number, [.cacheControl: request.path == "/strict" ? "max-age=1, must-revalidate" : "max-age=1"])
         }
         _ = try await scene.get()
         _ = try await scene.get("/strict")
@@ -272,7 +275,8 @@ struct CacheValidationTests {
         let gate = Gate()
         let scene = try await CacheScene { request, number in
             if number > 1 { try await gate.wait() }
-            return Self.validating(number, request, [.eTag: "\"a\"", .cacheControl: "max-age=10, stale-while-revalidate=30"])
+            return Self.validating(
+                number, request, [.eTag: "\"a\"", .cacheControl: "max-age=10, stale-while-revalidate=30"])
         }
         _ = try await scene.get()
         scene.clock.advance(20)

@@ -144,7 +144,8 @@ struct CoalescingTests {
 
     @Test("a stream of events is not shared")
     func events() async throws {
-        let scene = try await Scene(body: .stream { try await $0.write("data: 1\n\n") }, fields: [.contentType: "text/event-stream"])
+        let scene = try await Scene(
+            body: .stream { try await $0.write("data: 1\n\n") }, fields: [.contentType: "text/event-stream"])
         let tasks = (0..<3).map { _ in scene.begin() }
         try await joined(scene, 3)
         scene.open()

@@ -33,7 +33,8 @@ struct HTTPCacheTests {
     }
 
     @Test(
-        "§3: statuses with explicit freshness answer again", arguments: [200, 203, 299, 301, 302, 307, 400, 404, 410, 500, 503])
+        "§3: statuses with explicit freshness answer again",
+        arguments: [200, 203, 299, 301, 302, 307, 400, 404, 410, 500, 503])
     func statuses(_ code: Int) async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"], code) }
         #expect(try await scene.get() == "\(code) 1 miss")
@@ -140,7 +141,9 @@ struct HTTPCacheTests {
                 for await event in events { if case .stored = event { break } }
                 let hit = try await scene.send()
                 #expect(hit.status == "hit")
-                #expect(hit.text.utf8.elementsEqual(String(decoding: BytePattern.bytes(count: 1 << 20), as: UTF8.self).utf8))
+                #expect(
+                    hit.text.utf8.elementsEqual(String(decoding: BytePattern.bytes(count: 1 << 20), as: UTF8.self).utf8)
+                )
             } else {
                 #expect(try await scene.send().status == "miss")
             }
@@ -183,7 +186,8 @@ struct HTTPCacheTests {
         #expect(try await scene.get("/secret") == "200 3 miss")
     }
 
-    @Test("a body beyond the entry's limit is not stored, whether its length is known or not", arguments: [false, true])
+    @Test(
+        "a body beyond the entry's limit is not stored, whether its length is known or not", arguments: [false, true])
     func entryLimit(_ knowsLength: Bool) async throws {
         let scene = try await CacheScene(store: MemoryCacheStore(capacity: 20_000)) { _, _ in
             var response = MockResponse(
@@ -220,7 +224,9 @@ struct HTTPCacheTests {
         } answer: { _, number in
             .numbered(number, [.cacheControl: "max-age=60", .cacheStatus: "Origin; hit"])
         }
-        #expect(try await scene.send().fields[values: .cacheStatus].last == "\"Curlew cache\"; fwd=uri-miss; fwd-status=200; stored")
+        #expect(
+            try await scene.send().fields[values: .cacheStatus].last
+                == "\"Curlew cache\"; fwd=uri-miss; fwd-status=200; stored")
         scene.clock.advance(10)
         #expect(try await scene.send().fields[values: .cacheStatus] == ["\"Curlew cache\"; hit; ttl=50"])
         #expect(try await scene.send(.post).fields[values: .cacheStatus].last == "\"Curlew cache\"; fwd=method")

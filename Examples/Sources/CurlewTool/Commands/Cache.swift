@@ -6,7 +6,9 @@ import HTTPTypes
 
 /// The cache on a disk that `curlew get --cache` uses.
 struct CacheFolder: ParsableArguments {
-    @Option(name: .customLong("cache-folder"), help: "The folder of the cache; by default curlew in the user's folder for caches.")
+    @Option(
+        name: .customLong("cache-folder"),
+        help: "The folder of the cache; by default curlew in the user's folder for caches.")
     var path: String?
 
     /// Opens it; what it discards is written to standard error.
@@ -45,7 +47,8 @@ struct Cache: AsyncParsableCommand {
                 let entries = try await store.list(after: last, count: 100)
                 for entry in entries {
                     let type = entry.head.headerFields[.contentType] ?? "-"
-                    let line = "\(entry.id)  \(entry.head.status.code)  \(Units.bytes(entry.bodySize))  \(type)  \(entry.uri)"
+                    let line =
+                        "\(entry.id)  \(entry.head.status.code)  \(Units.bytes(entry.bodySize))  \(type)  \(entry.uri)"
                     Terminal.write("\(printable(line))\n", to: STDOUT_FILENO)
                 }
                 guard let end = entries.last else { break }
@@ -54,7 +57,8 @@ struct Cache: AsyncParsableCommand {
             let contents = try await store.contents
             let size = Units.bytes(Int64(contents.size.bytes))
             Terminal.write(
-                "\(contents.entries) entries, \(size) of \(Units.bytes(Int64(contents.capacity.bytes)))\n", to: STDERR_FILENO)
+                "\(contents.entries) entries, \(size) of \(Units.bytes(Int64(contents.capacity.bytes)))\n",
+                to: STDERR_FILENO)
             try await store.close()
         }
     }
@@ -102,7 +106,9 @@ struct Cache: AsyncParsableCommand {
         }
 
         private func show(_ entry: CacheEntry) {
-            var lines = ["\(entry.id)  \(entry.uri)", "status: \(entry.head.status.code) \(entry.head.status.reasonPhrase)"]
+            var lines = [
+                "\(entry.id)  \(entry.uri)", "status: \(entry.head.status.code) \(entry.head.status.reasonPhrase)",
+            ]
             lines += entry.head.headerFields.map { "\($0.name.rawName): \($0.value)" }
             lines += entry.selectors.map { "selected by \($0.name): \($0.value ?? "its absence")" }
             if let partition = entry.key.partition { lines.append("partition: \(partition)") }
@@ -113,7 +119,8 @@ struct Cache: AsyncParsableCommand {
     }
 
     struct Clear: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Remove all that is stored, or what is stored for a URL.")
+        static let configuration = CommandConfiguration(
+            abstract: "Remove all that is stored, or what is stored for a URL.")
 
         @Argument(help: "The URL; none removes everything.")
         var url: String?
