@@ -12,6 +12,7 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "curlew-benchmarks",
     products: [
+        .executable(name: "bench-cache", targets: ["Caching"]),
         .executable(name: "bench-curlew", targets: ["CurlewClient"]),
         .executable(name: "bench-ahc", targets: ["AsyncHTTPClientClient"]),
         .executable(name: "bench-urlsession", targets: ["URLSessionClient"]),
@@ -20,7 +21,7 @@ let package = Package(
         .executable(name: "bench-serialization", targets: ["Serialization"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: ".."),
+        .package(name: "curlew", path: "..", traits: [.defaults, "Storage"]),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -28,6 +29,16 @@ let package = Package(
     ],
     targets: [
         .target(name: "BenchmarkKit", swiftSettings: settings),
+        .executableTarget(
+            name: "Caching",
+            dependencies: [
+                "BenchmarkKit",
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewStorage", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "CurlewClient",
             dependencies: [

@@ -2,6 +2,7 @@
 #
 #   make bench [ONLY=workload,…] [CLIENTS=raw,curlew,…] [ROUNDS=5] [QUICK=1] [BENCH_OUTPUT=file]
 #   make bench-instructions [TOLERANCE=percent] [RECORD=1]
+#   make bench-cache [ROUNDS=5]
 #   make bench-serialization [ROUNDS=5] [SERIALIZATION_OUTPUT=file]
 
 BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
@@ -18,7 +19,7 @@ chosen = $(if $(CLIENTS),$(filter $(1),$(subst $(comma), ,$(CLIENTS))),$(1))
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
+.PHONY: bench bench-instructions bench-cache bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
 
 bench-setup:
 	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
@@ -46,6 +47,11 @@ bench: bench-build-all ## Measures Curlew against its peers; ONLY=workload, ROUN
 bench-instructions: bench-build-two ## Compares the instructions of a small GET and of JSON with the baseline; RECORD=1 makes a new one
 	$(BENCH_BUILD) bench-serialization
 	$(BENCHMARKS)/bench-instructions $(if $(TOLERANCE),--tolerance $(TOLERANCE)) $(if $(RECORD),--record)
+
+bench-cache: bench-setup ## Measures hits and misses of a cache; ROUNDS=n
+	$(BENCH_BUILD) bench-server
+	$(BENCH_BUILD) bench-cache
+	$(BENCHMARKS)/bench-cache $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench-serialization: setup ## Measures the serializers against Foundation; ROUNDS=n
 	$(BENCH_BUILD) bench-serialization

@@ -59,6 +59,13 @@ struct BoundsTests {
             "CookieJar/Limits/fieldSize": text(cookies.fieldSize),
             "CookieJar/Limits/fileSize": text(cookies.fileSize),
             "CookieJar/Limits/changeBufferSize": text(cookies.changeBufferSize),
+            "MemoryCacheStore/capacity": text(MemoryCacheStore().capacity),
+            "MemoryCacheStore/entryLimit":
+                MemoryCacheStore().entryLimit.bytes == MemoryCacheStore().capacity.bytes / 20 ? "a twentieth" : "?",
+            "MemoryCacheStore/variantLimit": text(MemoryCacheStore().variantLimit),
+            "HTTPCache/storeTimeout": text(HTTPCache().storeTimeout),
+            "Coalescing/bodyLimit": text(Coalescing().bodyLimit),
+            "Coalescing/patience": text(Coalescing().patience),
             "ChallengeAuthentication/Challenge/limit": text(ChallengeAuthentication.Challenge.limit),
             "RequestCompression/wholeLimit": text(RequestCompression(.gzip).wholeLimit),
             "Redirects/Policy/follow(maximum:)":

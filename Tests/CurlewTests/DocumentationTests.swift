@@ -86,6 +86,13 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/CookieSnippets.swift")
     }
 
+    @Test("the article on caching shows code that compiles")
+    func caching() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Caching.md", in: "Tests/CurlewTests/Support/Snippets/CacheSnippets.swift",
+            "Tests/CurlewStorageTests/Support/Snippets.swift")
+    }
+
     @Test("the article on reachability shows code that compiles")
     func reachability() throws {
         try expectBlocks(

@@ -1,13 +1,13 @@
 internal import Glibc
 
 /// What the process has used up to a moment.
-struct Usage {
+package struct Usage {
     /// Seconds since some moment in the past.
-    let wallSeconds: Double
+    package let wallSeconds: Double
     /// Seconds of processor time, user and system, of all threads.
-    let processorSeconds: Double
+    package let processorSeconds: Double
 
-    static func now() -> Usage {
+    package static func now() -> Usage {
         var clock = timespec()
         clock_gettime(CLOCK_MONOTONIC, &clock)
         var usage = rusage()

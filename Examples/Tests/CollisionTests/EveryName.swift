@@ -17,10 +17,16 @@ extension AttemptMetrics {}
 extension BodyResponseSerializer {}
 extension ByteSize {}
 extension BytesResponseSerializer {}
+extension CacheContents {}
+extension CacheEntry {}
+extension CacheSelection {}
+extension CacheStore {}
+extension CacheWriter {}
 extension CallProgress {}
 extension ChainBuilder {}
 extension ChallengeAuthentication {}
 extension ClientIdentity {}
+extension Coalescing {}
 extension CollectedResponse {}
 extension CompoundResponseSerializer {}
 extension ConnectionLimits {}
@@ -53,6 +59,7 @@ extension EventSource {}
 extension EventStream {}
 extension FailureResponseSerializer {}
 extension FileResponseSerializer {}
+extension HTTPCache {}
 extension HTTPProtocolVersion {}
 extension HTTPRequestSerializer {}
 extension HTTPSession {}
@@ -70,6 +77,7 @@ extension LineStream {}
 extension Link {}
 extension MalformedElements {}
 extension MappedResponseSerializer {}
+extension MemoryCacheStore {}
 extension MultipartFormData {}
 extension MultipartParts {}
 extension MultipartRequestSerializer {}

@@ -124,7 +124,7 @@ extension CacheDirectives {
 
 extension CacheEntry {
     /// True if the server can be asked whether it still holds.
-    var hasValidator: Bool { !head.headerFields[values: .eTag].isEmpty || rules.lastModified != nil }
+    var hasValidator: Bool { rules.hasEntityTag || rules.lastModified != nil }
 
     /// The number of bytes of the whole representation, if it is known.
     var totalSize: Int64? {

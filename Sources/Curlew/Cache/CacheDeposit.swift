@@ -32,35 +32,35 @@ final class CacheDeposit: Sendable {
         var feeding: Task<Void, Never>?
     }
 
-    private let cache: HTTPCache
+    private let exchange: CacheExchange
     private let entry: CacheEntry
     private let own: Int64
     private let body: CurlewResponse.Body
     private let limit: Int
     private let replaced: [CacheEntry.ID]
-    private let generation: UInt64
     private let state = Guarded(State())
 
-    private var core: CacheCore { cache.core }
+    private var cache: HTTPCache { _read { yield exchange.cache } }
+    private var core: CacheCore { exchange.cache.core }
+    private var generation: UInt64 { exchange.generation }
 
     /// - Parameters:
+    ///   - exchange: Whose response it is.
     ///   - entry: What is stored.
     ///   - own: The bytes that the body will have, without what is put before it; -1 if nobody knows.
     ///   - body: The body as it comes from the network.
     ///   - limit: The most bytes that are stored.
     ///   - replaced: What the entry replaces.
-    ///   - generation: The number of the last invalidation before the request.
     init(
-        cache: HTTPCache, entry: CacheEntry, own: Int64, body: CurlewResponse.Body, limit: Int,
-        replaced: [CacheEntry.ID], generation: UInt64
+        exchange: CacheExchange, entry: CacheEntry, own: Int64, body: CurlewResponse.Body, limit: Int,
+        replaced: [CacheEntry.ID]
     ) {
-        self.cache = cache
+        self.exchange = exchange
         self.entry = entry
         self.own = own
         self.body = body
         self.limit = limit
         self.replaced = replaced
-        self.generation = generation
     }
 
     /// - Parameter prefix: What of another entry is put before the body.
@@ -237,7 +237,8 @@ final class CacheDeposit: Sendable {
         guard own < 0 || count == own, core.isCurrent(entry.key.uri, since: generation) else {
             return await writer.discard()
         }
-        let whole = entry.updating(trailers: cache.judge.stored(trailers), bodySize: size)
+        let kept = trailers.isEmpty ? trailers : exchange.cache.judge.stored(trailers, CacheRules(trailers))
+        let whole = entry.completed(trailers: kept, bodySize: size)
         do {
             try await writer.commit(whole, replacing: replaced)
             core.worked()

@@ -48,10 +48,13 @@ struct CacheDirectives: Sendable, Hashable {
 
     /// Reads all Cache-Control fields as one list.
     init(_ fields: HTTPFields) {
-        for field in fields where field.name == .cacheControl {
-            var reader = DirectiveReader(field.withUnsafeBytesOfValue { Array($0) })
-            while let directive = reader.next() { add(directive.name, directive.argument) }
-        }
+        for field in fields where field.name == .cacheControl { add(field) }
+    }
+
+    /// Adds the directives of one more field.
+    mutating func add(_ field: HTTPField) {
+        var reader = DirectiveReader(field.withUnsafeBytesOfValue { Array($0) })
+        while let directive = reader.next() { add(directive.name, directive.argument) }
     }
 
     /// Reads a targeted field: a dictionary of structured fields (RFC 9213 §2.1).

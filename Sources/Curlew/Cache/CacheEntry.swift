@@ -1,4 +1,5 @@
 public import HTTPTypes
+internal import Synchronization
 
 /// A stored response without its body: the key that it is found under, the head, and what its age is counted from.
 ///
@@ -16,12 +17,24 @@ public struct CacheEntry: Sendable, Identifiable {
             description = text
         }
 
+        /// Draws a name. The process draws 128 bits once, and counts on from there: the kernel's numbers are dear.
         init() {
-            let random = (0..<2).map { _ in UInt64.random(in: .min ... .max) }
-            description = random.map { number in
-                let digits = String(number, radix: 16)
-                return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-            }.joined()
+            let number = Self.first.low &+ Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+            description = String(unsafeUninitializedCapacity: 32) { digits in
+                for index in 0..<16 {
+                    digits[index] = Self.digit(Self.first.high >> UInt64(60 - 4 * index))
+                    digits[16 + index] = Self.digit(number >> UInt64(60 - 4 * index))
+                }
+                return 32
+            }
+        }
+
+        private static let first = (high: UInt64.random(in: .min ... .max), low: UInt64.random(in: .min ... .max))
+        private static let count = Atomic<UInt64>(0)
+
+        private static func digit(_ number: UInt64) -> UInt8 {
+            let value = UInt8(truncatingIfNeeded: number & 15)
+            return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
         }
     }
 
@@ -67,7 +80,8 @@ public struct CacheEntry: Sendable, Identifiable {
 
         init(
             id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields, version: HTTPProtocolVersion,
-            selectors: [Selector], requestTime: Int64, responseTime: Int64, range: Range<Int64>?, bodySize: Int64
+            selectors: [Selector], requestTime: Int64, responseTime: Int64, range: Range<Int64>?, bodySize: Int64,
+            rules: CacheRules
         ) {
             self.id = id
             self.key = key
@@ -80,7 +94,7 @@ public struct CacheEntry: Sendable, Identifiable {
             self.responseTime = responseTime
             self.range = range
             self.bodySize = bodySize
-            rules = CacheRules(head, responseTime: responseTime)
+            self.rules = rules
         }
     }
 
@@ -103,9 +117,29 @@ public struct CacheEntry: Sendable, Identifiable {
         version: HTTPProtocolVersion = .http11, selectors: [Selector] = [], requestTime: Int64, responseTime: Int64,
         range: Range<Int64>? = nil, bodySize: Int64
     ) {
+        self.init(
+            id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
+            requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize,
+            rules: CacheRules(head, responseTime: responseTime))
+    }
+
+    /// - Parameter rules: What was read of the fields already.
+    init(
+        id: ID, key: Key, uri: String, head: HTTPResponse, trailers: HTTPFields = HTTPFields(),
+        version: HTTPProtocolVersion, selectors: [Selector], requestTime: Int64, responseTime: Int64,
+        range: Range<Int64>?, bodySize: Int64, rules: CacheRules
+    ) {
         storage = Storage(
             id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
-            requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize)
+            requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
+    }
+
+    /// The same entry with the trailers and the number of bytes that its body had in the end.
+    func completed(trailers: HTTPFields, bodySize: Int64) -> CacheEntry {
+        if trailers.isEmpty, self.trailers.isEmpty, bodySize == self.bodySize { return self }
+        return CacheEntry(
+            id: id, key: key, uri: uri, head: head, trailers: trailers, version: version, selectors: selectors,
+            requestTime: requestTime, responseTime: responseTime, range: range, bodySize: bodySize, rules: rules)
     }
 
     /// Its name.

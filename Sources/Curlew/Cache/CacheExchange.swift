@@ -1,13 +1,24 @@
 internal import HTTPTypes
 
 /// One request through a cache: looks up, decides, asks, stores.
-struct CacheExchange {
+///
+/// One reference: the cache that it holds has half a dozen, which all requests share, and would be counted at each call.
+final class CacheExchange: Sendable {
     typealias Next = Curlew.Next<CurlewRequest, CurlewResponse>
 
     let cache: HTTPCache
     let request: CacheRequest
     /// The number of the last invalidation when the request came.
     let generation: UInt64
+
+    private let judge: CacheJudge
+
+    init(cache: HTTPCache, request: CacheRequest, generation: UInt64) {
+        self.cache = cache
+        self.request = request
+        self.generation = generation
+        judge = cache.judge
+    }
 
     private var core: CacheCore { cache.core }
     private var key: CacheEntry.Key { request.key }
@@ -23,16 +34,13 @@ struct CacheExchange {
     }
 
     func perform(_ next: Next) async throws -> CurlewResponse {
-        let found = await lookUp()
-        let now = request.time
-        switch cache.judge.decide(request, found.selected, at: now) {
+        let (found, decision, body) = await decide()
+        switch decision {
         case .serve(let entry, let status, let age):
-            if let response = await answer(entry, age: age, status) { return finished(response, entry: entry, status) }
-            return try await forward(found, .uriMiss, next)
+            guard let response = answer(entry, age: age, body) else { return try await forward(found, .uriMiss, next) }
+            return finished(response, entry: entry, status)
         case .serveAndValidate(let entry, let age):
-            guard let response = await answer(entry, age: age, .stale) else {
-                return try await forward(found, .uriMiss, next)
-            }
+            guard let response = answer(entry, age: age, body) else { return try await forward(found, .uriMiss, next) }
             await validateBehind(entry, found, next)
             return finished(response, entry: entry, .stale)
         case .validate(let entry): return try await validate(entry, found, next)
@@ -57,20 +65,52 @@ struct CacheExchange {
 
     // MARK: The store
 
-    private func lookUp() async -> Found {
-        guard request.policy != .reload || request.request.method == .get, !core.mustIgnore(key.uri) else {
-            return Found()
+    /// What is stored, what to do, and if that is to answer, the body: in one call of the store's thread.
+    private func decide() async -> (Found, CacheDecision, CurlewResponse.Body?) {
+        if cache.store.isImmediate, !core.mustIgnore(key.uri) {
+            do {
+                let found = try await find()
+                let decision = judge.decide(request, found.selected, at: request.time)
+                return (found, decision, try await body(for: decision))
+            } catch {
+                core.report(error)
+            }
+            return (Found(), judge.decide(request, nil, at: request.time), nil)
         }
+        let looked = await lookUp { [self] found in
+            let decision = judge.decide(request, found.selected, at: request.time)
+            return (found, decision, try await body(for: decision))
+        }
+        return looked ?? (Found(), judge.decide(request, nil, at: request.time), nil)
+    }
+
+    /// Looks for what is stored.
+    /// - Returns: nil if the store cannot be asked, or not in time.
+    private func lookUp<Value: Sendable>(
+        _ use: @escaping @Sendable (Found) async throws -> Value
+    ) async -> Value? {
+        guard !core.mustIgnore(key.uri) else { return nil }
         let pending = cache.store.isImmediate ? [] : core.pending(key)
         do {
-            return try await core.ask(within: cache.storeTimeout) { _ in
+            return try await core.ask(within: cache.storeTimeout) { [self] _ in
                 for task in pending { await task.value }
-                return try await find()
-            } ?? Found()
+                return try await use(try await find())
+            }
         } catch {
             core.report(error)
-            return Found()
+            return nil
         }
+    }
+
+    /// The body of the entry that is going to answer; nil if it has none, or the entry has gone.
+    private func body(for decision: CacheDecision) async throws -> CurlewResponse.Body? {
+        let entry: CacheEntry
+        switch decision {
+        case .serve(let served, _, _), .serveAndValidate(let served, _): entry = served
+        default: return nil
+        }
+        guard let range = CacheAnswer(request, entry, age: 0)?.stored else { return nil }
+        return try await cache.store.body(of: entry, range: range)
     }
 
     private func find() async throws -> Found {
@@ -88,6 +128,7 @@ struct CacheExchange {
         }
         core.worked()
         guard !entries.isEmpty else { return Found() }
+        if entries.count == 1, entries[0].selectors.isEmpty { return Found(selected: entries[0], matching: entries) }
         let fields = request.request.fields
         let secrets = request.request.secretNames
         let matching = entries.filter {
@@ -104,20 +145,25 @@ struct CacheExchange {
     // MARK: Answering
 
     /// The response that an entry gives; nil if its body is no longer there.
-    private func answer(_ entry: CacheEntry, age: Int64, _ status: HTTPCache.Status) async -> CurlewResponse? {
+    private func answer(_ entry: CacheEntry, age: Int64) async -> CurlewResponse? {
+        guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
+        guard let range = plan.stored else { return answer(entry, age: age, nil) }
+        do {
+            let stored = try await core.ask(within: cache.storeTimeout) { try await $0.body(of: entry, range: range) }
+            return answer(entry, age: age, stored ?? nil)
+        } catch {
+            core.report(error)
+            return nil
+        }
+    }
+
+    /// - Parameter stored: The body; nil if there is none.
+    private func answer(_ entry: CacheEntry, age: Int64, _ stored: CurlewResponse.Body?) -> CurlewResponse? {
         guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
         var body = CurlewResponse.Body.bytes([])
-        if let range = plan.stored {
-            do {
-                let stored = try await core.ask(within: cache.storeTimeout) {
-                    try await $0.body(of: entry, range: range)
-                }
-                guard let stored, let stored else { return nil }
-                body = stored
-            } catch {
-                core.report(error)
-                return nil
-            }
+        if plan.stored != nil {
+            guard let stored else { return nil }
+            body = stored
         }
         if !entry.trailers.isEmpty, plan.stored != nil { body = body.adding(entry.trailers) }
         return CurlewResponse(
@@ -139,7 +185,7 @@ struct CacheExchange {
         }
         if core.events.hasListeners { core.events.publish(.answered(key, status)) }
         if let name = cache.statusName {
-            let left = cache.judge.freshness(of: entry, at: request.time)
+            let left = judge.freshness(of: entry, at: request.time)
             var field = CacheStatusField(name: name, status: status, timeToLive: -left.excess)
             if status == .revalidated { (field.reason, field.forwardStatus) = (.stale, 304) }
             field.add(to: &response.fields)
@@ -178,14 +224,12 @@ struct CacheExchange {
             default: break
             }
         }
-        let judge = cache.judge
         guard cache.coalesces, request.policy == .standard, let stored, stored.range == nil,
             judge.freshness(of: stored, at: request.time).lifetime > 0
         else { return forwarded }
-        let (request, clock) = (request, cache.now)
-        return core.coalescing.joining(forwarded) { response in
+        return core.coalescing.joining(forwarded) { [self] response in
             // What would be a hit a moment later (RFC 9111 §4).
-            let now = clock()
+            let now = cache.now()
             if response.status == .notModified {
                 let updated = judge.updated(stored, by: response.fields, requested: request.time, at: now)
                 return judge.freshness(of: updated, at: now).isFresh
@@ -214,9 +258,9 @@ struct CacheExchange {
 
     private func standIn(_ found: Found) async -> CurlewResponse? {
         let now = cache.now()
-        guard let entry = found.selected, cache.judge.mayServe(entry, onFailureOf: request, at: now) else { return nil }
-        let age = cache.judge.freshness(of: entry, at: now).age
-        guard let response = await answer(entry, age: age, .stale) else { return nil }
+        guard let entry = found.selected, judge.mayServe(entry, onFailureOf: request, at: now) else { return nil }
+        let age = judge.freshness(of: entry, at: now).age
+        guard let response = await answer(entry, age: age) else { return nil }
         return finished(response, entry: entry, .stale)
     }
 
@@ -246,8 +290,8 @@ struct CacheExchange {
             try? await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
             return try await forward(Found(), .stale, next)
         }
-        let age = cache.judge.freshness(of: updated, at: cache.now()).age
-        guard var answer = await answer(updated, age: age, .revalidated) else {
+        let age = judge.freshness(of: updated, at: cache.now()).age
+        guard var answer = await answer(updated, age: age) else {
             return try await forward(Found(), .stale, next)
         }
         // Cookies are not stored; those that come with the 304 are for the jar.
@@ -259,7 +303,7 @@ struct CacheExchange {
     /// Gives an entry the fields of a 304, if that is about it.
     private func refresh(_ entry: CacheEntry, by response: CurlewResponse) async -> CacheEntry? {
         guard CacheJudge.isValidated(entry, by: response.fields) else { return nil }
-        let updated = cache.judge.updated(
+        let updated = judge.updated(
             entry, by: response.fields, requested: request.time, at: cache.now())
         guard core.isCurrent(key.uri, since: generation) else { return updated }
         let directives = updated.effective(in: cache.mode).directives
@@ -280,7 +324,7 @@ struct CacheExchange {
         guard core.beginValidation(of: entry.id) else { return }
         let validation = BackgroundValidation(core: core, id: entry.id)
         // Another one may have ended since the entry was looked up.
-        let latest = await lookUp().selected
+        let latest = await lookUp { $0.selected } ?? nil
         guard latest?.id == entry.id, latest?.responseTime == entry.responseTime else { return }
         var conditional = entry.hasValidator ? conditional(entry) : request.request
         guard conditional.options.dispatch == nil else { return }
@@ -341,7 +385,7 @@ struct CacheExchange {
             return try await forward(Found(matching: found.matching), .partial, next)
         }
         var whole = response
-        whole.head = cache.judge.updated(entry, by: response.fields, requested: request.time, at: cache.now()).head
+        whole.head = judge.updated(entry, by: response.fields, requested: request.time, at: cache.now()).head
         whole.head.status = .ok
         whole.fields[.contentRange] = nil
         whole.fields[.contentLength] = String(total)
@@ -372,7 +416,6 @@ struct CacheExchange {
 
     /// - Returns: Whether it is going to be stored.
     private func keep(_ response: inout CurlewResponse, _ found: Found) async -> Bool {
-        let judge = cache.judge
         let now = cache.now()
         if request.request.method == .head {
             await compare(response, found, at: now)
@@ -408,8 +451,8 @@ struct CacheExchange {
         let limit = (cache.entryLimit ?? cache.store.entryLimit).bytes
         guard entry.bodySize <= Int64(limit) else { return false }
         let deposit = CacheDeposit(
-            cache: cache, entry: part?.joined ?? entry, own: entry.bodySize, body: response.body, limit: limit,
-            replaced: found.matching.map(\.id), generation: generation)
+            exchange: self, entry: part?.joined ?? entry, own: entry.bodySize, body: response.body, limit: limit,
+            replaced: found.matching.map(\.id))
         guard await deposit.begin(behind: part?.prefix) else { return false }
         response.body = .stream(
             CachingChunks(body: response.body, deposit: deposit), over: response.body, length: response.body.length)
@@ -420,6 +463,8 @@ struct CacheExchange {
     private func sentCredentials(_ response: CurlewResponse) -> CacheRequest.Credentials? {
         var credentials = request.credentials
         guard let sent = response.exchange?.request else { return credentials }
+        // Mostly nothing was added, and what was looked at once need not be looked at again.
+        if sent.fields.count == request.request.fields.count, !sent.options.isAnySet { return credentials }
         let secrets = sent.secretNames
         let added = CacheRequest.credentials(of: sent.fields, secrets)
         if sent.options.isAnySet, sent.options.engineCredential != nil { credentials.insert(.authorization) }
@@ -438,7 +483,7 @@ struct CacheExchange {
         guard response.status == .ok, let entry = found.selected, entry.head.status == .ok else { return }
         do {
             if CacheJudge.isSame(entry, as: response.fields) {
-                let updated = cache.judge.updated(entry, by: response.fields, requested: request.time, at: now)
+                let updated = judge.updated(entry, by: response.fields, requested: request.time, at: now)
                 _ = try await core.ask(within: cache.storeTimeout) { try await $0.update(updated) }
             } else {
                 try await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }

@@ -40,10 +40,8 @@ struct CacheRequest {
 
     private static let hostField = HTTPField.Name("Host")!
 
-    static func key(of uri: CurlewURI) -> String {
-        let text = "\(uri.origin)\(uri.path)"
-        return uri.query.map { "\(text)?\($0)" } ?? text
-    }
+    /// The URI with its host in lower case, and without the port of its scheme, fragment and user information.
+    static func key(of uri: CurlewURI) -> String { uri.normalizedText }
 
     /// True if the method is one that the cache answers, and nothing in the request makes another one of it.
     var isCacheable: Bool {
@@ -75,15 +73,17 @@ struct CacheRequest {
     }
 
     var credentials: Credentials {
-        var found = Self.credentials(of: request.fields, request.secretNames)
+        let own = request.options.isAnySet ? request.options.secretFields : []
+        var found = Self.credentials(of: request.fields, own)
         if request.uri.userInformation != nil { found.insert(.authorization) }
         if request.options.isAnySet, request.options.engineCredential != nil { found.insert(.authorization) }
         return found
     }
 
-    static func credentials(of fields: HTTPFields, _ secrets: Set<HTTPField.Name>) -> Credentials {
+    /// - Parameter marked: The names that the caller has marked as secret, beside those that are known.
+    static func credentials(of fields: HTTPFields, _ marked: Set<HTTPField.Name>) -> Credentials {
         var found: Credentials = []
-        for field in fields where secrets.contains(field.name) {
+        for field in fields where SecretFields.names.contains(field.name) || marked.contains(field.name) {
             found.insert(field.name == .authorization ? .authorization : .other)
         }
         return found

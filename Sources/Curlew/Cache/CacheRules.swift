@@ -1,15 +1,22 @@
 internal import HTTPTypes
 
-/// What the fields of a stored response say of its use, read once.
+/// What the fields of a response say of its use, read in one pass.
 struct CacheRules: Sendable, Hashable {
     let directives: CacheDirectives
+    /// The directives of CDN-Cache-Control (RFC 9213 §3.1), if they can be read.
+    let targeted: CacheDirectives?
     /// Age, if it could be read.
     let ageValue: Int64
     /// Date, else when the response came.
     let date: Int64
     let expires: Expiry
     let lastModified: Int64?
+    let hasEntityTag: Bool
     let isHeuristic: Bool
+    let setsCookies: Bool
+    let varies: Bool
+    /// True if there are fields that may not be stored, whatever the directives.
+    let hasExcludedFields: Bool
 
     /// The moment that Expires names.
     enum Expiry: Sendable, Hashable {
@@ -20,28 +27,64 @@ struct CacheRules: Sendable, Hashable {
     }
 
     init(_ head: HTTPResponse, responseTime: Int64) {
-        let fields = head.headerFields
-        directives = CacheDirectives(fields)
-        ageValue = Self.age(fields)
-        date = fields[values: .date].first.flatMap { HTTPDate($0)?.secondsSince1970 } ?? responseTime
-        expires = Self.expiry(fields)
-        lastModified = fields[.lastModified].flatMap { HTTPDate($0)?.secondsSince1970 }
-        isHeuristic = head.status.isHeuristicallyCacheable
+        self.init(head.headerFields, status: head.status, responseTime: responseTime)
     }
 
-    /// The first value; what is no number counts as absent (RFC 9111 §5.1).
-    private static func age(_ fields: HTTPFields) -> Int64 {
-        guard let value = fields[values: .age].first?.utf8.prefix(while: { $0 != .comma }) else { return 0 }
-        let digits = value.drop(while: \.isBlank).prefix(while: \.isDigit)
-        return CacheDirectives.number(Array(digits))
+    init(_ fields: HTTPFields, status: HTTPResponse.Status? = nil, responseTime: Int64 = 0) {
+        var directives = CacheDirectives()
+        var age: Int64?
+        var date: Int64?
+        var expires: (text: String, expiry: Expiry)?
+        var lastModified: Int64?
+        var (hasTag, setsCookies, varies, isTargeted, hasExcluded) = (false, false, false, false, false)
+        for field in fields {
+            switch field.name.canonicalName {
+            case "cache-control": directives.add(field)
+            case "age": age = age ?? Self.age(field.value)
+            case "date": date = date ?? HTTPDate(field.value)?.secondsSince1970
+            case "expires":
+                let text = field.value
+                if let known = expires {
+                    // Two that differ (RFC 9111 §4.2.1).
+                    if !known.text.utf8.elementsEqual(text.utf8) { expires = (known.text, .past) }
+                } else {
+                    // A date that is none, `0` above all, is one in the past (§5.3).
+                    expires = (text, HTTPDate(text).map { .at($0.secondsSince1970) } ?? .past)
+                }
+            case "last-modified": lastModified = lastModified ?? HTTPDate(field.value)?.secondsSince1970
+            case "etag": hasTag = true
+            case "vary": varies = true
+            case "cdn-cache-control": isTargeted = true
+            case "set-cookie", "set-cookie2":
+                setsCookies = true
+                hasExcluded = true
+            case "connection": hasExcluded = true
+            case "content-type", "content-length", "server", "accept-ranges": break
+            default: if CacheJudge.connectionFields.contains(field.name) { hasExcluded = true }
+            }
+        }
+        self.directives = directives
+        targeted = isTargeted ? CacheDirectives(targeted: .cdnCacheControl, in: fields) : nil
+        ageValue = age ?? 0
+        self.date = date ?? responseTime
+        self.expires = expires?.expiry ?? .none
+        self.lastModified = lastModified
+        hasEntityTag = hasTag
+        isHeuristic = status?.isHeuristicallyCacheable ?? false
+        self.setsCookies = setsCookies
+        self.varies = varies
+        hasExcludedFields = hasExcluded
     }
 
-    /// A date that is none, `0` above all, is one in the past (§5.3).
-    private static func expiry(_ fields: HTTPFields) -> Expiry {
-        let values = fields[values: .expires]
-        guard let first = values.first else { return .none }
-        guard values.allSatisfy({ $0.utf8.elementsEqual(first.utf8) }), let date = HTTPDate(first) else { return .past }
-        return .at(date.secondsSince1970)
+    /// What is no number counts as absent (RFC 9111 §5.1), and of several the first counts.
+    private static func age(_ text: String) -> Int64 {
+        let value = text.utf8.prefix { $0 != .comma }.drop(while: \.isBlank)
+        return CacheDirectives.number(Array(value.prefix(while: \.isDigit)))
+    }
+
+    func effective(in mode: HTTPCache.Mode) -> Effective {
+        guard mode == .shared, let targeted else { return Effective(directives: directives) }
+        return Effective(directives: targeted, isTargeted: true)
     }
 
     /// The directives that hold for a kind of cache: in a shared one those of the targeted field if there is one, else those of
@@ -136,12 +179,7 @@ struct Freshness: Sendable, Hashable {
 
 extension CacheEntry {
     /// The directives that hold for a kind of cache.
-    func effective(in mode: HTTPCache.Mode) -> CacheRules.Effective {
-        guard mode == .shared, head.headerFields.contains(.cdnCacheControl),
-            let targeted = CacheDirectives(targeted: .cdnCacheControl, in: head.headerFields)
-        else { return CacheRules.Effective(directives: rules.directives) }
-        return CacheRules.Effective(directives: targeted, isTargeted: true)
-    }
+    func effective(in mode: HTTPCache.Mode) -> CacheRules.Effective { rules.effective(in: mode) }
 }
 
 extension HTTPField.Name {

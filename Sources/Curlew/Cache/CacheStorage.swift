@@ -18,51 +18,56 @@ extension CacheJudge {
     func entry(
         for response: CurlewResponse, to request: CacheRequest, sent: CacheRequest.Credentials, at now: Int64
     ) -> CacheEntry? {
+        guard request.request.method == .get, request.policy != .noStore, !request.directives.noStore else {
+            return nil
+        }
         let fields = response.fields
-        guard request.request.method == .get, request.policy != .noStore, !request.directives.noStore,
-            isStorable(response.status, fields), mayStore(fields, sent, request.key.partition)
-        else { return nil }
+        let rules = CacheRules(response.head, responseTime: now)
+        guard isStorable(response.status, rules), mayStore(rules, sent, request.key.partition) else { return nil }
         var range: Range<Int64>?
         if response.status == .partialContent {
             guard let part = partialRange(fields) else { return nil }
             range = part
         }
-        let secrets = request.request.secretNames
-        guard let selectors = CacheVariant.selectors(of: fields, request.request.fields, secrets: secrets) else {
-            return nil
+        var selectors: [CacheEntry.Selector] = []
+        if rules.varies {
+            let secrets = request.request.secretNames
+            guard let chosen = CacheVariant.selectors(of: fields, request.request.fields, secrets: secrets) else {
+                return nil
+            }
+            selectors = chosen
         }
         var head = response.head
-        head.headerFields = stored(fields)
-        let entry = CacheEntry(
+        head.headerFields = stored(fields, rules)
+        return CacheEntry(
             id: CacheEntry.ID(), key: request.key, uri: response.uri.requestText, head: head, version: response.version,
             selectors: selectors, requestTime: request.time, responseTime: now, range: range,
-            bodySize: range.map { $0.upperBound - $0.lowerBound } ?? response.body.length ?? -1)
-        return entry
+            bodySize: range.map { $0.upperBound - $0.lowerBound } ?? response.body.length ?? -1, rules: rules)
     }
 
-    private func isStorable(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> Bool {
+    private func isStorable(_ status: HTTPResponse.Status, _ rules: CacheRules) -> Bool {
         // Challenges are for whoever is asked, and 304 is no response of its own.
         guard status.code >= 200, status.code != 304, status.code != 401, status.code != 407, status.code != 416 else {
             return false
         }
-        let directives = effective(fields).directives
+        let directives = rules.effective(in: mode).directives
         if directives.mustUnderstand {
             guard status.isUnderstoodByCaches else { return false }
         } else if directives.noStore {
             return false
         }
         if mode == .shared, directives.isPrivate == .response { return false }
-        return status.isHeuristicallyCacheable || hasExplicitFreshness(fields, directives)
+        return status.isHeuristicallyCacheable || hasExplicitFreshness(rules, directives)
     }
 
-    private func hasExplicitFreshness(_ fields: HTTPFields, _ directives: CacheDirectives) -> Bool {
-        directives.isPublic || directives.maxAge != nil || fields.contains(.expires)
+    private func hasExplicitFreshness(_ rules: CacheRules, _ directives: CacheDirectives) -> Bool {
+        directives.isPublic || directives.maxAge != nil || rules.expires != .none
             || (mode == .shared ? directives.sharedMaxAge != nil : directives.isPrivate != .nothing)
     }
 
-    private func mayStore(_ fields: HTTPFields, _ sent: CacheRequest.Credentials, _ partition: String?) -> Bool {
-        let directives = effective(fields).directives
-        if mode != .singleUser, fields.contains(.setCookie), !directives.isPublic, partition == nil { return false }
+    private func mayStore(_ rules: CacheRules, _ sent: CacheRequest.Credentials, _ partition: String?) -> Bool {
+        let directives = rules.effective(in: mode).directives
+        if mode != .singleUser, rules.setsCookies, !directives.isPublic, partition == nil { return false }
         switch mode {
         case .singleUser: return true
         case .shared:
@@ -81,8 +86,12 @@ extension CacheJudge {
     }
 
     /// The fields that are stored.
-    func stored(_ fields: HTTPFields) -> HTTPFields {
-        let directives = effective(fields).directives
+    /// - Parameter rules: What was read of them.
+    func stored(_ fields: HTTPFields, _ rules: CacheRules) -> HTTPFields {
+        let directives = rules.effective(in: mode).directives
+        // What is named by no-cache may not be used again without validation (§5.2.2.4); by private not by others (§5.2.2.7).
+        let named = directives.noCache.names + (mode == .shared ? directives.isPrivate.names : [])
+        guard rules.hasExcludedFields || !named.isEmpty else { return fields }
         var excluded = Self.connectionFields
         for value in fields[values: .connection] {
             for name in value.utf8.split(separator: .comma) {
@@ -90,17 +99,8 @@ extension CacheJudge {
                 if let name = HTTPField.Name(name) { excluded.insert(name) }
             }
         }
-        // What is named by no-cache may not be used again without validation (§5.2.2.4); by private not by others (§5.2.2.7).
-        let named = directives.noCache.names + (mode == .shared ? directives.isPrivate.names : [])
         for name in named { if let name = HTTPField.Name(name) { excluded.insert(name) } }
         return fields.filter { !excluded.contains($0.name) }
-    }
-
-    private func effective(_ fields: HTTPFields) -> CacheRules.Effective {
-        if mode == .shared, let targeted = CacheDirectives(targeted: .cdnCacheControl, in: fields) {
-            return CacheRules.Effective(directives: targeted, isTargeted: true)
-        }
-        return CacheRules.Effective(directives: CacheDirectives(fields))
     }
 }
 
@@ -111,7 +111,7 @@ extension CacheJudge {
 
     /// The entry with the fields of a newer response.
     func updated(_ entry: CacheEntry, by fields: HTTPFields, requested: Int64, at now: Int64) -> CacheEntry {
-        let newer = stored(fields).filter { !Self.keptFields.contains($0.name) }
+        let newer = stored(fields, CacheRules(fields)).filter { !Self.keptFields.contains($0.name) }
         // Without a Date of its own the newer response is from now on.
         let names = Set(newer.map(\.name)).union([.date, .age])
         var head = entry.head

@@ -211,6 +211,7 @@ final class CacheCore: Sendable {
     let store: any CacheStore
     let events = Broadcaster<HTTPCache.Event>(bufferSize: 1000)
     let coalescing = Coalescing()
+    private let deadlines = Deadlines()
     private let state = Guarded(State())
     /// So many invalidations are remembered.
     private static let memory = 1024
@@ -259,8 +260,8 @@ final class CacheCore: Sendable {
         let store = store
         if store.isImmediate { return try await work(store) }
         guard !isStalled else { return nil }
-        let value = try await FirstOutcome.of(
-            { try await work(store) }, within: limit,
+        let value = try await deadlines.outcome(
+            of: { try await work(store) }, within: limit,
             onLateEnd: { [weak self] in self?.state.withLock { $0.stalled -= 1 } })
         if value == nil {
             state.withLock { $0.stalled += 1 }

@@ -107,6 +107,19 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// The URI without user information, so that it may be logged.
     public var description: String { text }
 
+    /// What is requested, with the host in lower case and without the scheme's own port. Mostly that is as it was written.
+    var normalizedText: String {
+        let isDefaultPort = layout.port.map { $0 == (layout.isSecure ? 443 : 80) } ?? false
+        // A colon without a port counts as well.
+        let hasPort = layout.port == nil ? layout.authorityEnd > layout.host.upperBound : isDefaultPort
+        let host = text.utf8.dropFirst(layout.host.lowerBound).prefix(layout.host.count)
+        if !hasPort, !host.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") }) {
+            return requestText
+        }
+        let port = isDefaultPort || layout.port == nil ? "" : ":\(port)"
+        return "\(scheme)://\(self.host.lowercased())\(port)\(slice(layout.authorityEnd..<layout.queryEnd))"
+    }
+
     /// The URI without its fragment: what is requested.
     var requestText: String { layout.queryEnd == text.utf8.count ? text : slice(0..<layout.queryEnd) }
 

@@ -44,7 +44,10 @@ extension RequestOptions {
 
 extension CurlewRequest {
     /// The names of fields that are secret in it.
-    var secretNames: Set<HTTPField.Name> { SecretFields.names.union(options.secretFields) }
+    var secretNames: Set<HTTPField.Name> {
+        let own = options.isAnySet ? options.secretFields : []
+        return own.isEmpty ? SecretFields.names : SecretFields.names.union(own)
+    }
 
     /// Notes that the secret fields that the caller has given the request are for the origin that it goes to, and no others.
     /// Noted once: what is added later is not the caller's.
