@@ -230,6 +230,15 @@ final class CacheDeposit: Sendable {
         }
     }
 
+    /// What equal requests have stored meanwhile. A part replaces no whole.
+    private func twins(of entry: CacheEntry) async throws -> [CacheEntry.ID] {
+        try await cache.store.entries(for: entry.key)
+            .filter {
+                $0.selectors == entry.selectors && (entry.range == nil || $0.range != nil) && !replaced.contains($0.id)
+            }
+            .map(\.id)
+    }
+
     private func commit(_ writer: any CacheWriter, _ trailers: HTTPFields) async {
         let count = state.withLock { $0.count }
         let added = entry.range == nil && entry.bodySize >= 0 && own >= 0 ? entry.bodySize - own : 0
@@ -240,7 +249,7 @@ final class CacheDeposit: Sendable {
         let kept = trailers.isEmpty ? trailers : exchange.cache.judge.stored(trailers, CacheRules(trailers))
         let whole = entry.completed(trailers: kept, bodySize: size)
         do {
-            try await writer.commit(whole, replacing: replaced)
+            try await writer.commit(whole, replacing: replaced + (try await twins(of: whole)))
             core.worked()
             core.remembers(entry.key.uri)
             core.count { figures in

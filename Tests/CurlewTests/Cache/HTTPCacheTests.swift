@@ -78,6 +78,20 @@ struct HTTPCacheTests {
         #expect(store.contents.evictions == 9_968)
     }
 
+    @Test("equal requests at a time leave one entry")
+    func twins() async throws {
+        let gate = Gate()
+        let scene = try await CacheScene { _, number in
+            try await gate.wait()
+            return .numbered(number, [.cacheControl: "max-age=60"])
+        }
+        let tasks = (0..<8).map { _ in Task { try await scene.get() } }
+        try await scene.server.waitForRequests(8)
+        gate.open()
+        for task in tasks { #expect(try await task.value.hasSuffix("miss")) }
+        #expect(try await scene.cache.store.contents.entries == 1)
+    }
+
     @Test("HEAD is answered from what GET has stored, and stores nothing by itself")
     func head() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
