@@ -6,30 +6,15 @@ import Testing
 
 @Suite("The cache of a session", .timeLimit(.minutes(1)))
 struct CacheTests {
-    /// Answers with the number of the request, fresh for an hour unless the path says otherwise; 304 to the right condition.
+    /// Answers with the number of the request on its connection, fresh for an hour unless the path says otherwise; 304 to the right
+    /// condition.
     private func server() async throws -> MockServer {
-        let numbers = AsyncStream.makeStream(of: Int.self)
-        for number in 1...100 { numbers.continuation.yield(number) }
-        let next = Numbers(numbers.stream)
-        return try await MockServer.start { request in
-            let number = await next.next()
+        try await MockServer.start { request in
             let fields: HTTPFields = [
                 .eTag: "\"a\"", .cacheControl: request.path == "/stale" ? "max-age=0" : "max-age=3600",
             ]
             if request.fields[.ifNoneMatch] == "\"a\"" { return MockResponse(status: .notModified, fields: fields) }
-            return MockResponse(fields: fields, body: .string("\(number)"))
-        }
-    }
-
-    private actor Numbers {
-        private var iterator: AsyncStream<Int>.Iterator
-
-        init(_ stream: AsyncStream<Int>) { iterator = stream.makeAsyncIterator() }
-
-        func next() async -> Int {
-            var copy = iterator
-            defer { iterator = copy }
-            return await copy.next() ?? 0
+            return MockResponse(fields: fields, body: .string("\(request.exchangeIndex + 1)"))
         }
     }
 

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Curlew
+import CurlewStorage
 
 /// `curlew [URL]`: a GET, or the tour.
 struct Get: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import Curlew
+import Glibc
 import HTTPTypes
 
 /// What `make demo` shows.
