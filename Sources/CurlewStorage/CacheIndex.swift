@@ -24,7 +24,7 @@ final class CacheIndex: Sendable {
     private let readingEnd: Deadline
 
     /// Opens an index, and makes its tables or migrates them.
-    /// - Throws: ``CurlewError``, or ``Unusable`` for what is no index that this version can use.
+    /// - Throws: ``Curlew/CurlewError``, or ``Unusable`` for what is no index that this version can use.
     init(_ file: IndexFile, in folder: StoreFolder) throws {
         self.file = file
         guard let use = try folder.use(file) else { throw Unusable(reason: "it is no file of ours") }

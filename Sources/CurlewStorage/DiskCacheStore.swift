@@ -2,7 +2,7 @@
 public import Curlew
 internal import Glibc
 
-/// A ``CacheStore`` on a disk; needs the package's trait `Storage`, which is off by default, and SQLite.
+/// A ``Curlew/CacheStore`` on a disk; needs the package's trait `Storage`, which is off by default, and SQLite.
 ///
 /// Several stores, also of several processes, may have one folder open: each finds at once what another has committed. All
 /// that access it belong to one user: the folder is for its owner alone (0700), and so are its files. A folder that others may
@@ -40,7 +40,7 @@ public final class DiskCacheStore: CacheStore {
     ///   - ageLimit: The time after which an entry that was not used is evicted; nil stands for no limit.
     ///   - variantLimit: The most entries under one key. Those that were not used for longest are evicted.
     ///   - onEvent: Called, on any thread, for each incident. It must not block.
-    /// - Throws: ``CurlewError``: ``ErrorCode/cacheFailed`` if the folder cannot be used, ``ErrorCode/diskFull``.
+    /// - Throws: ``Curlew/CurlewError``: ``Curlew/ErrorCode/cacheFailed`` if the folder cannot be used, ``Curlew/ErrorCode/diskFull``.
     public convenience init(
         folder: String, capacity: ByteSize = .mebibytes(256), entryLimit: ByteSize? = nil, ageLimit: Duration? = nil,
         variantLimit: Int = 32, onEvent: (@Sendable (Event) -> Void)? = nil
@@ -77,7 +77,7 @@ public final class DiskCacheStore: CacheStore {
     /// Writes down what was used, and closes the database. Calls fail from then on.
     ///
     /// A store that is dropped does the same by itself, in its own time.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/cacheFailed`` or ``ErrorCode/diskFull``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` or ``Curlew/ErrorCode/diskFull``.
     public func close() async throws { try await core.close() }
 
     public func entries(for key: CacheEntry.Key) async throws -> [CacheEntry] { try await core.entries(for: key) }

@@ -32,7 +32,7 @@ final class OpenBody: Sendable {
     }
 
     /// Reads a range, on a queue unless it is in memory.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/cacheFailed``, also if the file is shorter.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed``, also if the file is shorter.
     func read(_ range: Range<Int64>) async throws -> [UInt8] {
         if let bytes = readCached(range) { return bytes }
         return try await queue.perform { try self.readWaiting(range) }

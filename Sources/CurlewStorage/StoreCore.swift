@@ -81,7 +81,7 @@ final class StoreCore: Sendable {
     // MARK: The index
 
     /// Works on the index. One that proves to be damaged is replaced by a new one, on which the work is done again.
-    /// - Throws: ``CurlewError``.
+    /// - Throws: ``Curlew/CurlewError``.
     func withIndex<Value>(_ work: (CacheIndex) async throws -> Value) async throws -> Value {
         let index = current.withLock { $0 }
         do {

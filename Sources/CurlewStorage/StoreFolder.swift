@@ -16,7 +16,7 @@ final class StoreFolder: Sendable {
     private let bodies: Int32
 
     /// Opens a folder, and makes it if it is not there.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/cacheFailed`` if it belongs to another user, if others may use it and it has
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` if it belongs to another user, if others may use it and it has
     ///   anything but a store, or if it cannot be made.
     init(_ path: String) throws {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -158,7 +158,7 @@ extension StoreFolder {
     }
 
     /// Waits until no other store chooses or opens an index here.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/cacheFailed`` if that takes longer than five seconds.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cacheFailed`` if that takes longer than five seconds.
     func lockForOpening() throws -> HeldLock {
         let lock = try openLock(Self.lockFile)
         for _ in 0..<1000 {

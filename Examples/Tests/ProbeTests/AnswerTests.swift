@@ -15,7 +15,7 @@ struct AnswerTests {
         let expected =
             #"{"id":"x","status":203,"reason":"Quite Fine","headers":[["X-CaSe","a"],["Content-Length","5"],"#
             + #"["x-case","b"]],"body":"aGVsbG8=","url":"\#(server.url("/a?b=c#d"))","redirects":0,"history":[],"#
-            + #""http_version":"1.1","reused":false,"trailers":[],"interim":[],"metrics":{"dns":"#
+            + #""http_version":"1.1","reused":false,"trailers":[],"interim":[],"cache_status":"miss","metrics":{"dns":"#
         #expect(try await probe.nextLine().hasPrefix(expected))
         await server.shutdown()
     }

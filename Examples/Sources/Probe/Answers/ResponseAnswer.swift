@@ -85,14 +85,14 @@ struct ResponseAnswer {
             .init("history", .array(response.history.map(JSONValue.hop))),
             .init("http_version", .string(Self.number(response.version))),
         ]
-        // Who shares a response that is under way has not found it in the cache.
-        if let status = response.cacheStatus.map({ $0 == .coalesced ? .miss : $0 }) {
-            members.append(.init("cache_status", .string(status.rawValue)))
-        }
         if let isReused = metrics?.last?.isReused { members.append(.init("reused", .bool(isReused))) }
         members.append(.init("trailers", .list(response.body.trailers)))
         members.append(.init("interim", .array(response.interim.map(Self.interim))))
         if let security = response.security { members.append(.init("tls", security.answer)) }
+        // Who shares a response that is under way has not found it in the cache.
+        if let status = response.cacheStatus.map({ $0 == .coalesced ? .miss : $0 }) {
+            members.append(.init("cache_status", .string(status.rawValue)))
+        }
         if let metrics { members.append(.init("metrics", metrics.answer(sentBefore: response.attempts - 1))) }
         if let progress { members.append(.init("progress", .array(progress))) }
         if let value { members.append(.init("value", value)) }
