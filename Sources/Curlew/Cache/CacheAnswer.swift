@@ -91,7 +91,10 @@ struct CachePart {
             }
             guard there.lowerBound < range.lowerBound, range.lowerBound <= there.upperBound else { continue }
             let both = there.lowerBound..<range.upperBound
+            // A part says little of the whole but what has changed (RFC 9110 §15.3.7).
             var head = new.head
+            let names = Set(head.headerFields.map(\.name))
+            head.headerFields = old.head.headerFields.filter { !names.contains($0.name) } + head.headerFields
             let isWhole = both == 0..<total
             if isWhole {
                 head.status = .ok

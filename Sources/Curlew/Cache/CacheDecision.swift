@@ -86,7 +86,7 @@ struct CacheJudge: Sendable {
             // What max-stale allows is on top of both limits.
             guard freshness.age <= Seconds.sum(limit, asked.maxStale ?? 0) else { return false }
         }
-        if let wanted = asked.minFresh { return Seconds.sum(freshness.excess, wanted) <= 0 }
+        if let wanted = asked.minFresh { return freshness.isFresh && Seconds.sum(freshness.excess, wanted) <= 0 }
         if freshness.isFresh { return true }
         guard let tolerated = asked.maxStale, !forbidsStale(said) else { return false }
         return freshness.excess <= tolerated

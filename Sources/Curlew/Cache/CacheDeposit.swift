@@ -85,7 +85,7 @@ final class CacheDeposit: Sendable {
         guard !core.isStalled else { return false }
         let (pieces, continuation) = AsyncStream.makeStream(of: Piece.self)
         state.withLock { $0.phase = .queued(continuation) }
-        let feeding = core.begin(entry.key) { [self] in await write(pieces, behind: prefix) }
+        let feeding = Task { [self] in await write(pieces, behind: prefix) }
         state.withLock { $0.feeding = feeding }
         return true
     }
@@ -141,12 +141,16 @@ final class CacheDeposit: Sendable {
             }
         }
         if let writer { await commit(writer, trailers) }
-        if let feeding { limit(feeding) }
+        if let feeding {
+            // Only now: who asks for the same waits for a store, and not for a reader.
+            core.begin(entry.key) { await feeding.value }
+            limit(feeding)
+        }
     }
 
     /// Ends a task that feeds a store if it takes too long for what is left.
     private func limit(_ feeding: Task<Void, Never>) {
-        let limit = cache.storeTimeout * Self.patience
+        let limit = min(cache.storeTimeout, .seconds(60)) * Self.patience
         let timer = Task {
             try await ContinuousClock().sleep(for: limit)
             feeding.cancel()
@@ -179,7 +183,7 @@ final class CacheDeposit: Sendable {
         if isComplete {
             core.begin(entry.key) { [self] in await finish(body.trailers) }
         } else if cache.finishesAbandonedBodies {
-            core.begin(entry.key) { [self] in
+            Task { [self] in
                 do {
                     for try await chunk in body {
                         await append(chunk)
@@ -194,6 +198,7 @@ final class CacheDeposit: Sendable {
             }
         } else {
             fail()
+            body.abandon()
         }
     }
 
@@ -249,9 +254,15 @@ final class CacheDeposit: Sendable {
         let kept = trailers.isEmpty ? trailers : exchange.cache.judge.stored(trailers, CacheRules(trailers))
         let whole = entry.completed(trailers: kept, bodySize: size)
         do {
+            let uri = entry.key.uri
+            // What could not be removed before has to go, or it would be found beside the new one.
+            if core.mustIgnore(uri) { try await cache.store.remove(.uris([uri])) }
             try await writer.commit(whole, replacing: replaced + (try await twins(of: whole)))
+            guard core.isCurrent(uri, since: generation) else {
+                return try await cache.store.remove(.entries([whole.id]))
+            }
             core.worked()
-            core.remembers(entry.key.uri)
+            core.remembers(uri)
             core.count { figures in
                 figures.stored += 1
                 figures.storedBytes += size

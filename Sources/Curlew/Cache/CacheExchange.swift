@@ -37,7 +37,10 @@ final class CacheExchange: Sendable {
         let (found, decision, body) = await decide()
         switch decision {
         case .serve(let entry, let status, let age):
-            guard let response = answer(entry, age: age, body) else { return try await forward(found, .uriMiss, next) }
+            guard let response = answer(entry, age: age, body) else {
+                let isCacheOnly = request.policy == .onlyIfCached || request.directives.onlyIfCached
+                return isCacheOnly ? unavailable : try await forward(found, .uriMiss, next)
+            }
             return finished(response, entry: entry, status)
         case .serveAndValidate(let entry, let age):
             guard let response = answer(entry, age: age, body) else { return try await forward(found, .uriMiss, next) }
@@ -116,7 +119,9 @@ final class CacheExchange: Sendable {
     private func find() async throws -> Found {
         let store = cache.store
         var entries = try await store.entries(for: key)
-        if cache.honorsNoVarySearch {
+        // Of a request to another place than its URI says, the path says nothing.
+        if cache.honorsNoVarySearch, !key.uri.contains(" "), !core.mustIgnore(NoVarySearch.key(of: request.request.uri))
+        {
             let uri = request.request.uri
             let key = CacheEntry.Key(uri: NoVarySearch.key(of: uri), partition: key.partition)
             entries += try await store.entries(for: key).filter { entry in
@@ -327,7 +332,6 @@ final class CacheExchange: Sendable {
         let latest = await lookUp { $0.selected } ?? nil
         guard latest?.id == entry.id, latest?.responseTime == entry.responseTime else { return }
         var conditional = entry.hasValidator ? conditional(entry) : request.request
-        guard conditional.options.dispatch == nil else { return }
         conditional.options.dispatch = DetachedDispatch { result in
             await validation.finish(self, entry, found, result)
         }
@@ -350,7 +354,12 @@ final class CacheExchange: Sendable {
             let stored = await taken(response, found, .stale)
             // Read to its end, so that it is stored; within what may be stored.
             var left = (cache.entryLimit ?? cache.store.entryLimit).bytes
-            do { for try await chunk in stored.body where left >= 0 { left -= chunk.count } } catch {}
+            do {
+                for try await chunk in stored.body {
+                    left -= chunk.count
+                    guard left >= 0 else { return stored.body.abandon() }
+                }
+            } catch {}
         }
     }
 
@@ -423,8 +432,8 @@ final class CacheExchange: Sendable {
         }
         if response.status == .notModified {
             // To conditions of the caller's: it is about what is stored, if that has the validators.
-            for entry in found.matching where response.fields.contains(.eTag) || response.fields.contains(.lastModified)
-            {
+            for entry in found.matching
+            where response.fields.contains(entry.rules.hasEntityTag ? .eTag : .lastModified) {
                 if CacheJudge.isValidated(entry, by: response.fields) { _ = await refresh(entry, by: response) }
             }
             return false
@@ -432,7 +441,7 @@ final class CacheExchange: Sendable {
         guard let credentials = sentCredentials(response),
             var entry = judge.entry(for: response, to: request, sent: credentials, at: now)
         else { return false }
-        if cache.honorsNoVarySearch, NoVarySearch(response.fields) != nil {
+        if cache.honorsNoVarySearch, !key.uri.contains(" "), NoVarySearch(response.fields) != nil {
             entry = entry.moved(to: NoVarySearch.key(of: request.request.uri))
         }
         if let willStore = cache.willStore {
@@ -449,7 +458,7 @@ final class CacheExchange: Sendable {
             }
         }
         let limit = (cache.entryLimit ?? cache.store.entryLimit).bytes
-        guard entry.bodySize <= Int64(limit) else { return false }
+        guard (part?.joined ?? entry).bodySize <= Int64(limit) else { return false }
         let deposit = CacheDeposit(
             exchange: self, entry: part?.joined ?? entry, own: entry.bodySize, body: response.body, limit: limit,
             replaced: found.matching.map(\.id))
@@ -459,19 +468,22 @@ final class CacheExchange: Sendable {
         return true
     }
 
-    /// The credentials that the request had when it left; nil if links behind the cache have added to what Vary names.
+    /// The credentials that the request had when it left; nil if links behind the cache have made another request of it, or one that Vary
+    /// selects otherwise.
     private func sentCredentials(_ response: CurlewResponse) -> CacheRequest.Credentials? {
         var credentials = request.credentials
-        guard let sent = response.exchange?.request else { return credentials }
-        // Mostly nothing was added, and what was looked at once need not be looked at again.
-        if sent.fields.count == request.request.fields.count, !sent.options.isAnySet { return credentials }
-        let secrets = sent.secretNames
-        let added = CacheRequest.credentials(of: sent.fields, secrets)
-        if sent.options.isAnySet, sent.options.engineCredential != nil { credentials.insert(.authorization) }
-        credentials.formUnion(added)
+        guard let sent = response.exchange?.request ?? response.sentRequest else { return credentials }
+        let isSame = sent.uri == request.request.uri && sent.fields.elementsEqual(request.request.fields)
+        if isSame, !sent.options.isAnySet { return credentials }
+        guard CacheRequest.key(of: sent) == key else { return nil }
+        let marked = sent.options.secretFields.union(request.request.options.secretFields)
+        credentials.formUnion(CacheRequest.credentials(of: sent.fields, marked))
+        if sent.uri.userInformation != nil || sent.options.engineCredential != nil {
+            credentials.insert(.authorization)
+        }
         for value in response.fields[values: .vary] {
             for name in value.split(separator: ",") {
-                guard let name = HTTPField.Name(name.filter { $0 != " " }), secrets.contains(name) else { continue }
+                guard let name = HTTPField.Name(name.filter { $0 != " " && $0 != "\t" }) else { continue }
                 guard sent.fields[values: name] == request.request.fields[values: name] else { return nil }
             }
         }
@@ -511,6 +523,5 @@ private final class BackgroundValidation: Sendable {
         _ result: Result<CurlewResponse, any Error>
     ) async {
         await exchange.store(result, of: entry, found)
-        core.endValidation(of: id)
     }
 }

@@ -80,10 +80,27 @@ struct CacheRequest {
         return found
     }
 
+    /// True for the fields that are known to hold secrets, and those whose names say so: to take one too many for a credential costs a
+    /// hit, one too few a user's secret.
+    private static func isSecret(_ name: HTTPField.Name) -> Bool {
+        if harmless.contains(name) { return false }
+        let text = name.canonicalName
+        return SecretFields.names.contains(name)
+            || ["token", "secret", "api-key", "apikey", "session", "auth", "subscription-key", "dpop"].contains {
+                text.contains($0)
+            }
+    }
+
+    private static let harmless: Set<HTTPField.Name> = [
+        .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .contentType, .ifModifiedSince, .ifNoneMatch,
+        .ifRange, .pragma,
+        .range, .userAgent,
+    ]
+
     /// - Parameter marked: The names that the caller has marked as secret, beside those that are known.
     static func credentials(of fields: HTTPFields, _ marked: Set<HTTPField.Name>) -> Credentials {
         var found: Credentials = []
-        for field in fields where SecretFields.names.contains(field.name) || marked.contains(field.name) {
+        for field in fields where isSecret(field.name) || marked.contains(field.name) {
             found.insert(field.name == .authorization ? .authorization : .other)
         }
         return found

@@ -45,11 +45,11 @@ extension CacheJudge {
             bodySize: range.map { $0.upperBound - $0.lowerBound } ?? response.body.length ?? -1, rules: rules)
     }
 
+    /// Statuses that are about the very request: its credentials, its conditions, its range, its pace, its size.
+    private static let ownStatuses: Set<Int> = [304, 401, 407, 408, 412, 416, 417, 431]
+
     private func isStorable(_ status: HTTPResponse.Status, _ rules: CacheRules) -> Bool {
-        // Challenges are for whoever is asked, and 304 is no response of its own.
-        guard status.code >= 200, status.code != 304, status.code != 401, status.code != 407, status.code != 416 else {
-            return false
-        }
+        guard status.code >= 200, !Self.ownStatuses.contains(status.code) else { return false }
         let directives = rules.effective(in: mode).directives
         if directives.mustUnderstand {
             guard status.isUnderstoodByCaches else { return false }
@@ -126,7 +126,7 @@ extension CacheJudge {
             guard let known = stored[.eTag] else { return false }
             return EntityTag.isSame(tag, known)
         }
-        if let date = fields[.lastModified], stored[.eTag] == nil, let known = stored[.lastModified] {
+        if let date = fields[.lastModified], let known = stored[.lastModified] {
             return date.utf8.elementsEqual(known.utf8)
         }
         return true

@@ -249,6 +249,8 @@ private final class Flight: Sendable {
     private func leave(_ member: Int) {
         let (waiter, task) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
             guard let waiter = state.members.removeValue(forKey: member) else { return (nil, nil) }
+            // It is going to be cancelled: nobody may join any more.
+            if state.isAbandoned { state.isOpen = false }
             return (waiter, state.isAbandoned ? state.task : nil)
         }
         waiter?.resume(throwing: Self.cancelled)
@@ -294,9 +296,7 @@ private final class Flight: Sendable {
         }
         state.withLock { $0.hasReader = true }
         let channel = SharedBody(limit: bodyLimit) { [weak self] in self?.readerHasGone() }
-        var own = response
-        own.body = .stream(channel.chunks, over: response.body)
-        settle(first, .success(own))
+        handOver(response, channel, to: first)
         let timer = Task { [timekeeper, patience] in
             try await timekeeper.sleep(for: patience)
             self.settleAll(.success(nil))
@@ -305,7 +305,17 @@ private final class Flight: Sendable {
         timer.cancel()
     }
 
+    /// Gives the first member its response. Not inlined: what is left of the body here would keep it from being dropped.
+    @inline(never)
+    private func handOver(_ response: CurlewResponse, _ channel: SharedBody, to first: Int) {
+        var own = response
+        own.body = .stream(channel.chunks, over: response.body)
+        settle(first, .success(own))
+    }
+
     private func mayShare(_ response: CurlewResponse) -> Bool {
+        // A cookie is for one.
+        guard !response.fields.contains(.setCookie) else { return false }
         if let length = response.body.length { return length <= Int64(bodyLimit) }
         let type = response.mediaType
         return type?.type != "multipart" && !(type?.type == "text" && type?.subtype == "event-stream")
@@ -399,6 +409,10 @@ private final class SharedBody: Sendable {
     private func drop() {
         let writer = state.withLock { state in
             state.isDropped = true
+            // What was not read is not the end of the body.
+            if state.end == nil || !state.chunks.isEmpty {
+                state.end = .failure(CurlewError(.cancelled, "the task was cancelled"))
+            }
             state.chunks = []
             defer { state.writer = nil }
             return state.writer
@@ -432,8 +446,8 @@ private final class SharedBody: Sendable {
                     if isReady { continuation.resume() }
                 }
             } onCancel: {
-                finish(.failure(CurlewError(.cancelled, "the task was cancelled")))
                 drop()
+                finish(.failure(CurlewError(.cancelled, "the task was cancelled")))
             }
         }
     }

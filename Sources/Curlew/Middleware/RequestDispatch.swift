@@ -47,6 +47,14 @@ struct DetachedDispatch: RequestDispatch {
 }
 
 extension CurlewResponse {
+    private enum SentRequestKey: Key { static let defaultValue: CurlewRequest? = nil }
+
+    /// The request as it was sent, where no exchange of a session has it.
+    var sentRequest: CurlewRequest? {
+        get { self[SentRequestKey.self] }
+        set { self[SentRequestKey.self] = newValue }
+    }
+
     private enum PlaceholderKey: Key { static let defaultValue = false }
 
     /// True if no server has answered: the request is sent by a task of its own.

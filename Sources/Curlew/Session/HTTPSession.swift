@@ -173,10 +173,6 @@ public struct HTTPSession: Sendable {
         if request.options.isAnySet, let dispatch = request.options.dispatch {
             return try await carry(request, by: dispatch)
         }
-        return try await carryAtOnce(request)
-    }
-
-    private func carryAtOnce(_ request: CurlewRequest) async throws -> CurlewResponse {
         guard isAtHome(request) else { return try await transfer(request.withoutForeignSecrets()) }
         return try await transfer(request)
     }
@@ -187,15 +183,27 @@ public struct HTTPSession: Sendable {
         var request = isAtHome(request) ? request : request.withoutForeignSecrets()
         request.options.dispatch = nil
         return try await dispatch.dispatch(request, over: session.map { ObjectIdentifier($0) }) { request in
-            try await carryAtOnce(request)
+            try await transfer(request)
         }
     }
 
     private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {
-        guard let connectivity, let limit = request.options.connectivityTimeout else {
-            return try await transport.send(request)
-        }
-        return try await transfer(request, waitingFor: limit, by: connectivity)
+        guard let connectivity else { return try await transport.send(request) }
+        return try await transfer(request, by: connectivity)
+    }
+
+    /// Sends a request over a transport that is no session, and notes it in the response: nobody else knows it.
+    @inline(never)
+    private func transfer(_ request: CurlewRequest, by connectivity: SessionConnectivity) async throws -> CurlewResponse
+    {
+        var response =
+            if let limit = request.options.connectivityTimeout {
+                try await transfer(request, waitingFor: limit, by: connectivity)
+            } else {
+                try await transport.send(request)
+            }
+        if response.exchange == nil { response.sentRequest = request }
+        return response
     }
 
     // Not inlined: every call would keep room for it in its frame while it waits.

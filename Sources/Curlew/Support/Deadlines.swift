@@ -41,7 +41,7 @@ final class Deadlines: Sendable {
             return (state.next, !state.isWatched)
         }
         if begins {
-            let step = max(.milliseconds(1), limit / 4)
+            let step = min(max(.milliseconds(1), limit / 4), .seconds(1))
             Task { [weak self] in
                 var idle = Duration.zero
                 while self?.expire(idle) == true {

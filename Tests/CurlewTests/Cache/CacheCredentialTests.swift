@@ -94,6 +94,24 @@ struct CacheCredentialTests {
         #expect(try await cache.store.contents.entries == 0)
     }
 
+    @Test("credentials that a link behind the cache adds are noticed over a transport of one's own, too")
+    func addedBehindForeignTransport() async throws {
+        let transport = StubTransport { _ in .response(fields: [.cacheControl: "max-age=60"], body: "secret") }
+        let cache = HTTPCache()
+        let api = try HTTPSession(transport: transport, chain: .bare) {
+            cache
+            Link { request, next in
+                var request = request
+                request.fields[.authorization] = "Bearer 1"
+                return try await next(request)
+            }
+        }
+        for _ in 0..<2 {
+            #expect(try await api.get("http://example.com/").body.collect(upTo: 10) == Array("secret".utf8))
+        }
+        #expect(transport.received.count == 2)
+    }
+
     @Test("Vary: Cookie tells the users of one cache apart")
     func varyCookie() async throws {
         let scene = try await CacheScene(.singleUser) {

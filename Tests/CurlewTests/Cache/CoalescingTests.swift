@@ -212,6 +212,35 @@ struct CoalescingTests {
         #expect(answers == ["error": 1, "200 halfhalf -": 2])
     }
 
+    @Test("a first reader that leaves a large body, and has nobody beside it, ends the exchange")
+    func largeBodyLeft() async throws {
+        let scene = try await Scene(
+            limit: .kibibytes(1),
+            body: .stream { writer in while true { try await writer.write([UInt8](repeating: 7, count: 4096)) } })
+        let (api, url) = (scene.api, scene.server.url())
+        let tasks = (0..<2).map { _ in
+            Task {
+                let response = try await api.send(CurlewRequest(.get, url))
+                var iterator = response.body.makeAsyncIterator()
+                _ = try await iterator.next()
+            }
+        }
+        try await joined(scene, 2)
+        scene.open()
+        for task in tasks { try await task.value }
+        try await scene.server.waitForConnections(open: 0)
+    }
+
+    @Test("a response that sets a cookie is not shared")
+    func cookies() async throws {
+        let scene = try await Scene(fields: [.setCookie: "session=1"])
+        let tasks = (0..<3).map { _ in scene.begin() }
+        try await joined(scene, 3)
+        scene.open()
+        for task in tasks { #expect(try await task.value.hasSuffix("-")) }
+        #expect(scene.server.requestCount == 3)
+    }
+
     @Test("a first reader that leaves its body leaves the others theirs")
     func readerLeaves() async throws {
         let rest = Gate()

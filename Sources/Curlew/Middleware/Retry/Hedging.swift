@@ -61,7 +61,10 @@ public struct Hedging: CurlewMiddleware {
             func start() {
                 started += 1
                 underWay += 1
-                group.addTask { await Self.attempt(request, next) }
+                var attempt = request
+                // Joined with the first it would wait for the same answer.
+                if started > 1, attempt.options.dispatch != nil { attempt.options.dispatch = nil }
+                group.addTask { [attempt] in await Self.attempt(attempt, next) }
                 guard started < maximum else { return }
                 group.addTask { [delay, timekeeper] in
                     try? await timekeeper.sleep(for: delay)
