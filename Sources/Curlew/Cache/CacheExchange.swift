@@ -510,18 +510,30 @@ final class CacheExchange: Sendable {
 private final class BackgroundValidation: Sendable {
     private let core: CacheCore
     private let id: CacheEntry.ID
+    private let hasEnded = Guarded(false)
 
     init(core: CacheCore, id: CacheEntry.ID) {
         self.core = core
         self.id = id
     }
 
-    deinit { core.endValidation(of: id) }
+    deinit { end() }
+
+    /// Once: another validation of the entry may have begun since.
+    private func end() {
+        let isFirst = hasEnded.withLock { hasEnded in
+            defer { hasEnded = true }
+            return !hasEnded
+        }
+        if isFirst { core.endValidation(of: id) }
+    }
 
     func finish(
         _ exchange: CacheExchange, _ entry: CacheEntry, _ found: CacheExchange.Found,
         _ result: Result<CurlewResponse, any Error>
     ) async {
         await exchange.store(result, of: entry, found)
+        // Not before: without this the last use of the object would be above.
+        end()
     }
 }
