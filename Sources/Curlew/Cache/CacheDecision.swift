@@ -14,6 +14,14 @@ enum CacheDecision: Sendable, Hashable {
     case forward(CacheStatusField.Reason)
     /// Answers 504: nothing is stored that serves, and the network is not to be asked (§5.2.1.7).
     case unavailable
+
+    /// The entry that answers.
+    var served: CacheEntry? {
+        switch self {
+        case .serve(let entry, _, _), .serveAndValidate(let entry, _): entry
+        default: nil
+        }
+    }
 }
 
 /// The rules of a cache, as far as they need no store.

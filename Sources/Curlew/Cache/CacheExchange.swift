@@ -34,7 +34,9 @@ final class CacheExchange: Sendable {
     }
 
     func perform(_ next: Next) async throws -> CurlewResponse {
-        let (found, decision, body) = await decide()
+        var (found, decision, body) = await decide()
+        // Replaced between the two: what has taken its place is as good, and the server need not be asked.
+        if body == nil, hasBody(decision) { (found, decision, body) = await decide() }
         switch decision {
         case .serve(let entry, let status, let age):
             guard let response = answer(entry, age: age, body) else {
@@ -107,13 +109,13 @@ final class CacheExchange: Sendable {
 
     /// The body of the entry that is going to answer; nil if it has none, or the entry has gone.
     private func body(for decision: CacheDecision) async throws -> CurlewResponse.Body? {
-        let entry: CacheEntry
-        switch decision {
-        case .serve(let served, _, _), .serveAndValidate(let served, _): entry = served
-        default: return nil
-        }
-        guard let range = CacheAnswer(request, entry, age: 0)?.stored else { return nil }
+        guard let entry = decision.served, let range = CacheAnswer(request, entry, age: 0)?.stored else { return nil }
         return try await cache.store.body(of: entry, range: range)
+    }
+
+    /// True if an entry is going to answer with bytes of its body.
+    private func hasBody(_ decision: CacheDecision) -> Bool {
+        decision.served.flatMap { CacheAnswer(request, $0, age: 0)?.stored } != nil
     }
 
     private func find() async throws -> Found {

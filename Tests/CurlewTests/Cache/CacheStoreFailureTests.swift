@@ -40,7 +40,15 @@ private final class FaultyStore: CacheStore {
         }
     }
 
+    /// What happens before a body is handed out, once.
+    let beforeBody = Guarded<(@Sendable () async throws -> Void)?>(nil)
+
     func body(of entry: CacheEntry, range: Range<Int64>) async throws -> CurlewResponse.Body? {
+        let before = beforeBody.withLock { before in
+            defer { before = nil }
+            return before
+        }
+        try await before?()
         try await check(.body)
         return faults.withLock { $0.contains(.forgets) } ? nil : try await memory.body(of: entry, range: range)
     }
@@ -123,6 +131,27 @@ struct CacheStoreFailureTests {
             if case .invalidated = event { break }
         }
         #expect(isSilent ? failures == 0 : failures >= 1)
+    }
+
+    @Test("an entry that is replaced while it is looked up answers by what has replaced it")
+    func replacedMeanwhile() async throws {
+        let store = FaultyStore()
+        let scene = try await CacheScene(store: store) { .numbered($1, [.cacheControl: "max-age=600"]) }
+        _ = try await scene.get()
+        await scene.cache.flush()
+        let old = try #require(try await store.memory.list(after: nil, count: 1).first)
+        store.beforeBody.withLock {
+            $0 = {
+                let new = CacheEntry(
+                    id: CacheEntry.ID(), key: old.key, uri: old.uri, head: old.head, requestTime: old.requestTime,
+                    responseTime: old.responseTime, bodySize: 3)
+                let writer = try await store.memory.write(new)
+                try await writer.append(Array("new".utf8))
+                try await writer.commit(new, replacing: [old.id])
+            }
+        }
+        #expect(try await scene.get() == "200 new hit")
+        #expect(scene.server.requestCount == 1)
     }
 
     @Test("what could not be removed is not served as long as it may be there")
