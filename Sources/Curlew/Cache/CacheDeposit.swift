@@ -74,11 +74,10 @@ final class CacheDeposit: Sendable {
                     guard let bytes = try await store.body(of: prefix.entry, range: prefix.bytes) else { return false }
                     for try await chunk in bytes { try await writer.append(chunk) }
                 }
-                core.worked()
                 state.withLock { $0.phase = .direct(writer) }
                 return true
             } catch {
-                core.report(error)
+                core.report(error, of: .writing)
                 return false
             }
         }
@@ -114,7 +113,9 @@ final class CacheDeposit: Sendable {
             }
         }
         guard let writer else {
-            if isTooMuch { core.report(CurlewError(.cacheFailed, "the cache's store cannot keep up with a body")) }
+            if isTooMuch {
+                core.report(CurlewError(.cacheFailed, "the cache's store cannot keep up with a body"), of: .writing)
+            }
             return
         }
         if isTooMuch { return await writer.discard() }
@@ -122,7 +123,7 @@ final class CacheDeposit: Sendable {
             try await writer.append(chunk)
         } catch {
             state.withLock { $0.phase = .ended }
-            core.report(error)
+            core.report(error, of: .writing)
             await writer.discard()
         }
     }
@@ -225,23 +226,36 @@ final class CacheDeposit: Sendable {
                 }
                 await writer.discard()
             } catch {
-                core.report(error)
+                core.report(error, of: .writing)
                 fail()
                 await writer.discard()
             }
         } catch {
-            core.report(error)
+            core.report(error, of: .writing)
             fail()
         }
     }
 
-    /// What equal requests have stored meanwhile. A part replaces no whole.
-    private func twins(of entry: CacheEntry) async throws -> [CacheEntry.ID] {
-        try await cache.store.entries(for: entry.key)
-            .filter {
-                $0.selectors == entry.selectors && (entry.range == nil || $0.range != nil) && !replaced.contains($0.id)
-            }
-            .map(\.id)
+    /// Leaves one entry of those that equal requests have stored at the same time. After the commit, as each of them then sees those before it.
+    ///
+    /// A part replaces no whole, and under a path there are responses to several queries.
+    private func removeTwins(of entry: CacheEntry) async {
+        let isFoundByPath = entry.key.uri != exchange.request.key.uri
+        let query = exchange.request.request.uri.query
+        let found = await core.ask(.finding, within: cache.storeTimeout) { try await $0.entries(for: entry.key) }
+        let twins = (found ?? []).filter { other in
+            other.selectors == entry.selectors && (entry.range == nil || other.range != nil)
+                && (!isFoundByPath || NoVarySearch.isFound(other, by: query))
+        }
+        guard twins.count > 1 else { return }
+        // All choose the same, or two would remove each other.
+        let kept = twins.max { one, other in
+            if (one.range == nil) != (other.range == nil) { return one.range != nil }
+            return (one.rules.date, one.responseTime, one.id.description)
+                < (other.rules.date, other.responseTime, other.id.description)
+        }
+        let others = twins.map(\.id).filter { $0 != kept?.id }
+        await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries(others)) }
     }
 
     private func commit(_ writer: any CacheWriter, _ trailers: HTTPFields) async {
@@ -256,12 +270,17 @@ final class CacheDeposit: Sendable {
         do {
             let uri = entry.key.uri
             // What could not be removed before has to go, or it would be found beside the new one.
-            if core.mustIgnore(uri) { try await cache.store.remove(.uris([uri])) }
-            try await writer.commit(whole, replacing: replaced + (try await twins(of: whole)))
+            if core.mustIgnore(uri),
+                await core.ask(.removing, within: cache.storeTimeout, { try await $0.remove(.uris([uri])) }) == nil
+            {
+                return await writer.discard()
+            }
+            try await writer.commit(whole, replacing: replaced)
+            core.succeeded(.writing)
+            await removeTwins(of: whole)
             guard core.isCurrent(uri, since: generation) else {
                 return try await cache.store.remove(.entries([whole.id]))
             }
-            core.worked()
             core.remembers(uri)
             core.count { figures in
                 figures.stored += 1
@@ -269,7 +288,7 @@ final class CacheDeposit: Sendable {
             }
             if core.events.hasListeners { core.events.publish(.stored(whole)) }
         } catch {
-            core.report(error)
+            core.report(error, of: .writing)
             await writer.discard()
         }
     }

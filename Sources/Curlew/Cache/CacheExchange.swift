@@ -12,31 +12,23 @@ final class CacheExchange: Sendable {
     let generation: UInt64
 
     private let judge: CacheJudge
+    private let lookup: CacheLookup
 
     init(cache: HTTPCache, request: CacheRequest, generation: UInt64) {
         self.cache = cache
         self.request = request
         self.generation = generation
         judge = cache.judge
+        lookup = CacheLookup(core: cache.core, request: request, cache: cache)
     }
 
     private var core: CacheCore { cache.core }
     private var key: CacheEntry.Key { request.key }
 
-    /// What is stored for the request.
-    struct Found: Sendable {
-        /// The entry that the request selects; the latest, if it selects several.
-        var selected: CacheEntry?
-        /// All that it selects: what a new response replaces.
-        var matching: [CacheEntry] = []
-        /// True if there is something for the URI, but for requests with other fields.
-        var hasOthers = false
-    }
-
     func perform(_ next: Next) async throws -> CurlewResponse {
-        var (found, decision, body) = await decide()
+        var (found, decision, body) = await lookup.decide(judge)
         // Replaced between the two: what has taken its place is as good, and the server need not be asked.
-        if body == nil, hasBody(decision) { (found, decision, body) = await decide() }
+        if body == nil, lookup.hasBody(decision) { (found, decision, body) = await lookup.decide(judge) }
         switch decision {
         case .serve(let entry, let status, let age):
             guard let response = answer(entry, age: age, body) else {
@@ -68,100 +60,14 @@ final class CacheExchange: Sendable {
         return response
     }
 
-    // MARK: The store
-
-    /// What is stored, what to do, and if that is to answer, the body: in one call of the store's thread.
-    private func decide() async -> (Found, CacheDecision, CurlewResponse.Body?) {
-        if cache.store.isImmediate, !core.mustIgnore(key.uri) {
-            do {
-                let found = try await find()
-                let decision = judge.decide(request, found.selected, at: request.time)
-                return (found, decision, try await body(for: decision))
-            } catch {
-                core.report(error)
-            }
-            return (Found(), judge.decide(request, nil, at: request.time), nil)
-        }
-        let looked = await lookUp { [self] found in
-            let decision = judge.decide(request, found.selected, at: request.time)
-            return (found, decision, try await body(for: decision))
-        }
-        return looked ?? (Found(), judge.decide(request, nil, at: request.time), nil)
-    }
-
-    /// Looks for what is stored.
-    /// - Returns: nil if the store cannot be asked, or not in time.
-    private func lookUp<Value: Sendable>(
-        _ use: @escaping @Sendable (Found) async throws -> Value
-    ) async -> Value? {
-        guard !core.mustIgnore(key.uri) else { return nil }
-        let pending = cache.store.isImmediate ? [] : core.pending(key)
-        do {
-            return try await core.ask(within: cache.storeTimeout) { [self] _ in
-                for task in pending { await task.value }
-                return try await use(try await find())
-            }
-        } catch {
-            core.report(error)
-            return nil
-        }
-    }
-
-    /// The body of the entry that is going to answer; nil if it has none, or the entry has gone.
-    private func body(for decision: CacheDecision) async throws -> CurlewResponse.Body? {
-        guard let entry = decision.served, let range = CacheAnswer(request, entry, age: 0)?.stored else { return nil }
-        return try await cache.store.body(of: entry, range: range)
-    }
-
-    /// True if an entry is going to answer with bytes of its body.
-    private func hasBody(_ decision: CacheDecision) -> Bool {
-        decision.served.flatMap { CacheAnswer(request, $0, age: 0)?.stored } != nil
-    }
-
-    private func find() async throws -> Found {
-        let store = cache.store
-        var entries = try await store.entries(for: key)
-        // Of a request to another place than its URI says, the path says nothing.
-        if cache.honorsNoVarySearch, !key.uri.contains(" "), !core.mustIgnore(NoVarySearch.key(of: request.request.uri))
-        {
-            let uri = request.request.uri
-            let key = CacheEntry.Key(uri: NoVarySearch.key(of: uri), partition: key.partition)
-            entries += try await store.entries(for: key).filter { entry in
-                guard let rule = NoVarySearch(entry.head.headerFields), let stored = try? CurlewURI(entry.uri) else {
-                    return false
-                }
-                return rule.matches(uri.query, stored.query)
-            }
-        }
-        core.worked()
-        guard !entries.isEmpty else { return Found() }
-        if entries.count == 1, entries[0].selectors.isEmpty { return Found(selected: entries[0], matching: entries) }
-        let fields = request.request.fields
-        let secrets = request.request.secretNames
-        let matching = entries.filter {
-            $0.selectors.isEmpty || CacheVariant.matches($0.selectors, fields, secrets: secrets)
-        }
-        // Whole ones go before parts, later ones before earlier ones (RFC 9111 §4).
-        let selected = matching.max { one, other in
-            if (one.range == nil) != (other.range == nil) { return one.range != nil }
-            return (one.rules.date, one.responseTime) < (other.rules.date, other.responseTime)
-        }
-        return Found(selected: selected, matching: matching, hasOthers: matching.count < entries.count)
-    }
-
     // MARK: Answering
 
     /// The response that an entry gives; nil if its body is no longer there.
     private func answer(_ entry: CacheEntry, age: Int64) async -> CurlewResponse? {
         guard let plan = CacheAnswer(request, entry, age: age) else { return nil }
         guard let range = plan.stored else { return answer(entry, age: age, nil) }
-        do {
-            let stored = try await core.ask(within: cache.storeTimeout) { try await $0.body(of: entry, range: range) }
-            return answer(entry, age: age, stored ?? nil)
-        } catch {
-            core.report(error)
-            return nil
-        }
+        let stored = await core.ask(.reading, within: cache.storeTimeout) { try await $0.body(of: entry, range: range) }
+        return answer(entry, age: age, stored ?? nil)
     }
 
     /// - Parameter stored: The body; nil if there is none.
@@ -203,7 +109,8 @@ final class CacheExchange: Sendable {
     // MARK: Asking
 
     /// Sends the request, and stores what comes.
-    private func forward(_ found: Found, _ reason: CacheStatusField.Reason, _ next: Next) async throws -> CurlewResponse
+    private func forward(_ found: CacheLookup.Found, _ reason: CacheStatusField.Reason, _ next: Next) async throws
+        -> CurlewResponse
     {
         let response: CurlewResponse
         do {
@@ -252,18 +159,18 @@ final class CacheExchange: Sendable {
         [500, 502, 503, 504].contains(status.code)
     }
 
-    private func standIn(_ found: Found, for error: CurlewError) async -> CurlewResponse? {
+    private func standIn(_ found: CacheLookup.Found, for error: CurlewError) async -> CurlewResponse? {
         guard error.code != .cancelled, error.code.isTransient || error.stage == .connecting else { return nil }
         return await standIn(found)
     }
 
-    private func standIn(_ found: Found, for response: CurlewResponse) async -> CurlewResponse? {
+    private func standIn(_ found: CacheLookup.Found, for response: CurlewResponse) async -> CurlewResponse? {
         guard let stale = await standIn(found) else { return nil }
         await response.discard()
         return stale
     }
 
-    private func standIn(_ found: Found) async -> CurlewResponse? {
+    private func standIn(_ found: CacheLookup.Found) async -> CurlewResponse? {
         let now = cache.now()
         guard let entry = found.selected, judge.mayServe(entry, onFailureOf: request, at: now) else { return nil }
         let age = judge.freshness(of: entry, at: now).age
@@ -281,7 +188,8 @@ final class CacheExchange: Sendable {
         return conditional
     }
 
-    private func validate(_ entry: CacheEntry, _ found: Found, _ next: Next) async throws -> CurlewResponse {
+    private func validate(_ entry: CacheEntry, _ found: CacheLookup.Found, _ next: Next) async throws -> CurlewResponse
+    {
         let response: CurlewResponse
         do {
             response = try await next(forwarded(conditional(entry), entry))
@@ -294,12 +202,12 @@ final class CacheExchange: Sendable {
         await response.discard()
         guard let updated = await refresh(entry, by: response) else {
             // It says that nothing has changed of something that is not there: once more, without conditions.
-            try? await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
-            return try await forward(Found(), .stale, next)
+            await remove(entry)
+            return try await forward(CacheLookup.Found(), .stale, next)
         }
         let age = judge.freshness(of: updated, at: cache.now()).age
         guard var answer = await answer(updated, age: age) else {
-            return try await forward(Found(), .stale, next)
+            return try await forward(CacheLookup.Found(), .stale, next)
         }
         // Cookies are not stored; those that come with the 304 are for the jar.
         answer.fields.append(contentsOf: response.fields.filter { $0.name == .setCookie })
@@ -314,26 +222,34 @@ final class CacheExchange: Sendable {
             entry, by: response.fields, requested: request.time, at: cache.now())
         guard core.isCurrent(key.uri, since: generation) else { return updated }
         let directives = updated.effective(in: cache.mode).directives
-        do {
-            if directives.noStore, !directives.mustUnderstand {
-                // It may be used this once.
-                try await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
-            } else {
-                _ = try await core.ask(within: cache.storeTimeout) { try await $0.update(updated) }
-            }
-        } catch {
-            core.report(error)
+        if directives.noStore, !directives.mustUnderstand {
+            // It may be used this once.
+            await remove(entry)
+        } else {
+            await update(updated)
         }
         return updated
     }
 
-    private func validateBehind(_ entry: CacheEntry, _ found: Found, _ next: Next) async {
+    private func update(_ entry: CacheEntry) async {
+        _ = await core.ask(.updating, within: cache.storeTimeout) { try await $0.update(entry) }
+    }
+
+    private func remove(_ entry: CacheEntry) async {
+        _ = await core.ask(.removing, within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
+    }
+
+    /// The longest time that a validation takes which nobody waits for.
+    private static let backgroundTimeout = Duration.seconds(60)
+
+    private func validateBehind(_ entry: CacheEntry, _ found: CacheLookup.Found, _ next: Next) async {
         guard core.beginValidation(of: entry.id) else { return }
         let validation = BackgroundValidation(core: core, id: entry.id)
         // Another one may have ended since the entry was looked up.
-        let latest = await lookUp { $0.selected } ?? nil
+        let latest = await lookup.found()?.selected
         guard latest?.id == entry.id, latest?.responseTime == entry.responseTime else { return }
         var conditional = entry.hasValidator ? conditional(entry) : request.request
+        conditional.options.totalTimeout = conditional.options.totalTimeout ?? Self.backgroundTimeout
         conditional.options.dispatch = DetachedDispatch { result in
             await validation.finish(self, entry, found, result)
         }
@@ -345,7 +261,7 @@ final class CacheExchange: Sendable {
         }
     }
 
-    fileprivate func store(_ result: Result<CurlewResponse, any Error>, of entry: CacheEntry, _ found: Found) async {
+    func store(_ result: Result<CurlewResponse, any Error>, of entry: CacheEntry, _ found: CacheLookup.Found) async {
         guard case .success(let response) = result else { return }
         if response.status == .notModified {
             _ = await refresh(entry, by: response)
@@ -353,22 +269,18 @@ final class CacheExchange: Sendable {
         } else if Self.isFailure(response.status) {
             await response.discard()
         } else {
-            let stored = await taken(response, found, .stale)
-            // Read to its end, so that it is stored; within what may be stored.
-            var left = (cache.entryLimit ?? cache.store.entryLimit).bytes
-            do {
-                for try await chunk in stored.body {
-                    left -= chunk.count
-                    guard left >= 0 else { return stored.body.abandon() }
-                }
-            } catch {}
+            var stored = response
+            guard await keep(&stored, found) else { return await response.discard() }
+            // Read to its end, so that it is stored.
+            do { for try await _ in stored.body {} } catch {}
         }
     }
 
     // MARK: Parts
 
     /// Asks for the bytes behind those of a part, and gives the whole.
-    private func complete(_ entry: CacheEntry, _ found: Found, _ next: Next) async throws -> CurlewResponse {
+    private func complete(_ entry: CacheEntry, _ found: CacheLookup.Found, _ next: Next) async throws -> CurlewResponse
+    {
         guard let range = entry.range, let validator = ResumeToken.Validator(entry.head.headerFields),
             let total = entry.totalSize, range.upperBound < total
         else { return try await forward(found, .partial, next) }
@@ -379,21 +291,21 @@ final class CacheExchange: Sendable {
         do {
             response = try await next(rest)
         } catch let error as CurlewError where error.code != .cancelled {
-            return try await forward(Found(), .partial, next)
+            return try await forward(CacheLookup.Found(), .partial, next)
         }
         switch wanted.evaluate(response.head) {
         case .part(let part, total: total?) where part.upperBound == total: break
         case .whole: return await taken(response, found, .partial)
         default:
             await response.discard()
-            return try await forward(Found(matching: found.matching), .partial, next)
+            return try await forward(CacheLookup.Found(matching: found.matching), .partial, next)
         }
-        let stored = try? await core.ask(within: cache.storeTimeout) {
+        let stored = await core.ask(.reading, within: cache.storeTimeout) {
             try await $0.body(of: entry, range: 0..<range.upperBound)
         }
         guard let stored, let first = stored else {
             await response.discard()
-            return try await forward(Found(matching: found.matching), .partial, next)
+            return try await forward(CacheLookup.Found(matching: found.matching), .partial, next)
         }
         var whole = response
         whole.head = judge.updated(entry, by: response.fields, requested: request.time, at: cache.now()).head
@@ -407,7 +319,7 @@ final class CacheExchange: Sendable {
     // MARK: Storing
 
     /// A response of the network, stored while it is read if it may be.
-    private func taken(_ response: CurlewResponse, _ found: Found, _ reason: CacheStatusField.Reason) async
+    private func taken(_ response: CurlewResponse, _ found: CacheLookup.Found, _ reason: CacheStatusField.Reason) async
         -> CurlewResponse
     {
         var response = response
@@ -426,7 +338,7 @@ final class CacheExchange: Sendable {
     }
 
     /// - Returns: Whether it is going to be stored.
-    private func keep(_ response: inout CurlewResponse, _ found: Found) async -> Bool {
+    private func keep(_ response: inout CurlewResponse, _ found: CacheLookup.Found) async -> Bool {
         let now = cache.now()
         if request.request.method == .head {
             await compare(response, found, at: now)
@@ -440,11 +352,11 @@ final class CacheExchange: Sendable {
             }
             return false
         }
-        guard let credentials = sentCredentials(response),
+        guard let credentials = request.credentials(asSentFor: response),
             var entry = judge.entry(for: response, to: request, sent: credentials, at: now)
         else { return false }
-        if cache.honorsNoVarySearch, !key.uri.contains(" "), NoVarySearch(response.fields) != nil {
-            entry = entry.moved(to: NoVarySearch.key(of: request.request.uri))
+        if cache.honorsNoVarySearch, let key = request.noVarySearchKey, NoVarySearch(response.fields) != nil {
+            entry = entry.moved(to: key.uri)
         }
         if let willStore = cache.willStore {
             guard let chosen = await willStore(entry, request.request) else { return false }
@@ -470,72 +382,13 @@ final class CacheExchange: Sendable {
         return true
     }
 
-    /// The credentials that the request had when it left; nil if links behind the cache have made another request of it, or one that Vary
-    /// selects otherwise.
-    private func sentCredentials(_ response: CurlewResponse) -> CacheRequest.Credentials? {
-        var credentials = request.credentials
-        guard let sent = response.exchange?.request ?? response.sentRequest else { return credentials }
-        let isSame = sent.uri == request.request.uri && sent.fields.elementsEqual(request.request.fields)
-        if isSame, !sent.options.isAnySet { return credentials }
-        guard CacheRequest.key(of: sent) == key else { return nil }
-        let marked = sent.options.secretFields.union(request.request.options.secretFields)
-        credentials.formUnion(CacheRequest.credentials(of: sent.fields, marked))
-        if sent.uri.userInformation != nil || sent.options.engineCredential != nil {
-            credentials.insert(.authorization)
-        }
-        for value in response.fields[values: .vary] {
-            for name in value.split(separator: ",") {
-                guard let name = HTTPField.Name(name.filter { $0 != " " && $0 != "\t" }) else { continue }
-                guard sent.fields[values: name] == request.request.fields[values: name] else { return nil }
-            }
-        }
-        return credentials
-    }
-
     /// What a response to HEAD says of the entry (RFC 9111 §4.3.5).
-    private func compare(_ response: CurlewResponse, _ found: Found, at now: Int64) async {
+    private func compare(_ response: CurlewResponse, _ found: CacheLookup.Found, at now: Int64) async {
         guard response.status == .ok, let entry = found.selected, entry.head.status == .ok else { return }
-        do {
-            if CacheJudge.isSame(entry, as: response.fields) {
-                let updated = judge.updated(entry, by: response.fields, requested: request.time, at: now)
-                _ = try await core.ask(within: cache.storeTimeout) { try await $0.update(updated) }
-            } else {
-                try await core.ask(within: cache.storeTimeout) { try await $0.remove(.entries([entry.id])) }
-            }
-        } catch {
-            core.report(error)
+        if CacheJudge.isSame(entry, as: response.fields) {
+            await update(judge.updated(entry, by: response.fields, requested: request.time, at: now))
+        } else {
+            await remove(entry)
         }
-    }
-}
-
-/// A validation behind the caller's back. Whatever becomes of it, another one may begin afterwards.
-private final class BackgroundValidation: Sendable {
-    private let core: CacheCore
-    private let id: CacheEntry.ID
-    private let hasEnded = Guarded(false)
-
-    init(core: CacheCore, id: CacheEntry.ID) {
-        self.core = core
-        self.id = id
-    }
-
-    deinit { end() }
-
-    /// Once: another validation of the entry may have begun since.
-    private func end() {
-        let isFirst = hasEnded.withLock { hasEnded in
-            defer { hasEnded = true }
-            return !hasEnded
-        }
-        if isFirst { core.endValidation(of: id) }
-    }
-
-    func finish(
-        _ exchange: CacheExchange, _ entry: CacheEntry, _ found: CacheExchange.Found,
-        _ result: Result<CurlewResponse, any Error>
-    ) async {
-        await exchange.store(result, of: entry, found)
-        // Not before: without this the last use of the object would be above.
-        end()
     }
 }

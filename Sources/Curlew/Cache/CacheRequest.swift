@@ -43,6 +43,12 @@ struct CacheRequest {
     /// The URI with its host in lower case, and without the port of its scheme, fragment and user information.
     static func key(of uri: CurlewURI) -> String { uri.normalizedText }
 
+    /// What responses with No-Vary-Search are found under; nil for a request to another place than its URI says.
+    var noVarySearchKey: CacheEntry.Key? {
+        guard !key.uri.contains(" ") else { return nil }
+        return CacheEntry.Key(uri: NoVarySearch.key(of: request.uri), partition: key.partition)
+    }
+
     /// True if the method is one that the cache answers, and nothing in the request makes another one of it.
     var isCacheable: Bool {
         (request.method == .get || request.method == .head) && request.body.isNone && request.trailers.isEmpty
@@ -78,6 +84,28 @@ struct CacheRequest {
         if request.uri.userInformation != nil { found.insert(.authorization) }
         if request.options.isAnySet, request.options.engineCredential != nil { found.insert(.authorization) }
         return found
+    }
+
+    /// The credentials that the request had when it left; nil if links behind the cache have made another request of it, or one that Vary
+    /// selects otherwise.
+    func credentials(asSentFor response: CurlewResponse) -> Credentials? {
+        var credentials = self.credentials
+        guard let sent = response.exchange?.request ?? response.sentRequest else { return credentials }
+        let isSame = sent.uri == request.uri && sent.fields.elementsEqual(request.fields)
+        if isSame, !sent.options.isAnySet { return credentials }
+        guard Self.key(of: sent) == key else { return nil }
+        let marked = sent.options.secretFields.union(request.options.secretFields)
+        credentials.formUnion(Self.credentials(of: sent.fields, marked))
+        if sent.uri.userInformation != nil || sent.options.engineCredential != nil {
+            credentials.insert(.authorization)
+        }
+        for value in response.fields[values: .vary] {
+            for name in value.split(separator: ",") {
+                guard let name = HTTPField.Name(name.filter { $0 != " " && $0 != "\t" }) else { continue }
+                guard sent.fields[values: name] == request.fields[values: name] else { return nil }
+            }
+        }
+        return credentials
     }
 
     /// True for the fields that are known to hold secrets, and those whose names say so: to take one too many for a credential costs a

@@ -182,7 +182,8 @@ extension HTTPCache {
         case stored(CacheEntry)
         /// URIs lost what was stored for them, as something was changed there.
         case invalidated([String])
-        /// The store fails, and the cache goes on without it. Reported once, until it has worked again.
+        /// Calls of the store fail, and the cache goes on without it: once for finding, reading, writing, updating and removing each, until such a call
+        /// has succeeded.
         case storeFailed(CurlewError)
     }
 }
@@ -191,7 +192,7 @@ extension HTTPCache {
 final class CacheCore: Sendable {
     private struct State {
         var figures = HTTPCache.Figures()
-        var isFailing = false
+        var failing: Set<StoreCall> = []
         /// Entries that are validated behind their callers' backs.
         var validating: Set<CacheEntry.ID> = []
         /// What is being stored by tasks of its own, so that who comes next finds it.
@@ -202,7 +203,7 @@ final class CacheCore: Sendable {
         var generation: UInt64 = 0
         var floor: UInt64 = 0
         /// URIs that the store failed to forget.
-        var unforgotten: [String: Int64] = [:]
+        var unforgotten: Set<String> = []
         var ignoresStore = false
         /// The calls of the store that take longer than they may.
         var stalled = 0
@@ -226,20 +227,25 @@ final class CacheCore: Sendable {
 
     // MARK: The store
 
-    /// Notes that the store has failed; who listens is told once, until it works again.
-    func report(_ error: any Error) {
+    /// The kinds of calls of a store. One kind may fail while others work, as on a disk that is full.
+    enum StoreCall: Sendable, Hashable {
+        case finding, reading, writing, updating, removing
+    }
+
+    /// Notes that calls of a kind fail. Listeners are notified once, until such a call has succeeded.
+    func report(_ error: any Error, of call: StoreCall) {
         let isFirst = state.withLock { state in
             state.figures.storeFailures += 1
-            defer { state.isFailing = true }
-            return !state.isFailing
+            return state.failing.insert(call).inserted
         }
         guard isFirst else { return }
         let failure = error as? CurlewError ?? CurlewError(.cacheFailed, "the cache's store failed", underlying: error)
         events.publish(.storeFailed(failure))
     }
 
-    func worked() {
-        state.withLock { if $0.isFailing { $0.isFailing = false } }
+    /// Notes that a call of a kind has succeeded.
+    func succeeded(_ call: StoreCall) {
+        state.withLock { if !$0.failing.isEmpty { $0.failing.remove(call) } }
     }
 
     func remove(_ selection: CacheSelection) async throws {
@@ -248,26 +254,37 @@ final class CacheCore: Sendable {
             state.floor = state.generation
         }
         try await store.remove(selection)
-        if selection.isAll { state.withLock { ($0.unforgotten, $0.ignoresStore) = ([:], false) } }
+        if selection.isAll { state.withLock { ($0.unforgotten, $0.ignoresStore) = ([], false) } }
     }
 
-    /// Runs what the store does, and waits for it no longer than it may take. As long as a call that took longer has not ended, the store
-    /// is not asked for anything.
-    /// - Returns: nil if it takes longer, or another call does.
+    /// Calls the store, and waits for it no longer than it may take. As long as a call that took longer has not ended, the store is not
+    /// called. Failures are reported.
+    /// - Returns: nil if the call fails, takes too long, or is not made.
+    @discardableResult
     func ask<Value: Sendable>(
-        within limit: Duration, _ work: @escaping @Sendable (any CacheStore) async throws -> Value
-    ) async throws -> Value? {
+        _ call: StoreCall, within limit: Duration, _ work: @escaping @Sendable (any CacheStore) async throws -> Value
+    ) async -> Value? {
         let store = store
-        if store.isImmediate { return try await work(store) }
-        guard !isStalled else { return nil }
-        let value = try await deadlines.outcome(
-            of: { try await work(store) }, within: limit,
-            onLateEnd: { [weak self] in self?.state.withLock { $0.stalled -= 1 } })
-        if value == nil {
-            state.withLock { $0.stalled += 1 }
-            report(CurlewError(.cacheFailed, "the cache's store takes too long"))
+        do {
+            let value: Value?
+            if store.isImmediate {
+                value = try await work(store)
+            } else {
+                guard !isStalled else { return nil }
+                value = try await deadlines.outcome(
+                    of: { try await work(store) }, within: limit,
+                    onLateEnd: { [weak self] in self?.state.withLock { $0.stalled -= 1 } })
+            }
+            if value == nil {
+                state.withLock { $0.stalled += 1 }
+                throw CurlewError(.cacheFailed, "the cache's store takes too long")
+            }
+            succeeded(call)
+            return value
+        } catch {
+            report(error, of: call)
+            return nil
         }
-        return value
     }
 
     var isStalled: Bool { state.withLock { $0.stalled > 0 } }
@@ -281,15 +298,11 @@ final class CacheCore: Sendable {
             }
             for uri in uris { state.invalidations[uri] = state.generation }
         }
-        do {
-            let isDone: Void? = try await ask(within: limit) { try await $0.remove(.uris(uris)) }
-            if isDone == nil { throw CurlewError(.cacheFailed, "the cache's store takes too long") }
-        } catch {
-            report(error)
+        if await ask(.removing, within: limit, { try await $0.remove(.uris(uris)) }) == nil {
             state.withLock { state in
                 // What may not be used is then not looked for, until all is removed.
                 if state.unforgotten.count + uris.count > Self.memory { state.ignoresStore = true }
-                for uri in uris where !state.ignoresStore { state.unforgotten[uri] = 0 }
+                if !state.ignoresStore { state.unforgotten.formUnion(uris) }
             }
         }
         if events.hasListeners { events.publish(.invalidated(uris)) }
@@ -305,11 +318,11 @@ final class CacheCore: Sendable {
 
     /// True if the store may hold what was invalidated.
     func mustIgnore(_ uri: String) -> Bool {
-        state.withLock { $0.ignoresStore || !$0.unforgotten.isEmpty && $0.unforgotten[uri] != nil }
+        state.withLock { $0.ignoresStore || $0.unforgotten.contains(uri) }
     }
 
     /// What was stored anew is no longer what was invalidated.
-    func remembers(_ uri: String) { state.withLock { $0.unforgotten[uri] = nil } }
+    func remembers(_ uri: String) { state.withLock { _ = $0.unforgotten.remove(uri) } }
 
     // MARK: What is under way
 
@@ -319,8 +332,7 @@ final class CacheCore: Sendable {
     func endValidation(of id: CacheEntry.ID) { state.withLock { _ = $0.validating.remove(id) } }
 
     /// Has those who look for the key wait for a task that stores there.
-    @discardableResult
-    func begin(_ key: CacheEntry.Key, _ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    func begin(_ key: CacheEntry.Key, _ work: @escaping @Sendable () async -> Void) {
         // Under the lock, so that the end does not come before it is noted.
         state.withLock { state in
             let number = state.nextPending
@@ -330,7 +342,6 @@ final class CacheCore: Sendable {
                 self?.end(key, number)
             }
             state.pending[key, default: [:]][number] = task
-            return task
         }
     }
 

@@ -58,6 +58,14 @@ struct NoVarySearch: Sendable, Hashable {
     /// The key that responses with the field are found under: the URI without its query.
     static func key(of uri: CurlewURI) -> String { "\(uri.origin)\(uri.path) no-vary-search" }
 
+    /// True if an entry that is found under a path answers requests with a query.
+    static func isFound(_ entry: CacheEntry, by query: String?) -> Bool {
+        guard let rule = NoVarySearch(entry.head.headerFields), let uri = try? CurlewURI(entry.uri) else {
+            return false
+        }
+        return rule.matches(query, uri.query)
+    }
+
     /// True if two queries choose the same response.
     func matches(_ one: String?, _ other: String?) -> Bool {
         if one == other { return true }

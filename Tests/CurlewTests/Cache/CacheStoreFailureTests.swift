@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// A store that fails as it is told, over one in memory.
+/// A store with faults that a test sets, over one in memory.
 private final class FaultyStore: CacheStore {
     enum Fault: Sendable, CaseIterable {
         case entries, body, write, append, commit, update, remove
@@ -95,7 +95,8 @@ private final class FaultyStore: CacheStore {
 @Suite("Stores that fail", .noLeaks, .timeLimit(.minutes(2)))
 struct CacheStoreFailureTests {
     @Test(
-        "requests go on without a store that fails, and who listens is told once", arguments: FaultyStore.Fault.allCases
+        "requests go on without a store that fails, and listeners are notified once",
+        arguments: FaultyStore.Fault.allCases
     )
     fileprivate func goesOn(_ fault: FaultyStore.Fault) async throws {
         let store = FaultyStore()
@@ -130,7 +131,8 @@ struct CacheStoreFailureTests {
             if case .storeFailed = event { failures += 1 }
             if case .invalidated = event { break }
         }
-        #expect(isSilent ? failures == 0 : failures >= 1)
+        // A store that hangs fails whatever is called first.
+        #expect(isSilent ? failures == 0 : fault == .hangs ? failures >= 1 : failures == 1, "\(failures)")
     }
 
     @Test("an entry that is replaced while it is looked up answers by what has replaced it")

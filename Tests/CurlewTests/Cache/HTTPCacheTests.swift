@@ -258,6 +258,11 @@ struct HTTPCacheTests {
             #expect(try await scene.get("/?b=2&a=1") == (honors ? "200 1 hit" : "200 2 miss"))
             #expect(try await scene.get("/?a=2&b=2").hasSuffix("miss"))
             if honors {
+                // Under one path there are responses to several queries.
+                #expect(try await scene.get("/?a=1&b=2&utm=y") == "200 1 hit")
+                #expect(try await scene.get("/?b=2&a=2") == "200 2 hit")
+            }
+            if honors {
                 _ = try await scene.send(.post, "/?a=9")
                 #expect(try await scene.get("/?b=2&a=1").hasSuffix("miss"))
             }
