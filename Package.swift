@@ -18,6 +18,7 @@ let package = Package(
     name: "curlew",
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewService", targets: ["CurlewService"]),
         .library(name: "CurlewStorage", targets: ["CurlewStorage"]),
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
@@ -31,6 +32,12 @@ let package = Package(
             description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
         .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
         .trait(
+            name: "Service",
+            description: """
+                Fills the product CurlewService: metrics, traces, lifecycle and configuration; takes swift-metrics, \
+                swift-distributed-tracing, swift-service-lifecycle and swift-configuration.
+                """),
+        .trait(
             name: "Storage",
             description: "Keeps a cache on the disk by the product CurlewStorage; takes GRDB and SQLite."),
         .trait(
@@ -39,9 +46,13 @@ let package = Package(
         .default(enabledTraits: ["Brotli", "Zstandard", "PublicSuffixList", "InternationalNames"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/CoreOffice/XMLCoder", from: "0.18.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -105,6 +116,20 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewService",
+            dependencies: [
+                "Curlew",
+                .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Service"])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Service"])),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Service"])),
             ],
             swiftSettings: settings
         ),
@@ -206,6 +231,30 @@ let package = Package(
                 "SeededNumbers",
             ],
             path: "Tests/Soak",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CurlewServiceTests",
+            dependencies: [
+                "Curlew",
+                "CurlewService",
+                "CurlewTesting",
+                "CurlewTestingTraits",
+                .product(name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Service"])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(
+                    name: "InMemoryTracing", package: "swift-distributed-tracing", condition: .when(traits: ["Service"])
+                ),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Service"])),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Service"])),
+                .product(
+                    name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Service"])),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Service"])),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
