@@ -75,6 +75,39 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// The number of open connections, idle ones included.
     var connectionCount: Int { connections.trackedCount }
 
+    /// Transfers that wait for a connection, those that have one, and connections in use, idle and on their way.
+    struct Figures {
+        var waiting = 0
+        var streams = 0
+        var active = 0
+        var idle = 0
+        var pending = 0
+    }
+
+    /// The figures of this moment.
+    var figures: Figures {
+        var figures = Figures()
+        var used: Set<ObjectIdentifier> = []
+        for transfer in active {
+            if transfer.isWaiting {
+                figures.waiting += 1
+            } else if let connection = transfer.connection {
+                figures.streams += 1
+                used.insert(ObjectIdentifier(connection))
+            }
+        }
+        for connection in connections.all where connection.isTracked && !connection.isGivenUp {
+            if used.contains(ObjectIdentifier(connection)) {
+                figures.active += 1
+            } else if connection.isUsed {
+                figures.idle += 1
+            } else if connection.isOpen {
+                figures.pending += 1
+            }
+        }
+        return figures
+    }
+
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
     func begin(_ transfer: Transfer) throws {
         let multi = try engine()

@@ -83,6 +83,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var connection: Connection? { attempt.connection }
     /// True if it has a connection, and it is not known which.
     var isOnUnknownConnection: Bool { attempt.connection == nil && attempt.stage != .connecting }
+    /// True if it neither has a connection nor begins to make one.
+    var isWaiting: Bool { clock.isWaiting }
     /// True if libcurl has not begun anything for the attempt, as it waits for a connection that it may be able to share.
     var waitsToJoin: Bool { clock.isWaiting && easy != nil && request.version != .http11 }
 

@@ -188,6 +188,25 @@ public struct HTTPSession: Sendable {
     }
 
     private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {
+        if request.options.isAnySet, !request.options.observers.isEmpty { return try await observed(request) }
+        // Not by `unobserved`, which would be one more frame for each call.
+        guard let connectivity else { return try await transport.send(request) }
+        return try await transfer(request, by: connectivity)
+    }
+
+    // Not inlined, as below.
+    @inline(never)
+    private func observed(_ request: CurlewRequest) async throws -> CurlewResponse {
+        var request = request
+        let observers = request.options.observers
+        for observer in observers { observer.willSend(&request, over: transport) }
+        let result: Result<CurlewResponse, any Error>
+        do { result = .success(try await unobserved(request)) } catch { result = .failure(error) }
+        for observer in observers { observer.didSend(request, result) }
+        return try result.get()
+    }
+
+    private func unobserved(_ request: CurlewRequest) async throws -> CurlewResponse {
         guard let connectivity else { return try await transport.send(request) }
         return try await transfer(request, by: connectivity)
     }

@@ -43,6 +43,21 @@ actor SessionShard: LoopActor, TaskHost {
     /// The number of open connections, idle ones included.
     var connectionCount: Int { retired.reduce(multi.connectionCount) { $0 + $1.connectionCount } }
 
+    var figures: SessionActor.Figures {
+        var figures = SessionActor.Figures()
+        figures.runningTasks = queue.underWay
+        figures.queuedTasks = queue.count
+        for multi in retired + [multi] {
+            let engine = multi.figures
+            figures.tasksAwaitingConnections += engine.waiting
+            figures.streams += engine.streams
+            figures.activeConnections += engine.active
+            figures.idleConnections += engine.idle
+            figures.pendingConnections += engine.pending
+        }
+        return figures
+    }
+
     // MARK: Tasks, on the loop
 
     nonisolated var engine: MultiHandle { enter(()) { shard, _ in shard.multi } }

@@ -25,7 +25,7 @@ package struct Instant: Comparable, Sendable {
 
     private static let origin = Date().addingTimeInterval(-Double(Instant.now.nanoseconds) / 1e9)
 
-    func nanoseconds(to later: Instant) -> Int64 { later.nanoseconds - nanoseconds }
+    package func nanoseconds(to later: Instant) -> Int64 { later.nanoseconds - nanoseconds }
 
     func duration(to later: Instant) -> Duration { .nanoseconds(nanoseconds(to: later)) }
 }

@@ -254,6 +254,8 @@ public actor TaskActor: LoopActor {
         endedAt = loop.core.now
         attempts = transfer?.attempts ?? []
         transfer = nil
+        // Before anybody hears of it who waits.
+        if request.options.isAnySet { reportEnd() }
         if let end {
             channel.finish(.failure(end))
             channel.establishOrdering()
@@ -265,6 +267,13 @@ public actor TaskActor: LoopActor {
         publish(.completed)
         host.ended(self, heldPlace: heldPlace)
         session = nil
+    }
+
+    private func reportEnd() {
+        let observers = request.options.exchangeObservers
+        guard !observers.isEmpty else { return }
+        let exchange = EndedExchange(request: request, head: head, metrics: metrics, error: end)
+        for observer in observers { observer.exchangeEnded(exchange) }
     }
 
     // MARK: Limits of rate

@@ -89,8 +89,8 @@ public struct RequestLogging: CurlewMiddleware {
         _ original: CurlewRequest, _ logger: Logger, _ next: Next<CurlewRequest, CurlewResponse>
     ) async throws -> CurlewResponse {
         var request = original
-        let identifier = original.options.log?.identifier ?? makeIdentifier(original)
-        let log = RequestLog(self, logger, identifier: identifier)
+        let outer = original.options.log
+        let log = RequestLog(self, logger, identifier: outer?.identifier ?? makeIdentifier(original))
         request.options.log = log
         log.began(request)
         let start = ContinuousClock.now
@@ -111,7 +111,7 @@ extension RequestLogging.Levels {
 }
 
 /// The lines of one call. It goes along with the request, so that the links further in write theirs with the same identifier.
-final class RequestLog: Sendable {
+final class RequestLog: CallObserver {
     let identifier: String
     private let link: RequestLogging
     private let logger: Logger
@@ -247,9 +247,14 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The log that the links write into; ``RequestLogging`` sets it.
+    /// The log of the call. Another takes its place among the observers.
     var log: RequestLog? {
         get { self[LogKey.self] }
-        set { self[LogKey.self] = newValue }
+        set {
+            let old = self[LogKey.self]
+            self[LogKey.self] = newValue
+            observers.removeAll { $0 as AnyObject === old }
+            if let newValue { observers.append(newValue) }
+        }
     }
 }

@@ -90,7 +90,9 @@ public struct Redirects: CurlewMiddleware {
             guard let chosen = try await choose(proposed, policy, response, request, trail.hops) else { return nil }
             let following = try rule.checked(chosen, insteadOf: proposed, from: request.uri)
             try trail.add(response, next: following)
-            request.options.log?.redirected(response.status, to: following, number: trail.hops.count)
+            request.options.notifyObservers {
+                $0.redirected(response.status, to: following, number: trail.hops.count)
+            }
             return following
         } catch let error as CurlewError {
             throw error.adding(

@@ -83,7 +83,8 @@ public struct Hedging: CurlewMiddleware {
                     if underWay == 0 { throw Self.counted(error, attempts: started) }
                 case .delayIsOver:
                     guard !Task.isCancelled, budget?.withdraw(for: request.uri) != false else { continue }
-                    request.options.log?.hedging(request, attempt: started + 1)
+                    let number = started + 1
+                    request.options.notifyObservers { $0.hedging(request, attempt: number) }
                     start()
                 }
             }

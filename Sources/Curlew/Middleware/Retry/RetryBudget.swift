@@ -69,6 +69,18 @@ extension Retry {
         /// The number of hosts that are remembered.
         var hostCount: Int { buckets.withLock { $0.table.count } }
 
+        /// The tokens of the host that has fewest, its reserve filled up; nil as long as no host is remembered.
+        package var lowestLevel: Double? {
+            let now = timekeeper.elapsed()
+            return buckets.withLock { buckets in
+                buckets.table.values.map { bucket in
+                    var bucket = bucket
+                    refill(&bucket, at: now)
+                    return bucket.tokens
+                }.min()
+            }
+        }
+
         private func change<Result>(_ uri: CurlewURI, _ body: (inout Bucket) -> Result) -> Result {
             let host = uri.authority
             return buckets.withLock { buckets in

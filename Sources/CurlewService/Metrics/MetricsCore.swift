@@ -1,0 +1,167 @@
+#if Service
+internal import Curlew
+internal import Dispatch
+internal import HTTPTypes
+internal import Synchronization
+
+/// What the copies of a link share: the notes that calls leave, and the sessions whose gauges are read.
+final class MetricsCore: Sendable {
+    private struct WeakSession: Sendable {
+        weak var session: SessionActor?
+    }
+
+    private struct Sessions {
+        var list: [WeakSession] = []
+        /// The one that was used last: mostly there is but one.
+        var last: ObjectIdentifier?
+        var isTimed = false
+    }
+
+    let hostLimit: Int
+    let gaugeInterval: Duration
+    private let budget: Retry.Budget?
+    private let recorder: MetricsRecorder
+    private let notes: DeferredQueue<MetricNote>
+    private let active = Atomic(0)
+    private let sessions = Guarded(Sessions())
+    /// So many notes wait for the backend, and so long.
+    private static let noteLimit = 8192
+    private static let noteDelay = 50
+
+    init(_ recorder: MetricsRecorder, hostLimit: Int, gaugeInterval: Duration, budget: Retry.Budget?) {
+        self.hostLimit = hostLimit
+        self.gaugeInterval = gaugeInterval
+        self.budget = budget
+        self.recorder = recorder
+        notes = DeferredQueue(label: "curlew.metrics", limit: Self.noteLimit, milliseconds: Self.noteDelay) {
+            recorder.record($0, dropped: $1)
+        }
+    }
+
+    // MARK: Calls
+
+    func begin() -> Instant {
+        active.wrappingAdd(1, ordering: .relaxed)
+        return .now
+    }
+
+    func end(_ request: CurlewRequest, since start: Instant, _ result: Result<CurlewResponse, any Error>) {
+        active.wrappingSubtract(1, ordering: .relaxed)
+        let duration = start.nanoseconds(to: .now)
+        switch result {
+        case .success(let response):
+            let call = MetricNote.Call(
+                method: request.method.rawValue, duration: duration, cacheStatus: response.cacheStatus)
+            notes.add(MetricNote(.call(call), request.uri, status: response.status.code))
+        case .failure(let error):
+            let call = MetricNote.Call(method: request.method.rawValue, duration: duration, cacheStatus: nil)
+            notes.add(MetricNote(.call(call), request.uri, code: ErrorCode(of: error)))
+        }
+    }
+
+    // MARK: Gauges
+
+    private func register(_ session: SessionActor) {
+        let begins = sessions.withLock { sessions in
+            guard sessions.last != ObjectIdentifier(session) || !sessions.isTimed else { return false }
+            sessions.last = ObjectIdentifier(session)
+            if !sessions.list.contains(where: { $0.session === session }) {
+                sessions.list.removeAll { $0.session == nil }
+                sessions.list.append(WeakSession(session: session))
+            }
+            defer { sessions.isTimed = true }
+            return !sessions.isTimed
+        }
+        if begins { scheduleGauges() }
+    }
+
+    private var liveSessions: [SessionActor] { sessions.withLock { $0.list.compactMap(\.session) } }
+
+    /// Reads the gauges from time to time, for as long as there is a session.
+    private func scheduleGauges() {
+        Task.detached { [weak self, gaugeInterval] in
+            while true {
+                try? await ContinuousClock().sleep(for: gaugeInterval)
+                guard let self, self.goesOn() else { return }
+                await self.readGauges()
+            }
+        }
+    }
+
+    private func goesOn() -> Bool {
+        sessions.withLock { sessions in
+            sessions.isTimed = sessions.list.contains { $0.session != nil }
+            return sessions.isTimed
+        }
+    }
+
+    private func readGauges() async {
+        var figures: [SessionActor.Figures] = []
+        for session in liveSessions { figures.append(await session.figures()) }
+        let gauges = MetricGauges(
+            activeRequests: active.load(ordering: .relaxed), sessions: figures, budget: budget?.lowestLevel)
+        notes.perform { [recorder] in recorder.record(gauges) }
+    }
+
+    func flush() async {
+        await readGauges()
+        await notes.flush()
+    }
+}
+
+extension MetricsCore: CallObserver {
+    func willSend(_ request: inout CurlewRequest, over transport: any Transport) {
+        guard let session = transport as? SessionActor else { return }
+        register(session)
+        request.options.exchangeObservers.append(self)
+    }
+
+    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
+        notes.add(MetricNote(.redirect, request.uri))
+    }
+
+    func retrying(
+        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
+        _ attempt: Int
+    ) {
+        notes.add(MetricNote(.retry, request.uri, status: status?.code ?? 0, code: code))
+    }
+
+    func hedging(_ request: CurlewRequest, attempt: Int) { notes.add(MetricNote(.hedge, request.uri)) }
+}
+
+extension MetricsCore: ExchangeObserver {
+    func exchangeEnded(_ exchange: EndedExchange) {
+        let metrics = exchange.metrics
+        let attempt = metrics.last
+        let note = MetricNote.Exchange(
+            duration: metrics.duration.nanosecondsClamped,
+            wait: ((attempt?.queued ?? .zero) + (attempt?.waited ?? .zero)).nanosecondsClamped,
+            sentBytes: exchange.request.body.isNone ? -1 : metrics.sentBodyBytes,
+            receivedBytes: exchange.head == nil ? -1 : metrics.receivedBodyBytes,
+            opened: attempt?.connect != nil)
+        notes.add(
+            MetricNote(
+                .exchange(note), exchange.request.uri, status: exchange.head?.status.code ?? 0,
+                code: exchange.error?.code))
+    }
+}
+
+extension ErrorCode {
+    /// The code of an error that a chain has thrown; `_OTHER` for one of the user's.
+    init(of error: any Error) {
+        if error is CancellationError {
+            self = .cancelled
+        } else {
+            self = (error as? CurlewError)?.code ?? ErrorCode(rawValue: "_OTHER")
+        }
+    }
+}
+
+/// What is read of sessions at a moment.
+struct MetricGauges: Sendable {
+    let activeRequests: Int
+    let sessions: [SessionActor.Figures]
+    let budget: Double?
+}
+#endif

@@ -1,0 +1,79 @@
+#if Service
+internal import Curlew
+internal import Dispatch
+
+/// Hands items to a backend in batches, on a thread of its own: one that blocks holds up no request and no event loop. What comes
+/// while `limit` items wait is dropped, and counted.
+final class DeferredQueue<Item: Sendable>: Sendable {
+    private struct State {
+        var items: [Item] = []
+        /// The storage of the batch before, to be filled again.
+        var spare: [Item] = []
+        var dropped = 0
+        var isScheduled = false
+    }
+
+    private let queue: DispatchQueue
+    private let state = Guarded(State())
+    private let limit: Int
+    private let delay: DispatchTimeInterval
+    private let handle: @Sendable (_ batch: [Item], _ dropped: Int) -> Void
+
+    /// - Parameters:
+    ///   - limit: The most items that wait.
+    ///   - milliseconds: The longest time that an item waits while the backend is quick.
+    ///   - handle: Takes a batch in the order in which its items came, and how many were dropped since the last.
+    init(
+        label: String, limit: Int, milliseconds: Int,
+        handle: @escaping @Sendable (_ batch: [Item], _ dropped: Int) -> Void
+    ) {
+        queue = DispatchQueue(label: label)
+        self.limit = limit
+        delay = .milliseconds(milliseconds)
+        self.handle = handle
+    }
+
+    /// Adds an item. It returns at once.
+    func add(_ item: Item) {
+        let begins = state.withLock { state in
+            guard state.items.count < limit else {
+                state.dropped += 1
+                return false
+            }
+            state.items.append(item)
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if begins { queue.asyncAfter(deadline: .now() + delay) { self.drain() } }
+    }
+
+    /// Does some work on the thread of the backend, behind what it has to do there.
+    func perform(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+    /// Waits until the backend has what has come so far: for as long as it takes.
+    func flush() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.drain()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// On the queue.
+    private func drain() {
+        var (batch, dropped) = state.withLock { state in
+            let taken = (state.items, state.dropped)
+            state.items = state.spare
+            state.spare = []
+            state.dropped = 0
+            state.isScheduled = false
+            return taken
+        }
+        guard !batch.isEmpty || dropped > 0 else { return }
+        handle(batch, dropped)
+        batch.removeAll(keepingCapacity: true)
+        state.withLock { $0.spare = batch }
+    }
+}
+#endif

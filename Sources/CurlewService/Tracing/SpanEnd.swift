@@ -1,0 +1,161 @@
+#if Service
+internal import Curlew
+internal import HTTPTypes
+internal import Tracing
+
+/// What the caller of a call got.
+struct CallResult: Sendable {
+    /// The error; nil if there was a response.
+    var code: ErrorCode?
+    /// 0 without a response.
+    var status = 0
+    var attempts = 1
+    var redirects = 0
+    var cacheStatus: HTTPCache.Status?
+}
+
+/// What came of one request on the wire.
+struct AttemptResult: Sendable {
+    let request: CurlewRequest
+    /// 0 without a response.
+    let status: Int
+    let code: ErrorCode?
+    /// What it took; nil where no session has carried it.
+    let metrics: TaskMetrics?
+
+    init(_ request: CurlewRequest, status: Int, code: ErrorCode? = nil) {
+        self.request = request
+        self.status = status
+        self.code = code
+        metrics = nil
+    }
+
+    init(_ exchange: EndedExchange) {
+        request = exchange.request
+        status = exchange.head?.status.code ?? 0
+        code = exchange.error?.code
+        metrics = exchange.metrics
+    }
+}
+
+/// The end of a span, with all that it is to have.
+struct SpanEnd: Sendable {
+    enum Kind: Sendable {
+        case call(CurlewRequest, CallResult, _ masksQuery: Bool)
+        case attempt(AttemptResult, resends: Int, masksQuery: Bool)
+    }
+
+    let span: any Span
+    let time: DefaultTracerClock.Timestamp
+    let kind: Kind
+
+    func perform() {
+        if span.isRecording {
+            switch kind {
+            case .call(let request, let result, let masksQuery): describe(request, result, masksQuery)
+            case .attempt(let result, let resends, let masksQuery): describe(result, resends, masksQuery)
+            }
+        }
+        span.end(at: time)
+    }
+
+    private func describe(_ request: CurlewRequest, _ result: CallResult, _ masksQuery: Bool) {
+        var attributes = request.attributes(masksQuery: masksQuery)
+        if result.attempts > 1 { attributes["curlew.attempts"] = result.attempts }
+        if result.redirects > 0 { attributes["curlew.redirects"] = result.redirects }
+        if let status = result.cacheStatus { attributes["curlew.cache.result"] = status.rawValue }
+        setOutcome(result.status, result.code, &attributes)
+        add(attributes)
+    }
+
+    private func describe(_ result: AttemptResult, _ resends: Int, _ masksQuery: Bool) {
+        var attributes = result.request.attributes(masksQuery: masksQuery)
+        if resends > 0 { attributes["http.request.resend_count"] = resends }
+        setOutcome(result.status, result.code, &attributes)
+        if let metrics = result.metrics { describe(metrics, result, &attributes) }
+        add(attributes)
+    }
+
+    private func describe(_ metrics: TaskMetrics, _ result: AttemptResult, _ attributes: inout SpanAttributes) {
+        if !result.request.body.isNone { attributes["http.request.body.size"] = metrics.sentBodyBytes }
+        if result.status > 0 { attributes["http.response.body.size"] = metrics.receivedBodyBytes }
+        guard let attempt = metrics.last else { return }
+        if let address = attempt.remoteAddress {
+            attributes["network.peer.address"] = address
+            attributes["network.peer.port"] = attempt.remotePort
+        }
+        if let version = attempt.version { attributes["network.protocol.version"] = version.networkName }
+        attributes["curlew.connection.reused"] = attempt.isReused
+        let wait = attempt.queued + attempt.waited
+        if wait > .milliseconds(1) { attributes["curlew.connection.wait.milliseconds"] = wait.milliseconds }
+        guard let connect = attempt.connect else { return }
+        // The begin of the attempt is not noted on the wall's clock: from its end back.
+        let begin = time.nanosecondsSinceEpoch &- UInt64(max(0, attempt.total.nanosecondsClamped))
+        let taken = (attempt.nameLookup ?? .zero) + connect + (attempt.tls ?? .zero)
+        let end = begin &+ UInt64(max(0, (attempt.waited + taken).nanosecondsClamped))
+        var details = SpanAttributes()
+        if let lookup = attempt.nameLookup { details["curlew.name_lookup.milliseconds"] = lookup.milliseconds }
+        details["curlew.connect.milliseconds"] = connect.milliseconds
+        if let tls = attempt.tls { details["curlew.tls.milliseconds"] = tls.milliseconds }
+        if let version = attempt.tlsVersion { details["tls.protocol.version"] = "\(version)" }
+        let moment = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: min(end, time.nanosecondsSinceEpoch))
+        span.addEvent(SpanEvent(name: "connect", at: moment, attributes: details))
+    }
+
+    private func setOutcome(_ status: Int, _ code: ErrorCode?, _ attributes: inout SpanAttributes) {
+        if status > 0 { attributes["http.response.status_code"] = status }
+        if let code {
+            attributes["error.type"] = code.rawValue
+            span.setStatus(SpanStatus(code: .error, message: code.rawValue))
+        } else if status >= 400 {
+            attributes["error.type"] = "\(status)"
+            span.setStatus(SpanStatus(code: .error))
+        }
+    }
+
+    /// Beside those that a tracer has set by itself.
+    private func add(_ attributes: SpanAttributes) {
+        span.updateAttributes { $0.merge(attributes) }
+    }
+}
+
+extension CurlewRequest {
+    /// What both kinds of spans have.
+    fileprivate func attributes(masksQuery: Bool) -> SpanAttributes {
+        var attributes = SpanAttributes()
+        if SpanName.isKnown(method) {
+            attributes["http.request.method"] = method.rawValue
+        } else {
+            attributes["http.request.method"] = "_OTHER"
+            attributes["http.request.method_original"] = method.rawValue
+        }
+        attributes["url.scheme"] = uri.scheme
+        attributes["url.full"] = uri.text(masksQuery: masksQuery)
+        if let template = options.urlTemplate { attributes["url.template"] = template }
+        attributes["server.address"] = uri.host
+        attributes["server.port"] = uri.port
+        return attributes
+    }
+}
+
+extension CurlewURI {
+    /// The URI as an attribute has it: without user information and fragment, and by choice without what its query says.
+    func text(masksQuery: Bool) -> String {
+        let text = "\(scheme)://\(authority)\(path)"
+        guard let query else { return text }
+        return masksQuery ? text + "?REDACTED" : "\(text)?\(query)"
+    }
+}
+
+extension HTTPProtocolVersion {
+    /// The version in OpenTelemetry's spelling.
+    fileprivate var networkName: String {
+        let name = "\(self)"
+        return name.hasPrefix("HTTP/") ? String(name.dropFirst(5)) : name
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Double { Double(nanosecondsClamped / 1000) / 1000 }
+}
+#endif

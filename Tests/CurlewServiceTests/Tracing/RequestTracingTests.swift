@@ -1,0 +1,323 @@
+#if Service
+import Curlew
+import CurlewService
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import InMemoryTracing
+import Logging
+import Testing
+import Tracing
+
+/// A client with traces before a server.
+private struct TracingScene {
+    let tracer = InMemoryTracer()
+    let server: MockServer
+    let tracing: RequestTracing
+    let api: HTTPSession
+
+    init(
+        chain: StandardChain.Options? = .quick(), adjust: (inout RequestTracing) -> Void = { _ in },
+        answer: @escaping @Sendable (InboundRequest) async throws -> MockResponse
+    ) async throws {
+        server = try await MockServer.start { try await answer($0) }
+        var tracing = RequestTracing(tracer: tracer)
+        adjust(&tracing)
+        self.tracing = tracing
+        api = try HTTPSession(configuration: testConfiguration(), chain: chain) { [tracing] in tracing }
+    }
+
+    /// The spans, the inner ones before the outer ones, after the end of all exchanges.
+    func spans() async -> [FinishedInMemorySpan] {
+        await api.shutdown()
+        await tracing.flush()
+        return tracer.finishedSpans
+    }
+}
+
+extension FinishedInMemorySpan {
+    fileprivate func text(_ name: String) -> String? {
+        guard let value = attributes.get(name) else { return nil }
+        switch value {
+        case .string(let text): return text
+        case .int64(let number): return "\(number)"
+        case .int32(let number): return "\(number)"
+        case .bool(let flag): return "\(flag)"
+        default: return "\(value)"
+        }
+    }
+}
+
+@Suite("Traces of calls", .noLeaks, .timeLimit(.minutes(1)))
+struct RequestTracingTests {
+    @Test("a call has a span, and its request one within it with OpenTelemetry's attributes")
+    func call() async throws {
+        let scene = try await TracingScene { _ in MockResponse(body: "0123456789") }
+        let url = scene.server.url("/birds?token=secret")
+        _ = try await scene.api.get(.raw(url)).body.collect(upTo: 10)
+        let spans = await scene.spans()
+        try #require(spans.count == 2)
+        let (request, call) = (spans[0], spans[1])
+        #expect(call.kind == .internal && request.kind == .client)
+        #expect(call.operationName == "GET" && request.operationName == "GET")
+        #expect(request.parentSpanID == call.spanID && request.traceID == call.traceID)
+        for span in spans {
+            #expect(span.text("http.request.method") == "GET")
+            #expect(span.text("http.response.status_code") == "200")
+            #expect(span.text("server.address") == "127.0.0.1")
+            #expect(span.text("server.port") == "\(scene.server.port)")
+            #expect(span.text("url.scheme") == "http")
+            #expect(span.text("url.full") == scene.server.url("/birds") + "?REDACTED")
+            #expect(span.status == nil && span.errors.isEmpty)
+        }
+        #expect(request.text("network.peer.address") == "127.0.0.1")
+        #expect(request.text("network.peer.port") == "\(scene.server.port)")
+        #expect(request.text("network.protocol.version") == "1.1")
+        #expect(request.text("http.response.body.size") == "10")
+        #expect(request.text("http.request.body.size") == nil)
+        #expect(request.events.map(\.name) == ["connect"])
+        #expect(request.startInstant.nanosecondsSinceEpoch <= request.events[0].nanosecondsSinceEpoch)
+        #expect(request.events[0].nanosecondsSinceEpoch <= request.endInstant.nanosecondsSinceEpoch)
+        #expect(request.endInstant.nanosecondsSinceEpoch <= call.endInstant.nanosecondsSinceEpoch)
+    }
+
+    @Test("the context of its span goes with each request, in the place of one that the caller has set")
+    func propagation() async throws {
+        let scene = try await TracingScene { _ in MockResponse(body: "x") }
+        let name = HTTPField.Name(InMemoryTracer.spanIDKey)!
+        _ = try await scene.api.get(.raw(scene.server.url()), fields: [name: "old"]).body.collect(upTo: 10)
+        let received = try #require(await scene.server.takeRequest())
+        let spans = await scene.spans()
+        #expect(received.fields[name] == spans.first?.spanID)
+        #expect(received.fields[HTTPField.Name(InMemoryTracer.traceIDKey)!] == spans.first?.traceID)
+    }
+
+    @Test("a server that is not to know has no context")
+    func noPropagation() async throws {
+        let scene = try await TracingScene {
+            $0.propagates = { uri in uri.path != "/foreign" }
+        } answer: { _ in
+            MockResponse(body: "x")
+        }
+        for path in ["/foreign", "/own"] {
+            _ = try await scene.api.get(.raw(scene.server.url(path))).body.collect(upTo: 10)
+            let fields = await scene.server.takeRequest()?.fields
+            #expect((fields?[HTTPField.Name(InMemoryTracer.spanIDKey)!] != nil) == (path == "/own"))
+        }
+        #expect(await scene.spans().count == 4)
+    }
+
+    @Test("redirects and retries are events of the call, and each request has a span")
+    func events() async throws {
+        let scene = try await TracingScene { _ in MockResponse(body: "x") }
+        scene.server.enqueue(
+            MockResponse(status: .found, fields: [.location: "/end?code=secret"]),
+            MockResponse(status: .serviceUnavailable))
+        _ = try await scene.api.get(.raw(scene.server.url())).body.collect(upTo: 10)
+        let spans = await scene.spans()
+        try #require(spans.count == 4)
+        let call = spans[3]
+        #expect(call.events.map(\.name) == ["redirect", "retry"])
+        #expect(call.text("curlew.attempts") == "2" && call.text("curlew.redirects") == "1")
+        #expect(spans[0...2].map { $0.text("http.response.status_code") } == ["302", "503", "200"])
+        #expect(spans[0...2].map { $0.text("http.request.resend_count") } == [nil, "1", "2"])
+        #expect(spans[1].text("error.type") == "503" && spans[1].status?.code == .error)
+        #expect(spans[2].text("curlew.connection.reused") == "true")
+        #expect(!"\(spans)".contains("secret"))
+    }
+
+    @Test("an error has its code, and nothing of what the server said")
+    func failure() async throws {
+        let scene = try await TracingScene { _ in MockResponse(status: .notFound, body: "secret") }
+        await #expect(throws: CurlewError.self) { try await scene.api.get(.raw(scene.server.url()), as: String.self) }
+        let server = try await MockServer.start { _ in MockResponse() }
+        let url = server.url()
+        await server.shutdown()
+        await #expect(throws: CurlewError.self) {
+            try await scene.api.get(.raw(url), options: RequestOptions().setting(\.maximumAttempts, to: 1))
+        }
+        let spans = await scene.spans()
+        #expect(spans.map { $0.text("error.type") } == ["404", "404", "connection-refused", "connection-refused"])
+        #expect(spans.allSatisfy { $0.status?.code == .error })
+        #expect(!"\(spans)".contains("secret"))
+    }
+
+    @Test("a request that cannot be sent and one that is cancelled end their spans")
+    func ends() async throws {
+        let scene = try await TracingScene(chain: .quick(1)) { _ in
+            try await Task.sleep(for: .seconds(3600))
+            return MockResponse()
+        }
+        await #expect(throws: CurlewError.self) {
+            try await scene.api.get(.raw(scene.server.url()), fields: [.userAgent: "a\u{7f}b"])
+        }
+        let task = Task { try await scene.api.get(.raw(scene.server.url())).body.collect(upTo: 1) }
+        try await scene.server.waitForRequests(1)
+        task.cancel()
+        _ = await task.result
+        let spans = await scene.spans()
+        #expect(spans.map { $0.text("error.type") }.suffix(2) == ["cancelled", "cancelled"])
+        #expect(scene.tracer.activeSpans.isEmpty)
+    }
+
+    @Test("the span of a call ends when the body has ended")
+    func body() async throws {
+        let gate = Gate()
+        let scene = try await TracingScene { _ in
+            MockResponse(
+                body: .stream { writer in
+                    try await writer.write("begin")
+                    try await gate.wait()
+                    try await writer.write("end")
+                })
+        }
+        let response = try await scene.api.get(.raw(scene.server.url()))
+        await scene.tracing.flush()
+        #expect(scene.tracer.finishedSpans.isEmpty && scene.tracer.activeSpans.count == 2)
+        gate.open()
+        #expect(try await response.body.collect(upTo: 10).count == 8)
+        #expect(await scene.spans().count == 2)
+    }
+
+    @Test("a body that breaks off is the error of the request, not of the call, which had its response")
+    func brokenBody() async throws {
+        let scene = try await TracingScene { _ in
+            MockResponse(
+                body: .stream(length: 10) { writer in
+                    try await writer.write("short")
+                    throw CancellationError()
+                })
+        }
+        await #expect(throws: CurlewError.self) {
+            _ = try await scene.api.get(.raw(scene.server.url())).body.collect(upTo: 10)
+        }
+        let spans = await scene.spans()
+        #expect(spans.map { $0.text("error.type") != nil } == [true, false])
+    }
+
+    @Test("a response from a cache has the span of the call alone")
+    func cache() async throws {
+        let scene = try await TracingScene(chain: .caching()) { _ in
+            MockResponse(fields: [.cacheControl: "max-age=60"], body: "x")
+        }
+        for _ in 0..<2 { _ = try await scene.api.get(.raw(scene.server.url())).body.collect(upTo: 10) }
+        let spans = await scene.spans()
+        #expect(
+            spans.map(\.kind) == [.client, .internal, .internal]
+                || spans.map(\.kind) == [.internal, .client, .internal])
+        #expect(spans.last?.text("curlew.cache.result") == "hit")
+    }
+
+    @Test("spans are named after a template, if there is one, and never after a method that nobody knows")
+    func names() async throws {
+        let scene = try await TracingScene(chain: .bare) { _ in MockResponse(body: "x") }
+        var options = RequestOptions()
+        options.urlTemplate = "/birds/{id}"
+        _ = try await scene.api.get(.raw(scene.server.url("/birds/7")), options: options).body.collect(upTo: 10)
+        _ = try await scene.api.send(HTTPRequest.Method("BREW")!, .raw(scene.server.url())).body.collect(upTo: 10)
+        let spans = await scene.spans()
+        #expect(Set(spans.map(\.operationName)) == ["GET /birds/{id}", "HTTP"])
+        #expect(spans.contains { $0.text("http.request.method_original") == "BREW" })
+    }
+
+    @Test("the tracer of the task is used where none was given, and its context is the task's behind the link")
+    func taskLocal() async throws {
+        let tracer = InMemoryTracer()
+        let tracing = RequestTracing()
+        let server = try await MockServer.start { _ in MockResponse(body: "x") }
+        let seen = Guarded<String?>(nil)
+        let api = try HTTPSession(configuration: testConfiguration(), chain: .bare) {
+            tracing
+            SeeingContext { context in
+                seen.withLock { $0 = context.flatMap { tracer.activeSpan(identifiedBy: $0)?.spanID } }
+            }
+        }
+        try await withTracer(tracer) {
+            try await tracer.withSpan("outer") { _ in
+                _ = try await api.get(.raw(server.url())).body.collect(upTo: 10)
+            }
+        }
+        await api.shutdown()
+        await tracing.flush()
+        let spans = tracer.finishedSpans
+        let outer = try #require(spans.first { $0.operationName == "outer" })
+        let call = try #require(spans.first { $0.kind == .internal && $0.operationName == "GET" })
+        #expect(call.parentSpanID == outer.spanID)
+        #expect(seen.withLock { $0 } == call.spanID)
+    }
+
+    @Test("what is logged on the way carries the metadata of the task's logger")
+    func logs() async throws {
+        let lines = Guarded<[Logger.Metadata]>([])
+        let server = try await MockServer.start { _ in MockResponse(body: "x") }
+        let api = try HTTPSession(configuration: testConfiguration()) { RequestTracing(tracer: InMemoryTracer()) }
+        var logger = Logger(label: "test") { _ in LineLog(lines: lines) }
+        logger.logLevel = .debug
+        logger[metadataKey: "request.id"] = "7"
+        try await withLogger(logger) { _ in _ = try await api.get(.raw(server.url())).body.collect(upTo: 10) }
+        #expect(lines.withLock { $0.count } == 2)
+        #expect(lines.withLock { $0.allSatisfy { $0["request.id"] == "7" } })
+        await api.shutdown()
+    }
+
+    @Test("a tracer that writes what may not stand in a field costs the request nothing")
+    func badInjection() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "x") }
+        let tracing = RequestTracing(tracer: GarbageTracer())
+        let api = try HTTPSession(configuration: testConfiguration(), chain: .bare) { tracing }
+        _ = try await api.get(.raw(server.url())).body.collect(upTo: 10)
+        let fields = await server.takeRequest()?.fields
+        #expect(fields?[HTTPField.Name("good")!] == "1" && fields?[HTTPField.Name("bad")!] == nil)
+        await api.shutdown()
+        await tracing.flush()
+    }
+}
+
+/// A link that sees the context of the task.
+private struct SeeingContext: CurlewMiddleware {
+    let see: @Sendable (ServiceContext?) -> Void
+
+    func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws -> CurlewResponse {
+        see(ServiceContext.current)
+        return try await next(request)
+    }
+}
+
+private struct LineLog: LogHandler {
+    let lines: Guarded<[Logger.Metadata]>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.debug
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        lines.withLock { $0.append(all) }
+    }
+}
+
+/// A tracer whose context has what no field may have.
+private struct GarbageTracer: Tracer {
+    func startSpan<Instant: TracerInstant>(
+        _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,
+        at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
+    ) -> NoOpTracer.NoOpSpan { NoOpTracer.NoOpSpan(context: context()) }
+
+    func forceFlush() {}
+
+    func extract<Carrier, Extract: Extractor>(
+        _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
+    ) where Extract.Carrier == Carrier {}
+
+    func inject<Carrier, Inject: Injector>(
+        _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
+    ) where Inject.Carrier == Carrier {
+        injector.inject("1\r\nEvil: 1", forKey: "bad", into: &carrier)
+        injector.inject("1", forKey: "no name", into: &carrier)
+        injector.inject("1", forKey: "good", into: &carrier)
+    }
+}
+#endif
