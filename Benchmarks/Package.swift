@@ -21,8 +21,10 @@ let package = Package(
         .executable(name: "bench-serialization", targets: ["Serialization"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: "..", traits: [.defaults, "Storage"]),
+        .package(name: "curlew", path: "..", traits: [.defaults, "Service", "Storage"]),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -44,7 +46,10 @@ let package = Package(
             dependencies: [
                 "BenchmarkKit",
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: settings
         ),

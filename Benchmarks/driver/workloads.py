@@ -61,6 +61,12 @@ WORKLOADS = (
         "small-get-1-on-loop", "get-on-loop", "small", 20_000, 1, clients=("curlew",), compared_with="small-get-1"),
     Workload(
         "small-get-64-standard", "get-standard", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
+    Workload(
+        "small-get-64-measured", "get-measured", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
+    Workload(
+        "small-get-64-observed", "get-observed", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
+    Workload(
+        "small-get-64-traced", "get-traced", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
     Workload("http2-64", "get", "small-http2", 60_000, 64, connections=1, clients=WITHOUT_TLS_ANCHORS),
     Workload("tls-each-request", "get", "small-tls", 3_000, 8, clients=WITHOUT_TLS_ANCHORS),
     Workload("json-1k", "json", "json-1k", 50_000, 64, clients=WITH_GO),

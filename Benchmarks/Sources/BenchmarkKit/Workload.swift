@@ -6,6 +6,12 @@ public enum Workload: String, Sendable, CaseIterable {
     case getOnLoop = "get-on-loop"
     /// The same, with all that a client of a service should have between the caller and the network.
     case getStandard = "get-standard"
+    /// The same, and metrics.
+    case getMeasured = "get-measured"
+    /// The same, metrics and traces of which no span is recorded, as with most calls where traces are sampled.
+    case getObserved = "get-observed"
+    /// The same, and every span is recorded.
+    case getTraced = "get-traced"
     /// Fetches JSON and decodes it to a ``Catalogue``.
     case json
     /// Fetches a large body chunk by chunk, without keeping it.

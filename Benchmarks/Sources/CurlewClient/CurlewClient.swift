@@ -1,5 +1,6 @@
 internal import BenchmarkKit
 internal import Curlew
+internal import CurlewService
 internal import HTTPTypes
 internal import Synchronization
 
@@ -22,7 +23,15 @@ struct CurlewClient: BenchmarkClient {
         let loops = try (0..<(assignment.loops ?? 0)).map { try CurlewEventLoop(name: "bench-\($0)") }
         session = try HTTPSession(
             configuration: configuration, eventLoops: loops,
-            chain: assignment.workload == .getStandard ? StandardChain.Options() : .bare)
+            chain: assignment.workload.isStandard ? StandardChain.Options() : .bare
+        ) {
+            if assignment.workload.isStandard, assignment.workload != .getStandard {
+                RequestMetrics(factory: Totals())
+            }
+            if assignment.workload == .getObserved || assignment.workload == .getTraced {
+                RequestTracing(tracer: ForgetfulTracer(records: assignment.workload == .getTraced))
+            }
+        }
         urls = Alternation(assignment.url, assignment.secondURL ?? assignment.url)
         filePath = assignment.filePath
     }
@@ -58,6 +67,13 @@ struct CurlewClient: BenchmarkClient {
     private func accepted(_ response: CurlewResponse) throws -> CurlewResponse {
         guard response.status == .ok else { throw BenchmarkError.status(response.status.code) }
         return response
+    }
+}
+
+extension Workload {
+    /// True if it is by the standard chain.
+    fileprivate var isStandard: Bool {
+        self == .getStandard || self == .getMeasured || self == .getObserved || self == .getTraced
     }
 }
 

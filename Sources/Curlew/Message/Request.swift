@@ -51,6 +51,23 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.options
         }
     }
+    /// The observers of the call that the request belongs to, the outermost first. They are no options, so that a request that is observed
+    /// is no other than one that is not.
+    package var observers: [any CallObserver] {
+        get { storage.values.observers }
+        _modify {
+            makeUnique()
+            yield &storage.values.observers
+        }
+    }
+    /// The observers of this request alone, once it goes to the transport.
+    var attemptObservers: [any AttemptObserver] {
+        get { storage.values.attemptObservers }
+        _modify {
+            makeUnique()
+            yield &storage.values.attemptObservers
+        }
+    }
     /// One reference: requests are copied at every link, and kept in the frame of every call that waits.
     private var storage: Storage
 
@@ -101,6 +118,8 @@ public struct CurlewRequest: Sendable {
         var body: CurlewRequest.Body
         var trailers: HTTPFields
         var options: RequestOptions
+        var observers: [any CallObserver] = []
+        var attemptObservers: [any AttemptObserver] = []
     }
 
     /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.

@@ -98,7 +98,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// True if scheme, host and port are written alike, which is mostly so where the origin is the same.
-    func begins(like other: CurlewURI) -> Bool {
+    package func begins(like other: CurlewURI) -> Bool {
         let count = layout.authorityEnd
         guard count == other.layout.authorityEnd else { return false }
         return text.utf8.prefix(count).elementsEqual(other.text.utf8.prefix(count))

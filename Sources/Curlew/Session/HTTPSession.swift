@@ -188,7 +188,7 @@ public struct HTTPSession: Sendable {
     }
 
     private func transfer(_ request: CurlewRequest) async throws -> CurlewResponse {
-        if request.options.isAnySet, !request.options.observers.isEmpty { return try await observed(request) }
+        guard request.observers.isEmpty else { return try await observed(request) }
         // Not by `unobserved`, which would be one more frame for each call.
         guard let connectivity else { return try await transport.send(request) }
         return try await transfer(request, by: connectivity)
@@ -198,11 +198,14 @@ public struct HTTPSession: Sendable {
     @inline(never)
     private func observed(_ request: CurlewRequest) async throws -> CurlewResponse {
         var request = request
-        let observers = request.options.observers
-        for observer in observers { observer.willSend(&request, over: transport) }
+        var attempts: [any AttemptObserver] = []
+        for observer in request.observers {
+            if let attempt = observer.willSend(&request, over: transport) { attempts.append(attempt) }
+        }
+        if !attempts.isEmpty { request.attemptObservers = attempts }
         let result: Result<CurlewResponse, any Error>
         do { result = .success(try await unobserved(request)) } catch { result = .failure(error) }
-        for observer in observers { observer.didSend(request, result) }
+        for attempt in attempts { attempt.answered(request, result) }
         return try result.get()
     }
 

@@ -1,8 +1,8 @@
 package import HTTPTypes
 
-/// An observer of the ends of exchanges.
-package protocol ExchangeObserver: Sendable {
-    /// An exchange has ended, its body included. Called on its event loop: it returns at once.
+/// An observer of one request on the wire that is also notified of the end of its exchange, if a session carries it.
+package protocol ExchangeObserver: AttemptObserver {
+    /// The exchange has ended, its body included. Called on its event loop: it returns at once.
     func exchangeEnded(_ exchange: EndedExchange)
 }
 
@@ -16,17 +16,4 @@ package struct EndedExchange: Sendable {
     package let metrics: TaskMetrics
     /// The error that it ended with; nil if it went well.
     package let error: CurlewError?
-}
-
-extension RequestOptions {
-    private enum ExchangeObserversKey: Key {
-        static let defaultValue: [any ExchangeObserver] = []
-        static let affectsResponse = false
-    }
-
-    /// The observers of the end of the exchange.
-    package var exchangeObservers: [any ExchangeObserver] {
-        get { self[ExchangeObserversKey.self] }
-        set { self[ExchangeObserversKey.self] = newValue }
-    }
 }

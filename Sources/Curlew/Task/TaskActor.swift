@@ -255,7 +255,7 @@ public actor TaskActor: LoopActor {
         attempts = transfer?.attempts ?? []
         transfer = nil
         // Before anybody hears of it who waits.
-        if request.options.isAnySet { reportEnd() }
+        if !request.attemptObservers.isEmpty { reportEnd() }
         if let end {
             channel.finish(.failure(end))
             channel.establishOrdering()
@@ -270,10 +270,8 @@ public actor TaskActor: LoopActor {
     }
 
     private func reportEnd() {
-        let observers = request.options.exchangeObservers
-        guard !observers.isEmpty else { return }
         let exchange = EndedExchange(request: request, head: head, metrics: metrics, error: end)
-        for observer in observers { observer.exchangeEnded(exchange) }
+        for observer in request.attemptObservers { (observer as? any ExchangeObserver)?.exchangeEnded(exchange) }
     }
 
     // MARK: Limits of rate

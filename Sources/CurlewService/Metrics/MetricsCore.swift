@@ -110,10 +110,10 @@ final class MetricsCore: Sendable {
 }
 
 extension MetricsCore: CallObserver {
-    func willSend(_ request: inout CurlewRequest, over transport: any Transport) {
-        guard let session = transport as? SessionActor else { return }
+    func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
+        guard let session = transport as? SessionActor else { return nil }
         register(session)
-        request.options.exchangeObservers.append(self)
+        return self
     }
 
     func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {

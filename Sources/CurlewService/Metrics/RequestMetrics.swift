@@ -48,7 +48,7 @@ public struct RequestMetrics: CurlewMiddleware {
         -> CurlewResponse
     {
         var observed = request
-        observed.options.observers.append(core)
+        observed.observers.append(core)
         let start = core.begin()
         do {
             let response = try await next(observed)

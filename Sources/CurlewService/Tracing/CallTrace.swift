@@ -17,32 +17,18 @@ final class CallTrace: CallObserver {
     let link: RequestTracing
     private let name: String
     private let tracer: any Tracer
-    private let request: CurlewRequest
     private let state = Guarded(State())
 
-    init(span: any Span, name: String, tracer: any Tracer, link: RequestTracing, request: CurlewRequest) {
+    init(span: any Span, name: String, tracer: any Tracer, link: RequestTracing) {
         self.span = span
         self.name = name
         self.tracer = tracer
         self.link = link
-        self.request = request
     }
 
     /// The caller has the head of the response, or an error.
-    func returned(_ result: Result<CurlewResponse, any Error>) {
-        let outcome: CallResult
-        switch result {
-        case .success(let response):
-            outcome = CallResult(
-                status: response.status.code, attempts: response.attempts, redirects: response.history.count,
-                cacheStatus: response.cacheStatus)
-        case .failure(let error):
-            let failure = error as? CurlewError
-            outcome = CallResult(
-                code: ErrorCode(of: error), status: failure?.response?.status.code ?? 0,
-                attempts: failure?.attempts ?? 1, redirects: failure?.history.count ?? 0)
-        }
-        settle { $0.result = outcome }
+    func returned(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {
+        settle { $0.result = CallResult(request, result) }
     }
 
     fileprivate func attemptEnded() { settle { $0.open -= 1 } }
@@ -55,44 +41,23 @@ final class CallTrace: CallObserver {
             state.hasEnded = true
             return result
         }
-        guard let result else { return }
-        link.end(SpanEnd(span: span, time: DefaultTracerClock.now, kind: .call(request, result, link.masksQueries)))
+        if let result { link.end(.call(self, result, DefaultTracerClock.now)) }
     }
 
     // MARK: What happens on the way
 
-    func willSend(_ request: inout CurlewRequest, over transport: any Transport) {
+    func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
         let number = state.withLock { state in
             state.open += 1
             state.attempts += 1
             return state.attempts
         }
         let span = tracer.startAnySpan(name, context: self.span.context, ofKind: .client)
-        let attempt = AttemptTrace(span: span, call: self, resends: number - 1)
-        request.options.attemptTrace = attempt
-        if transport is SessionActor { request.options.exchangeObservers.append(attempt) }
-        guard link.propagates(request.uri) else { return }
-        // A tracer that somebody has given is the one whose context it is.
-        let instrument: any Instrument = link.tracer ?? InstrumentationSystem.instrument
-        instrument.inject(span.context, into: &request.fields, using: FieldInjector())
-    }
-
-    func didSend(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {
-        guard let attempt = request.options.attemptTrace else { return }
-        switch result {
-        case .success(let response):
-            // A session reports the end of the exchange by itself.
-            guard response.task == nil else { return }
-            attempt.end(AttemptResult(request, status: response.status.code))
-        case .failure(let error):
-            let failure = error as? CurlewError
-            attempt.end(
-                AttemptResult(request, status: failure?.response?.status.code ?? 0, code: ErrorCode(of: error)))
-        }
+        link.inject(span.context, into: &request)
+        return AttemptTrace(span: span, call: self, resends: number - 1)
     }
 
     func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
-        guard span.isRecording else { return }
         var attributes = SpanAttributes()
         attributes["http.response.status_code"] = status.code
         attributes["url.full"] = request.uri.text(masksQuery: link.masksQueries)
@@ -103,7 +68,6 @@ final class CallTrace: CallObserver {
         _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
         _ attempt: Int
     ) {
-        guard span.isRecording else { return }
         var attributes = SpanAttributes()
         if let status { attributes["http.response.status_code"] = status.code }
         if let code { attributes["error.type"] = code.rawValue }
@@ -113,18 +77,42 @@ final class CallTrace: CallObserver {
     }
 
     func hedging(_ request: CurlewRequest, attempt: Int) {
-        guard span.isRecording else { return }
         var attributes = SpanAttributes()
         attributes["curlew.attempt"] = attempt
         span.addEvent(SpanEvent(name: "hedge", attributes: attributes))
     }
 }
 
+/// A call whose span is not recorded: its requests carry its context, and that is all.
+final class UnrecordedCall: CallObserver {
+    private let context: ServiceContext
+    private let link: RequestTracing
+
+    init(context: ServiceContext, link: RequestTracing) {
+        self.context = context
+        self.link = link
+    }
+
+    func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
+        link.inject(context, into: &request)
+        return nil
+    }
+
+    func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {}
+
+    func retrying(
+        _ request: CurlewRequest, _ status: HTTPResponse.Status?, _ code: ErrorCode?, after wait: Duration,
+        _ attempt: Int
+    ) {}
+
+    func hedging(_ request: CurlewRequest, attempt: Int) {}
+}
+
 /// The span of one request on the wire. It ends once.
 final class AttemptTrace: ExchangeObserver {
-    private let span: any Span
-    private let call: CallTrace
-    private let resends: Int
+    let span: any Span
+    let call: CallTrace
+    let resends: Int
     private let hasEnded = Guarded(false)
 
     init(span: any Span, call: CallTrace, resends: Int) {
@@ -136,36 +124,40 @@ final class AttemptTrace: ExchangeObserver {
     /// On an event loop.
     func exchangeEnded(_ exchange: EndedExchange) { end(AttemptResult(exchange)) }
 
-    func end(_ result: AttemptResult) {
+    func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {
+        switch result {
+        case .success(let response):
+            // A session reports the end of the exchange by itself.
+            guard response.task == nil else { return }
+            end(AttemptResult(request, status: response.status.code))
+        case .failure(let error):
+            let failure = error as? CurlewError
+            end(AttemptResult(request, status: failure?.response?.status.code ?? 0, code: ErrorCode(of: error)))
+        }
+    }
+
+    private func end(_ result: AttemptResult) {
         let isFirst = hasEnded.withLock { hasEnded in
             defer { hasEnded = true }
             return !hasEnded
         }
         guard isFirst else { return }
-        let kind = SpanEnd.Kind.attempt(result, resends: resends, masksQuery: call.link.masksQueries)
-        call.link.end(SpanEnd(span: span, time: DefaultTracerClock.now, kind: kind))
+        call.link.end(.attempt(self, result, DefaultTracerClock.now))
         call.attemptEnded()
     }
 }
 
 /// Writes a context into the fields of a request. What may not stand there is left out, and costs the request nothing.
-private struct FieldInjector: Injector {
+struct FieldInjector: Injector {
+    /// Names that are not to be read again for each request: those of W3C Trace Context and Baggage.
+    private static let known = Dictionary(
+        uniqueKeysWithValues: ["traceparent", "tracestate", "baggage"].compactMap { key in
+            HTTPField.Name(key).map { (key, $0) }
+        })
+
     func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
-        guard let name = HTTPField.Name(key), HTTPField.isValidValue(value) else { return }
+        guard let name = Self.known[key] ?? HTTPField.Name(key), HTTPField.isValidValue(value) else { return }
         fields[name] = value
-    }
-}
-
-extension RequestOptions {
-    private enum AttemptTraceKey: Key {
-        static let defaultValue: AttemptTrace? = nil
-        static let affectsResponse = false
-    }
-
-    /// The span of the request.
-    fileprivate var attemptTrace: AttemptTrace? {
-        get { self[AttemptTraceKey.self] }
-        set { self[AttemptTraceKey.self] = newValue }
     }
 }
 #endif

@@ -20,7 +20,9 @@ public import Tracing
 /// otherwise.
 ///
 /// Spans are started where the call runs, and get their attributes and their end from a thread of the link's own: a tracer that is
-/// slow to end spans holds up neither calls nor event loops. Beyond 8,192 spans that wait for it they are dropped, unended.
+/// slow to end spans holds up neither calls nor event loops. Beyond 8,192 spans that wait for it they are dropped, unended. Where
+/// the tracer records no span for a call, as most do that take samples, the requests have none either, and carry the context of
+/// the call.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -54,19 +56,36 @@ public struct RequestTracing: CurlewMiddleware {
         let tracer = tracer ?? InstrumentationSystem.tracer
         let name = SpanName.text(request)
         let span = tracer.startAnySpan(name, context: parent, ofKind: .internal)
-        let call = CallTrace(span: span, name: name, tracer: tracer, link: self, request: request)
         var traced = request
-        traced.options.observers.append(call)
+        guard span.isRecording else {
+            defer { span.end() }
+            traced.observers.append(UnrecordedCall(context: span.context, link: self))
+            return try await pass(traced, span.context, next)
+        }
+        let call = CallTrace(span: span, name: name, tracer: tracer, link: self)
+        traced.observers.append(call)
         do {
-            let response = try await ServiceContext.$current.withValue(span.context) { [traced] in
-                try await next(traced)
-            }
-            call.returned(.success(response))
+            let response = try await pass(traced, span.context, next)
+            call.returned(request, .success(response))
             return response
         } catch {
-            call.returned(.failure(error))
+            call.returned(request, .failure(error))
             throw error
         }
+    }
+
+    private func pass(_ request: CurlewRequest, _ context: ServiceContext, _ next: Next<CurlewRequest, CurlewResponse>)
+        async throws -> CurlewResponse
+    {
+        try await ServiceContext.$current.withValue(context) { try await next(request) }
+    }
+
+    /// Gives a request the context of a span.
+    func inject(_ context: ServiceContext, into request: inout CurlewRequest) {
+        guard propagates(request.uri) else { return }
+        // A tracer that somebody has given is the one whose context it is.
+        let instrument: any Instrument = tracer ?? InstrumentationSystem.instrument
+        instrument.inject(context, into: &request.fields, using: FieldInjector())
     }
 
     /// Waits until the tracer has got the ends of all spans that have ended. It waits for as long as the tracer takes.

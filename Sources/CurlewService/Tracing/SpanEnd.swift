@@ -5,6 +5,7 @@ internal import Tracing
 
 /// What the caller of a call got.
 struct CallResult: Sendable {
+    let request: CurlewRequest
     /// The error; nil if there was a response.
     var code: ErrorCode?
     /// 0 without a response.
@@ -12,6 +13,23 @@ struct CallResult: Sendable {
     var attempts = 1
     var redirects = 0
     var cacheStatus: HTTPCache.Status?
+
+    init(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {
+        self.request = request
+        switch result {
+        case .success(let response):
+            status = response.status.code
+            attempts = response.attempts
+            redirects = response.history.count
+            cacheStatus = response.cacheStatus
+        case .failure(let error):
+            let failure = error as? CurlewError
+            code = ErrorCode(of: error)
+            status = failure?.response?.status.code ?? 0
+            attempts = failure?.attempts ?? 1
+            redirects = failure?.history.count ?? 0
+        }
+    }
 }
 
 /// What came of one request on the wire.
@@ -39,41 +57,42 @@ struct AttemptResult: Sendable {
 }
 
 /// The end of a span, with all that it is to have.
-struct SpanEnd: Sendable {
-    enum Kind: Sendable {
-        case call(CurlewRequest, CallResult, _ masksQuery: Bool)
-        case attempt(AttemptResult, resends: Int, masksQuery: Bool)
-    }
-
-    let span: any Span
-    let time: DefaultTracerClock.Timestamp
-    let kind: Kind
+enum SpanEnd: Sendable {
+    case call(CallTrace, CallResult, DefaultTracerClock.Timestamp)
+    case attempt(AttemptTrace, AttemptResult, DefaultTracerClock.Timestamp)
 
     func perform() {
-        if span.isRecording {
-            switch kind {
-            case .call(let request, let result, let masksQuery): describe(request, result, masksQuery)
-            case .attempt(let result, let resends, let masksQuery): describe(result, resends, masksQuery)
-            }
+        switch self {
+        case .call(let call, let result, let time):
+            SpanDescription(span: call.span, time: time, masksQuery: call.link.masksQueries).end(result)
+        case .attempt(let attempt, let result, let time):
+            SpanDescription(span: attempt.span, time: time, masksQuery: attempt.call.link.masksQueries)
+                .end(result, resends: attempt.resends)
         }
-        span.end(at: time)
     }
+}
 
-    private func describe(_ request: CurlewRequest, _ result: CallResult, _ masksQuery: Bool) {
-        var attributes = request.attributes(masksQuery: masksQuery)
+/// Gives a span its attributes, and ends it.
+private struct SpanDescription {
+    let span: any Span
+    let time: DefaultTracerClock.Timestamp
+    let masksQuery: Bool
+
+    func end(_ result: CallResult) {
+        var attributes = result.request.attributes(masksQuery: masksQuery)
         if result.attempts > 1 { attributes["curlew.attempts"] = result.attempts }
         if result.redirects > 0 { attributes["curlew.redirects"] = result.redirects }
         if let status = result.cacheStatus { attributes["curlew.cache.result"] = status.rawValue }
         setOutcome(result.status, result.code, &attributes)
-        add(attributes)
+        end(attributes)
     }
 
-    private func describe(_ result: AttemptResult, _ resends: Int, _ masksQuery: Bool) {
+    func end(_ result: AttemptResult, resends: Int) {
         var attributes = result.request.attributes(masksQuery: masksQuery)
         if resends > 0 { attributes["http.request.resend_count"] = resends }
         setOutcome(result.status, result.code, &attributes)
         if let metrics = result.metrics { describe(metrics, result, &attributes) }
-        add(attributes)
+        end(attributes)
     }
 
     private func describe(_ metrics: TaskMetrics, _ result: AttemptResult, _ attributes: inout SpanAttributes) {
@@ -113,9 +132,10 @@ struct SpanEnd: Sendable {
         }
     }
 
-    /// Beside those that a tracer has set by itself.
-    private func add(_ attributes: SpanAttributes) {
+    private func end(_ attributes: SpanAttributes) {
+        // Beside those that a tracer has set by itself.
         span.updateAttributes { $0.merge(attributes) }
+        span.end(at: time)
     }
 }
 

@@ -89,9 +89,11 @@ public struct RequestLogging: CurlewMiddleware {
         _ original: CurlewRequest, _ logger: Logger, _ next: Next<CurlewRequest, CurlewResponse>
     ) async throws -> CurlewResponse {
         var request = original
-        let outer = original.options.log
+        let outer = original.log
         let log = RequestLog(self, logger, identifier: outer?.identifier ?? makeIdentifier(original))
-        request.options.log = log
+        // It takes the place of one further out.
+        if let outer { request.observers.removeAll { $0 === outer } }
+        request.observers.append(log)
         log.began(request)
         let start = ContinuousClock.now
         do {
@@ -241,20 +243,10 @@ final class RequestLog: CallObserver {
     }
 }
 
-extension RequestOptions {
-    private enum LogKey: Key {
-        static let defaultValue: RequestLog? = nil
-        static let affectsResponse = false
-    }
-
-    /// The log of the call. Another takes its place among the observers.
+extension CurlewRequest {
+    /// The log of the call.
     var log: RequestLog? {
-        get { self[LogKey.self] }
-        set {
-            let old = self[LogKey.self]
-            self[LogKey.self] = newValue
-            observers.removeAll { $0 as AnyObject === old }
-            if let newValue { observers.append(newValue) }
-        }
+        for case let log as RequestLog in observers { return log }
+        return nil
     }
 }

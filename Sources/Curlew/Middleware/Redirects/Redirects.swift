@@ -90,8 +90,8 @@ public struct Redirects: CurlewMiddleware {
             guard let chosen = try await choose(proposed, policy, response, request, trail.hops) else { return nil }
             let following = try rule.checked(chosen, insteadOf: proposed, from: request.uri)
             try trail.add(response, next: following)
-            request.options.notifyObservers {
-                $0.redirected(response.status, to: following, number: trail.hops.count)
+            for observer in request.observers {
+                observer.redirected(response.status, to: following, number: trail.hops.count)
             }
             return following
         } catch let error as CurlewError {

@@ -83,8 +83,7 @@ public struct Hedging: CurlewMiddleware {
                     if underWay == 0 { throw Self.counted(error, attempts: started) }
                 case .delayIsOver:
                     guard !Task.isCancelled, budget?.withdraw(for: request.uri) != false else { continue }
-                    let number = started + 1
-                    request.options.notifyObservers { $0.hedging(request, attempt: number) }
+                    for observer in request.observers { observer.hedging(request, attempt: started + 1) }
                     start()
                 }
             }

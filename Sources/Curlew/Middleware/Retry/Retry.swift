@@ -128,8 +128,8 @@ public struct Retry: CurlewMiddleware {
         var again = request
         var number = 1
         while let wait = await wait(after: failure, number, request, from: start, deadline) {
-            request.options.notifyObservers {
-                $0.retrying(request, failure.head?.status, failure.error?.code, after: wait.duration, number)
+            for observer in request.observers {
+                observer.retrying(request, failure.head?.status, failure.error?.code, after: wait.duration, number)
             }
             if case .response(let response) = failure { await response.discard() }
             try await pause(for: wait, request, after: failure, attempts: number)

@@ -175,7 +175,7 @@ struct RequestLoggingTests {
             _ = await curlewError { _ = try await session.get("http://a.test/") }
         }
         #expect(log.lines.isEmpty)
-        #expect(stub.received.count == 4 && stub.received.allSatisfy { $0.request.options.log == nil })
+        #expect(stub.received.count == 4 && stub.received.allSatisfy { $0.request.log == nil })
     }
 
     @Test("a call is logged to the logger of its task, with the metadata of the task")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A JSON value", .timeLimit(.minutes(1)))
+@Suite("A JSON value", .timeLimit(.minutes(5)))
 struct JSONValueTests {
     private func parse(_ text: String, _ adjust: (inout JSONReadingOptions) -> Void = { _ in }) throws -> JSONValue {
         var options = JSONReadingOptions.anyValue

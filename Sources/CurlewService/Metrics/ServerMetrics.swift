@@ -1,0 +1,90 @@
+#if Service
+internal import Curlew
+internal import Metrics
+
+/// The labels of a server.
+struct ServerLabels: Hashable, Sendable {
+    let host: String
+    let port: String
+
+    static let other = ServerLabels(host: "_OTHER", port: "_OTHER")
+
+    var texts: [(String, String)] { [("server.address", host), ("server.port", port)] }
+}
+
+/// The metrics of one server, made when they are first needed. Used by one thread at a time, under the lock of the ``MetricsRecorder``.
+final class ServerMetrics {
+    /// What came of a call or an exchange, and for calls the method.
+    private struct Outcome: Hashable {
+        /// 0 to 5; 0 without a response.
+        let statusClass: Int
+        let code: ErrorCode?
+        var method = 0
+    }
+
+    private let labels: [(String, String)]
+    private let maker: MetricMaker
+    private var calls: [Outcome: Timer] = [:]
+    private var exchanges: [Outcome: Timer] = [:]
+    private var retries: [Outcome: Counter] = [:]
+    private lazy var wait = maker.timer("curlew.client.connection.wait", labels)
+    private lazy var sent = maker.recorder("http.client.request.body.size", labels)
+    private lazy var received = maker.recorder("http.client.response.body.size", labels)
+    private lazy var opened = maker.counter("curlew.client.connections.opened", labels)
+    private lazy var redirects = maker.counter("curlew.client.redirects", labels)
+    private lazy var hedges = maker.counter("curlew.client.hedges", labels)
+
+    /// The first stands for all that the registry does not have.
+    private static let methods = [
+        "_OTHER", "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+    ]
+
+    init(_ labels: ServerLabels, _ maker: MetricMaker) {
+        self.labels = labels.texts
+        self.maker = maker
+    }
+
+    func record(_ note: MetricNote) {
+        var outcome = Outcome(statusClass: note.status / 100, code: note.code)
+        switch note.kind {
+        case .call(let call):
+            outcome.method = Self.methods.firstIndex(of: call.method) ?? 0
+            callTimer(outcome).recordNanoseconds(call.duration)
+        case .exchange(let exchange):
+            exchangeTimer(outcome).recordNanoseconds(exchange.duration)
+            wait.recordNanoseconds(exchange.wait)
+            if exchange.sentBytes >= 0 { sent.record(exchange.sentBytes) }
+            if exchange.receivedBytes >= 0 { received.record(exchange.receivedBytes) }
+            if exchange.opened { opened.increment() }
+        case .redirect: redirects.increment()
+        case .retry:
+            let counter = retries[outcome] ?? maker.counter("curlew.client.retries", labels + texts(of: outcome))
+            retries[outcome] = counter
+            counter.increment()
+        case .hedge: hedges.increment()
+        }
+    }
+
+    private func callTimer(_ outcome: Outcome) -> Timer {
+        if let timer = calls[outcome] { return timer }
+        let method = [("http.request.method", Self.methods[outcome.method])]
+        let made = maker.timer("http.client.request.duration", method + labels + texts(of: outcome))
+        calls[outcome] = made
+        return made
+    }
+
+    private func exchangeTimer(_ outcome: Outcome) -> Timer {
+        if let timer = exchanges[outcome] { return timer }
+        let made = maker.timer("curlew.client.exchange.duration", labels + texts(of: outcome))
+        exchanges[outcome] = made
+        return made
+    }
+
+    private func texts(of outcome: Outcome) -> [(String, String)] {
+        var texts: [(String, String)] = []
+        if outcome.statusClass > 0 { texts.append(("http.response.status_class", "\(outcome.statusClass)xx")) }
+        if let code = outcome.code { texts.append(("error.type", code.rawValue)) }
+        return texts
+    }
+}
+#endif
