@@ -22,7 +22,7 @@ struct CassetteTransportTests {
 
     private func get(_ cassette: CassetteTransport) async throws -> String {
         let api = try HTTPSession(baseURL: "https://api.test/", transport: cassette, chain: .bare)
-        return try await api.get("a", as: String.self)
+        return try await api.get("a", as: .text)
     }
 
     @Test("the first use asks the server and writes the file beside the test, the next one needs no server")

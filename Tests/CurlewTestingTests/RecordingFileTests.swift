@@ -93,7 +93,7 @@ struct RecordingFileTests {
                         "fields" : [
                           "Link: </a.css>"
                         ],
-                        "status" : "103 Early Hints"
+                        "status" : "103"
                       }
                     ],
                     "status" : "299 Fine by me",
@@ -176,7 +176,7 @@ struct RecordingFileTests {
         try self.folder.write("large", "")
         #expect(truncate(sparse, off_t(Recording.fileLimit.bytes + 1)) == 0)
         for (path, reason) in [
-            (self.folder.file("none"), "there is no such file"), (self.folder.path, "cannot be read"),
+            (self.folder.file("none"), "No such file"), (self.folder.path, "it is no file"),
             (sparse, "is larger than"),
         ] {
             let error = #expect(throws: CurlewError.self) { try Recording(contentsOf: path) }

@@ -43,14 +43,14 @@ struct ReplayTransportTests {
         ])
         let replay = ReplayTransport(recording, name: "birds.json")
         let api = try self.api(replay)
-        #expect(try await api.get("a", as: String.self) == "1")
+        #expect(try await api.get("a", as: .text) == "1")
         #expect(replay.unused == Array(recording.exchanges.dropFirst()))
         let tooFew = #expect(throws: TestKitError.self) { try replay.verify() }
         #expect(
             tooFew?.description == "birds.json, exchanges[1], GET https://api.test/a, was not used; "
                 + "birds.json, exchanges[2], GET https://api.test/b, was not used")
-        #expect(try await api.get("a", as: String.self) == "2")
-        #expect(try await api.get("b", as: String.self) == "3")
+        #expect(try await api.get("a", as: .text) == "2")
+        #expect(try await api.get("b", as: .text) == "3")
         try replay.verify()
         let error = await #expect(throws: CurlewError.self) { try await api.get("b") }
         #expect(error?.code == .unexpectedRequest && error?.method == .get && error?.uri?.path == "/b")
@@ -95,7 +95,7 @@ struct ReplayTransportTests {
             difference: "the body differs at eggs: there are 2 elements, not 1"),
         Mismatch(
             body: .string("a bird"),
-            difference: #"the body differs from byte 0 on: it is "a bird", not "{"name":"Numenius","eggs":[4]}""#),
+            difference: #"the body differs from byte 0 on: it is "a bird", not "{"eggs":[4],"name":"Numenius"}""#),
         Mismatch(
             method: .put, url: "https://api.test/bees?page=1&sort=name",
             difference: "the method is PUT, not POST; the path is /bees, not /birds"),
@@ -199,11 +199,11 @@ struct ReplayTransportTests {
         let replay = ReplayTransport(recording, name: "birds.json", mode: .loose)
         let api = try self.api(replay)
         var answers: [String] = []
-        for _ in 0..<4 { answers.append(try await api.get("a", as: String.self)) }
+        for _ in 0..<4 { answers.append(try await api.get("a", as: .text)) }
         #expect(answers == ["1", "3", "3", "3"])
         #expect(replay.unused == [recording.exchanges[1]])
         try replay.verify()
-        #expect(try await api.get("b", as: String.self) == "2")
+        #expect(try await api.get("b", as: .text) == "2")
         let error = await #expect(throws: CurlewError.self) { try await api.get("b?page=2") }
         let message =
             "request 6, GET https://api.test/b?page=2, was not recorded; the nearest is birds.json, exchanges[1], "

@@ -1,6 +1,7 @@
 #if TestKit
 public import Curlew
 internal import FoundationEssentials
+internal import Glibc
 
 extension Recording {
     /// The largest file that is written and read. 256 MiB.
@@ -22,13 +23,18 @@ extension Recording {
     }
 
     private static func bytes(ofFile path: String) throws -> [UInt8] {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw CurlewError(.recordingFailed, "the recording \(path) cannot be read: \(describe(errno))")
+        }
+        // What is no file may have no end.
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw CurlewError(.recordingFailed, "the recording \(path) cannot be read: it is no file")
+        }
+        guard status.st_size <= self.fileLimit.bytes else {
+            throw CurlewError(.recordingFailed, "the recording \(path) is larger than \(self.fileLimit.bytes) bytes")
+        }
         do {
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            let size = (attributes[.size] as? any BinaryInteger).map { Int(clamping: $0) } ?? 0
-            guard size <= self.fileLimit.bytes else {
-                throw CurlewError(
-                    .recordingFailed, "the recording \(path) is larger than \(self.fileLimit.bytes) bytes")
-            }
             return Array(try Data(contentsOf: URL(filePath: path)))
         } catch let error as CocoaError {
             throw CurlewError(
