@@ -73,6 +73,31 @@ struct RecordingTransportTests {
         await server.shutdown()
     }
 
+    @Test("a body that is sent again is recorded once, as it was sent last")
+    func sentAgain() async throws {
+        struct Twice: Transport {
+            func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+                var overtaken = try await request.body.stream().makeAsyncIterator()
+                _ = try await overtaken.next(isolation: nil)
+                var body: [UInt8] = []
+                for try await chunk in try await request.body.stream() {
+                    body += chunk
+                    _ = try await overtaken.next(isolation: nil)
+                }
+                return CurlewResponse(.ok, body: .bytes(body), uri: request.uri)
+            }
+        }
+        let recorder = RecordingTransport(Twice())
+        let body = CurlewRequest.Body.stream {
+            AsyncStream<[UInt8]> { chunks in
+                for text in ["one", "two", "three"] { chunks.yield(Array(text.utf8)) }
+                chunks.finish()
+            }
+        }
+        _ = try await recorder.send(try CurlewRequest(.post, "https://stub.test/", body: body))
+        #expect(try await recorder.recording().exchanges.map(\.request.body) == [Recording.Body("onetwothree")])
+    }
+
     @Test("a redirect and its target are two exchanges")
     func redirect() async throws {
         let server = try await MockServer.start()

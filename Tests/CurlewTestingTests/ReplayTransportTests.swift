@@ -39,7 +39,8 @@ struct ReplayTransportTests {
     @Test("in strict mode each exchange answers once, in the recorded order")
     func strict() async throws {
         let recording = Recording(exchanges: [
-            self.exchange(.get, "/a", answer: "1"), self.exchange(.get, "/a", answer: "2"), self.exchange(.get, "/b", answer: "3"),
+            self.exchange(.get, "/a", answer: "1"), self.exchange(.get, "/a", answer: "2"),
+            self.exchange(.get, "/b", answer: "3"),
         ])
         let replay = ReplayTransport(recording, name: "birds.json")
         let api = try self.api(replay)
@@ -170,6 +171,19 @@ struct ReplayTransportTests {
         #expect(try await ReplayTransport(recording).send(request).status == .ok)
     }
 
+    @Test("a masked host matches any host, of the same scheme")
+    func maskedHost() async throws {
+        var exchange = self.exchange(.get, "/a?b=1")
+        exchange.request.url = "https://***/a?b=1"
+        let folder = try ScratchFolder()
+        try Recording(exchanges: [exchange]).write(to: folder.file("a.json"))
+        let replay = try ReplayTransport(contentsOf: folder.file("a.json"), mode: .loose)
+        #expect(try await replay.send(try CurlewRequest(.get, "https://other.test/a?b=1")).status == .ok)
+        for url in ["http://other.test/a?b=1", "https://other.test/b?b=1", "https://other.test/a?b=2"] {
+            await #expect(throws: CurlewError.self) { try await replay.send(try CurlewRequest(.get, url)) }
+        }
+    }
+
     @Test("a secret field matches whatever its secret is now, but not another scheme")
     func secretFields() async throws {
         let recording = Recording(exchanges: [self.exchange(.get, "/a", fields: [.authorization: "Bearer ***"])])
@@ -194,7 +208,8 @@ struct ReplayTransportTests {
     @Test("in loose mode requests come in any order, equal ones get one answer after the other, and the last one again")
     func loose() async throws {
         let recording = Recording(exchanges: [
-            self.exchange(.get, "/a", answer: "1"), self.exchange(.get, "/b", answer: "2"), self.exchange(.get, "/a", answer: "3"),
+            self.exchange(.get, "/a", answer: "1"), self.exchange(.get, "/b", answer: "2"),
+            self.exchange(.get, "/a", answer: "3"),
         ])
         let replay = ReplayTransport(recording, name: "birds.json", mode: .loose)
         let api = try self.api(replay)

@@ -4,9 +4,8 @@ internal import HTTPTypes
 
 /// A piece of a body on its way past a recorder.
 enum RecordedPiece {
-    /// The body is read from its beginning, maybe not for the first time.
-    case beginning
-    case chunk([UInt8])
+    /// The bytes from an offset on. A request's body may be read more than once, also while an earlier reading is still ending.
+    case chunk([UInt8], offset: Int)
     case end(trailers: HTTPFields)
     case failure(any Error)
 }
@@ -50,6 +49,7 @@ struct RecordedChunks: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let source: RecordedChunks
         private var chunks: (any AsyncIteratorProtocol<[UInt8], any Error>)?
+        private var offset = 0
 
         fileprivate init(source: RecordedChunks) {
             self.source = source
@@ -59,12 +59,13 @@ struct RecordedChunks: AsyncSequence, Sendable {
 
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             do {
-                if self.chunks == nil {
-                    self.chunks = try await self.source.open()
-                    try self.source.record(.beginning)
+                if self.chunks == nil { self.chunks = try await self.source.open() }
+                guard let chunk = try await self.chunks?.next(isolation: actor) else {
+                    try self.source.record(.end(trailers: self.source.trailers()))
+                    return nil
                 }
-                let chunk = try await self.chunks?.next(isolation: actor)
-                try self.source.record(chunk.map { .chunk($0) } ?? .end(trailers: self.source.trailers()))
+                try self.source.record(.chunk(chunk, offset: self.offset))
+                self.offset += chunk.count
                 return chunk
             } catch {
                 try? self.source.record(.failure(error))

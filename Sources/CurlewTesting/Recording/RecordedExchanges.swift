@@ -15,6 +15,9 @@ final class RecordedExchanges: Sendable {
         var complaint: String?
     }
 
+    /// What an exchange counts beside its bytes, so that there is a bound on those that have none.
+    private static let exchangeSize = 512
+
     private let state = NIOLockedValueBox(State())
     private let bodyLimit: Int
     private let sizeLimit: Int
@@ -30,7 +33,8 @@ final class RecordedExchanges: Sendable {
             let index = state.count
             state.count += 1
             state.exchanges[index] = RecordedExchange(request)
-            try self.grow(&state, index, by: request.fields.size + request.trailers.size)
+            let size = request.uri.description.utf8.count + request.fields.size + request.trailers.size
+            try self.grow(&state, index, by: size + Self.exchangeSize)
             return index
         }
     }
@@ -38,15 +42,20 @@ final class RecordedExchanges: Sendable {
     /// Takes a piece of a request's body.
     func take(_ piece: RecordedPiece, ofRequest index: Int) throws {
         try self.state.withLockedValue { state in
-            guard state.exchanges[index] != nil else { return }
+            guard let count = state.exchanges[index]?.request.body.bytes.count else { return }
             switch piece {
-            case .beginning:
-                // Another connection, another time: what counts is what was sent last.
-                state.size -= state.exchanges[index]?.request.body.bytes.count ?? 0
-                state.exchanges[index]?.request.body = Recording.Body(isComplete: false)
-            case .chunk(let chunk):
-                try self.check(&state, index, \.request.body, adding: chunk.count)
-                state.exchanges[index]?.request.body.bytes += chunk
+            case .chunk(let chunk, let offset):
+                if offset == 0, count > 0 {
+                    // Another connection, another time: what counts is what was sent last.
+                    state.size -= count
+                    state.exchanges[index]?.request.body = Recording.Body(isComplete: false)
+                }
+                // A reading that was overtaken brings what is there already.
+                let known = state.exchanges[index]?.request.body.bytes.count ?? 0
+                guard offset <= known else { return }
+                let rest = chunk.dropFirst(known - offset)
+                try self.check(&state, index, \.request.body, adding: rest.count)
+                state.exchanges[index]?.add(rest)
             case .end: state.exchanges[index]?.request.body.isComplete = true
             case .failure: break
             }
@@ -57,7 +66,8 @@ final class RecordedExchanges: Sendable {
     func take(_ response: CurlewResponse, to index: Int) throws {
         try self.state.withLockedValue { state in
             state.exchanges[index]?.take(response)
-            try self.grow(&state, index, by: response.fields.size)
+            let size = response.interim.reduce(response.fields.size) { $0 + $1.headerFields.size }
+            try self.grow(&state, index, by: size)
         }
     }
 
@@ -65,10 +75,9 @@ final class RecordedExchanges: Sendable {
     func take(_ piece: RecordedPiece, ofResponse index: Int) throws {
         try self.state.withLockedValue { state in
             switch piece {
-            case .beginning: break
-            case .chunk(let chunk):
+            case .chunk(let chunk, _):
                 try self.check(&state, index, \.responseBody, adding: chunk.count)
-                state.exchanges[index]?.add(chunk)
+                state.exchanges[index]?.take(chunk)
             case .end(let trailers):
                 state.exchanges[index]?.end(trailers)
                 try self.grow(&state, index, by: trailers.size)
@@ -120,7 +129,7 @@ final class RecordedExchanges: Sendable {
     }
 
     private func refuse(_ state: inout State, _ index: Int, _ reason: String) -> CurlewError {
-        let request = state.exchanges[index].map { "\($0.request.method) \($0.request.url)" } ?? "a request"
+        let request = state.exchanges[index].map { "\($0.request.method) \($0.request.url.prefix { $0 != "?" })" } ?? ""
         let complaint = "\(request) cannot be recorded: \(reason)"
         state.exchanges[index]?.complaint = complaint
         state.complaint = state.complaint ?? complaint
@@ -140,6 +149,7 @@ struct RecordedExchange: Sendable {
     private var interim: [HTTPResponse] = []
     private var version = HTTPProtocolVersion.http11
     private var length: Int64?
+    private let requestLength: Int64?
     var responseBody = Recording.Body(isComplete: false)
     private var trailers = HTTPFields()
     var failure: Recording.Failure?
@@ -149,6 +159,15 @@ struct RecordedExchange: Sendable {
     init(_ request: CurlewRequest) {
         self.request = Recording.Request(request, body: Recording.Body(isComplete: request.body.isNone))
         self.marked = request.options.secretFields
+        self.requestLength = request.body.length
+    }
+
+    /// Takes bytes of the request's body. Who knows its length need not ask whether there is more.
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+        self.request.body.bytes += bytes
+        if let requestLength, Int64(self.request.body.bytes.count) == requestLength {
+            self.request.body.isComplete = true
+        }
     }
 
     mutating func take(_ response: CurlewResponse) {
@@ -160,10 +179,10 @@ struct RecordedExchange: Sendable {
         self.responseBody = Recording.Body(isComplete: isBodiless || self.length == 0)
     }
 
-    mutating func add(_ chunk: [UInt8]) {
+    /// Takes bytes of the response's body.
+    mutating func take(_ chunk: [UInt8]) {
         self.responseBody.bytes += chunk
-        // Who knows the length need not ask whether there is more.
-        if let length, self.responseBody.bytes.count == Int(clamping: length) { self.responseBody.isComplete = true }
+        if let length, Int64(self.responseBody.bytes.count) == length { self.responseBody.isComplete = true }
     }
 
     mutating func end(_ trailers: HTTPFields) {

@@ -7,7 +7,7 @@ extension Recording {
     ///
     /// These are always masked: the values of the fields that Curlew knows to be secret (Authorization, Proxy-Authorization,
     /// X-API-Key and the like; the scheme stays), of Cookie and Set-Cookie (names and attributes stay), of the
-    /// fields in `RequestOptions.secretFields`, and user information in URLs. Then what ``parameters`` names, wherever it
+    /// fields in `RequestOptions.secretFields`, and user information in URLs, that of the request and those in fields. Then what ``parameters`` names, wherever it
     /// stands, and at last what the two closures do.
     ///
     /// ```swift

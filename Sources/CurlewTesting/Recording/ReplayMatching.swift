@@ -82,7 +82,7 @@ extension ReplayTransport.Matching {
     }
 }
 
-/// The parts of a URL; of one that a closure made unreadable, the whole is the path.
+/// The parts of a URL.
 private struct URLParts {
     var origin = ""
     var path: String
@@ -90,7 +90,12 @@ private struct URLParts {
 
     init(_ url: String) {
         guard let uri = try? CurlewURI(url) else {
-            self.path = url
+            // Something is masked that makes it no URI, such as the host.
+            let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+            let authority = rest.prefix { !"/?".contains($0) }
+            self.origin = String(url[..<authority.endIndex])
+            self.path = String(url[authority.endIndex...].prefix { $0 != "?" })
+            self.query = url.firstIndex(of: "?").map { String(url[url.index(after: $0)...]) }
             return
         }
         self.origin = uri.origin

@@ -15,7 +15,8 @@ internal import HTTPTypes
 ///
 /// A recorded response comes with its interim responses, its fields, its body in pieces and its trailers. Content-Length follows
 /// the body, which may have been edited. A recorded failure is thrown again, after the bytes that came before it. Where a body
-/// was not recorded to its end, because nobody read it, reading further is ``Curlew/ErrorCode/recordingFailed``.
+/// was not recorded to its end, because nobody read it, reading further is ``Curlew/ErrorCode/recordingFailed``. What speaks of
+/// time comes as it was: dates are then of the past, and a link that obeys Retry-After waits; edit the recording where that matters.
 ///
 /// Requests are treated as by a ``StubTransport``: checked, their bodies read to the end, and ended by cancellation. There is no
 /// ``Curlew/CurlewResponse/task`` and there are no timeouts, but recorded ones come again at once.
