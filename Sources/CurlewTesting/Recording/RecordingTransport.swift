@@ -16,7 +16,8 @@ internal import HTTPTypes
 /// - A failure is recorded, with what came of the body before. A request that was cancelled before its response came is left out.
 /// - A body is recorded as far as its reader has read it. One that was dropped or cancelled is marked so; a replay that reads
 ///   further than the recording is an error.
-/// - Content codings are undone in the recording, so that it can be read and has no secrets; those that cannot be undone stay.
+/// - Content codings are undone in the recording, so that it can be read and secrets are found. One that cannot be undone (not
+///   known, broken, of a partial response) stays, with what secrets the body has.
 /// - Secrets are masked, see ``Recording/Masking``.
 /// - A body larger than its bound fails with ``Curlew/ErrorCode/recordingFailed``, and so does all that would make a recording of
 ///   this one: it would not be whole.
