@@ -205,6 +205,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 "SeededNumbers",
             ],
+            exclude: ["Support/Snippets/Recordings"],
             swiftSettings: settings
         ),
         // Not a test target: it has to be a process that can be killed. `make test-crash` runs it.

@@ -19,5 +19,17 @@ public enum StubTransport {}
 
 /// Not here without the trait `TestKit`.
 @available(*, unavailable, message: "CurlewTesting needs Curlew's trait TestKit: traits: [.defaults, \"TestKit\"]")
+public enum RecordingTransport {}
+
+/// Not here without the trait `TestKit`.
+@available(*, unavailable, message: "CurlewTesting needs Curlew's trait TestKit: traits: [.defaults, \"TestKit\"]")
+public enum ReplayTransport {}
+
+/// Not here without the trait `TestKit`.
+@available(*, unavailable, message: "CurlewTesting needs Curlew's trait TestKit: traits: [.defaults, \"TestKit\"]")
+public enum CassetteTransport {}
+
+/// Not here without the trait `TestKit`.
+@available(*, unavailable, message: "CurlewTesting needs Curlew's trait TestKit: traits: [.defaults, \"TestKit\"]")
 public enum TestClock {}
 #endif

@@ -121,7 +121,8 @@ public final class StubTransport: Transport, Sendable {
 }
 
 extension ErrorCode {
-    /// A stub transport had nothing to answer a request with. The network never fails so.
+    /// A ``/CurlewTesting/StubTransport`` had nothing to answer a request with, or a ``/CurlewTesting/ReplayTransport`` no recorded
+    /// exchange that it matches. The network never fails so.
     public static let unexpectedRequest = ErrorCode(rawValue: "unexpected-request")
 }
 #endif

@@ -1,8 +1,8 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 extension CurlewResponse.Body {
     /// The same body with trailers that are known beforehand, as those of a stored response are.
-    func adding(_ trailers: HTTPFields) -> CurlewResponse.Body {
+    package func adding(_ trailers: HTTPFields) -> CurlewResponse.Body {
         CurlewResponse.Body(storage: .source(TrailedBody(self, trailers: trailers)), length: length)
     }
 }

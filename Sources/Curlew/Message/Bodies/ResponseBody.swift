@@ -40,7 +40,7 @@ extension CurlewResponse {
         }
 
         /// A body made of the bytes of another one, whose trailers it keeps.
-        static func stream<S: AsyncSequence & Sendable>(
+        package static func stream<S: AsyncSequence & Sendable>(
             _ stream: S, over body: CurlewResponse.Body, length: Int64? = nil
         ) -> CurlewResponse.Body
         where S.Element == [UInt8], S.Failure == any Error {

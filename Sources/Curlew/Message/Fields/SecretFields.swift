@@ -1,8 +1,8 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 /// Fields whose values are for one origin alone: masked in logs and commands, and taken off before another origin is asked.
-enum SecretFields {
-    static let names = Set(
+package enum SecretFields {
+    package static let names = Set(
         [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-XSRF-Token", "X-Amz-Security-Token", "X-Vault-Token",
@@ -14,7 +14,7 @@ enum SecretFields {
     /// - Parameters:
     ///   - field: The field.
     ///   - marked: Names that the user has marked as secret.
-    static func masked(_ field: HTTPField, marked: Set<HTTPField.Name>) -> String {
+    package static func masked(_ field: HTTPField, marked: Set<HTTPField.Name>) -> String {
         guard names.contains(field.name) else { return marked.contains(field.name) ? "***" : field.value }
         guard let scheme = field.value.split(separator: " ").first, schemes.contains(scheme.lowercased()),
             scheme.utf8.count < field.value.utf8.count

@@ -1,6 +1,7 @@
 import Curlew
 import CurlewTesting
 import CurlewTestingTraits
+import Glibc
 import HTTPTypes
 import Testing
 
@@ -43,6 +44,37 @@ struct TestingSnippets {
         try await clock.advanceToNextSleeper()
         let error = await #expect(throws: CurlewError.self) { try await call.value }
         #expect(error?.code == .connectionLost && error?.stage == .receiving)
+    }
+
+    @Test("what a server has answered once is answered again without it")
+    func recording() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(fields: [.contentType: "application/json"], body: #"{"name":"Numenius","token":"hush"}"#)
+        }
+        let file = "/tmp/curlew-recording-\(UInt64.random(in: 0...UInt64.max)).json"
+        defer { unlink(file) }
+
+        let recorder = RecordingTransport(try SessionActor())
+        let recorded = try HTTPSession(baseURL: server.url(), transport: recorder)
+        #expect(try await userName(7, recorded) == "Numenius")
+        try await recorder.save(to: file)
+        await server.shutdown()
+
+        let replay = try ReplayTransport(contentsOf: file)
+        let replayed = try HTTPSession(baseURL: server.url(), transport: replay)
+        #expect(try await userName(7, replayed) == "Numenius")
+        try replay.verify()
+    }
+
+    @Test("the first bird is a curlew")
+    func firstBird() async throws {
+        var masking = Recording.Masking()
+        masking.parameters.insert("ssn")
+        masking.fields.insert(.init("X-Tenant")!)
+        let cassette = try CassetteTransport("Recordings/birds.json", masking: masking)
+        let api = try HTTPSession(baseURL: "https://api.example.com/", transport: cassette)
+        #expect(try await userName(7, api) == "Numenius")
+        try await cassette.finish()
     }
 
     @Test("an upload from a stream arrives whole")
