@@ -267,6 +267,7 @@ struct RequestMetricsTests {
         options.retry = quickRetry(2, budget: budget)
         let api = try HTTPSession(configuration: testConfiguration(), chain: options) { metrics }
         _ = try await api.get(.raw(server.url("/"))).body.collect(upTo: 10)
+        _ = try await api.send(.post, .raw(server.url("/")), body: .string("x")).body.collect(upTo: 10)
         await api.shutdown()
         await metrics.flush()
         let recorded =
