@@ -1,8 +1,8 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 /// Fields whose values are for one origin alone: masked in logs and commands, and taken off before another origin is asked.
-enum SecretFields {
-    static let names = Set(
+package enum SecretFields {
+    package static let names = Set(
         [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-XSRF-Token", "X-Amz-Security-Token", "X-Vault-Token",
