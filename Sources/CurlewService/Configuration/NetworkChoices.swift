@@ -100,7 +100,8 @@ extension Form {
             switch text {
             case "none": SettingsDraft.ProxyChoice.Kind.none
             case "environment": .environment
-            default: (try? Proxy(text)).map { .proxy($0) }
+            // Without a scheme a word that is misspelled would be the name of a host.
+            default: text.contains("://") ? (try? Proxy(text)).map { .proxy($0) } : nil
             }
         })
 }

@@ -28,8 +28,9 @@ extension HTTPSession.Settings {
         }
         let names = (variables ?? ProcessInfo.processInfo.environment).keys
         let prefix = VariableName.encoded(scope.components) + "_"
-        let known = (keys.map(\.configKey) + others).map { VariableName.encoded(scope.components + $0.components) }
-        try check(names.filter { $0.hasPrefix(prefix) }, known: known, "environment variable")
+        let known = (keys.map(\.configKey) + others).map { VariableName.encoded($0.components) }
+        let found = names.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+        try check(found, known: known, "environment variable", prefix)
     }
 
     /// Looks for keys in a client's scope that nothing reads: those of a dictionary for an `InMemoryProvider`, or of a file that the
@@ -42,16 +43,22 @@ extension HTTPSession.Settings {
     public static func checkKeys(
         _ found: some Sequence<AbsoluteConfigKey>, scope: ConfigKey, others: [ConfigKey] = []
     ) throws {
-        let inScope = found.filter { $0.components.starts(with: scope.components) }
-        let known = (keys.map(\.configKey) + others).map { (scope.components + $0.components).joined(separator: ".") }
-        try check(inScope.map { $0.components.joined(separator: ".") }, known: known, "key")
+        let inScope = found.filter { $0.components.starts(with: scope.components) }.map {
+            $0.components.dropFirst(scope.components.count).joined(separator: ".")
+        }
+        let known = (keys.map(\.configKey) + others).map { $0.components.joined(separator: ".") }
+        try check(inScope, known: known, "key", scope.components.map { $0 + "." }.joined())
     }
 
-    private static func check(_ names: [String], known: [String], _ kind: String) throws {
+    /// - Parameters:
+    ///   - names: The names that were found, and `known` those that are read, without the prefix that all have.
+    ///   - kind: What they are.
+    private static func check(_ names: [String], known: [String], _ kind: String, _ prefix: String) throws {
         let unknown = Set(names).subtracting(known).sorted()
         guard !unknown.isEmpty else { return }
-        let list = unknown.prefix(20).map { name in
-            Spelling.nearest(to: name, among: known).map { "\(name) (did you mean \($0)?)" } ?? name
+        let list = unknown.prefix(20).map { name -> String in
+            let nearest = Spelling.nearest(to: name, among: known).map { " (did you mean \(prefix)\($0)?)" }
+            return "\(prefix)\(name.prefix(200))\(nearest ?? "")"
         }
         let rest = unknown.count > list.count ? " and \(unknown.count - list.count) more" : ""
         throw CurlewError(.invalidRequest, "unknown \(kind): \(list.joined(separator: ", "))\(rest)")
