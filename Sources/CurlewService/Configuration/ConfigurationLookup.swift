@@ -58,7 +58,9 @@ struct ConfigurationLookup {
         var failure: (any Error)?
         for reading in readings {
             do {
-                return try await reading()
+                if let text = try await reading() { return text }
+                // After a failure nothing is no answer: there was a value, or nobody could say.
+                if failure == nil { return nil }
             } catch let error as CancellationError {
                 throw CurlewError(
                     .cancelled, "the task was cancelled while the configuration was read", underlying: error)
@@ -66,8 +68,8 @@ struct ConfigurationLookup {
                 failure = failure ?? error
             }
         }
-        let message =
-            "\(fullName(of: entry.key.name)): the value cannot be read as \(entry.expectation); it is of another type, or its provider has failed"
+        let name = fullName(of: entry.key.name)
+        let message = "\(name): expected \(entry.expectation); found another type, or the provider has failed"
         // What a provider says of a secret may hold it.
         throw CurlewError(.invalidRequest, message, underlying: entry.key.isSecret ? nil : failure)
     }
@@ -110,7 +112,7 @@ struct SettingsProblem: Error {
     var code: ErrorCode
     /// Without secrets.
     var message: String
-    var cause: CurlewError?
+    var cause: (any Error)?
 
     init(_ keys: String..., code: ErrorCode = .invalidRequest, message: String) {
         self.keys = keys
@@ -122,7 +124,7 @@ struct SettingsProblem: Error {
         self.keys = keys
         code = cause.code
         message = cause.message
-        self.cause = cause
+        self.cause = cause.underlying
     }
 }
 #endif

@@ -24,11 +24,11 @@ extension Form {
     static func size(_ range: ClosedRange<ByteSize> = 1...ByteSizeText.largest) -> ValueForm<ByteSize> {
         let bounds = "from \(ByteSizeText.text(range.lowerBound)) to \(ByteSizeText.text(range.upperBound))"
         return ValueForm<ByteSize>(
-            "size", "a size such as 65536, 64KiB, 1MiB or 2GiB, \(bounds)", show: { ByteSizeText.text($0) }
-        ) { text in
-            guard let size = ByteSizeText.size(text) else { return nil }
-            return range.contains(size) ? size : nil
-        }
+            "size", "a size such as 65536, 64KiB, 1MiB or 2GiB, \(bounds)", show: { ByteSizeText.text($0) },
+            read: { text in
+                guard let size = ByteSizeText.size(text) else { return nil }
+                return range.contains(size) ? size : nil
+            })
     }
 }
 

@@ -41,8 +41,25 @@ struct SettingsDraft: Sendable {
             settings.defaultFields[.authorization] = authorization
         }
         try checkBase(of: settings)
-        try settings.session.check(baseURL: settings.baseURL)
+        try check(settings)
         return settings
+    }
+
+    /// What a session checks when it is made, with the keys that are at fault.
+    private func check(_ settings: HTTPSession.Settings) throws {
+        do {
+            try settings.session.check(baseURL: settings.baseURL)
+        } catch let error as CurlewError {
+            let groups = [
+                ("security", SessionConfiguration(security: settings.session.security)),
+                ("route", SessionConfiguration(route: settings.session.route)),
+            ]
+            for (name, alone) in groups where found.contains(where: { $0.hasPrefix(name + ".") }) {
+                guard (try? alone.check(baseURL: settings.baseURL)) == nil else { continue }
+                throw SettingsProblem(name, cause: error)
+            }
+            throw error
+        }
     }
 
     /// The value of Authorization.

@@ -35,7 +35,7 @@ extension SettingsTable {
         SettingsEntry(
             "address-policy.base", \.addresses.base,
             Form.choice(["any": SettingsDraft.Addresses.Base.any, "public-only": .publicOnly, "only": .only]),
-            "The addresses that may be connected to; `only` is those of allow"),
+            "The addresses that may be connected to; `only` is those of `address-policy.allow`"),
         SettingsEntry(
             "address-policy.allow", \.addresses.allowed,
             Form.network.list("list of networks", "networks such as 10.0.0.0/8"), "Networks that may be connected to"),

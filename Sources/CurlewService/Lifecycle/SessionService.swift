@@ -85,14 +85,9 @@ public struct SessionService: Service {
     }
 }
 
-extension SessionService: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SessionService: CustomStringConvertible {
     /// The service and the origin of its client's base: `SessionService(https://api.example.com:443)`. A group names services so
     /// in its logs.
     public var description: String { "SessionService(\(session.baseURL?.origin ?? "any origin"))" }
-    public var debugDescription: String { description }
-    /// Without the client, whose default fields may be secret.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["deadline": deadline as Any, "requiresWarmUp": requiresWarmUp])
-    }
 }
 #endif

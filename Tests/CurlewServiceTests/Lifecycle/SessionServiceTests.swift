@@ -200,6 +200,7 @@ struct SessionServiceTests {
         let service = SessionService(api)
         var dumped = ""
         dump(service, to: &dumped)
+        #expect("\(api)" == "HTTPSession(https://example.com:443)")
         #expect("\(service)" == "SessionService(https://example.com:443)")
         #expect(!"\(String(reflecting: service)) \(dumped)".contains("s3cret"))
     }

@@ -9,7 +9,8 @@ enum ConfigurationSnippets {
         let environment = ConfigReader(provider: EnvironmentVariablesProvider())
         let config = ConfigReader(providers: [
             EnvironmentVariablesProvider(),
-            try await FileProvider<JSONSnapshot>(config: environment.scoped(to: "birds.config")),  // BIRDS_CONFIG_FILE_PATH
+            // The variable BIRDS_CONFIG_FILE_PATH says where it is.
+            try await FileProvider<JSONSnapshot>(config: environment.scoped(to: "birds.config")),
         ])
         try HTTPSession.Settings.checkEnvironment(scope: "birds.http")
         let api = try await HTTPSession(reader: config.scoped(to: "birds.http"))
