@@ -25,7 +25,7 @@ extension SettingsDraft {
                 case .only: AddressPolicy.only(allowed)
                 }
             made = made.denying(denied)
-            if !ports.isEmpty { made = made.ports(Set(ports)) }
+            if !ports.isEmpty { made = made.allowing(ports: Set(ports)) }
             if requiresHTTPS { made = made.httpsOnly() }
             if allowsUnixSockets { made = made.allowingUnixSockets() }
             return made

@@ -5,7 +5,7 @@ public import ServiceLifecycle
 
 /// A client as a service of a `ServiceGroup`: it opens connections at the start, and lets calls end before the process does.
 ///
-/// - Graceful shutdown: new calls are refused with ``ErrorCode/sessionInvalidated``, and so is the next attempt of one that waits
+/// - Graceful shutdown: new calls are refused with ``Curlew/ErrorCode/sessionInvalidated``, and so is the next attempt of one that waits
 ///   to send again. Exchanges under way may end, those that wait for their turn or a connection included, until ``deadline``;
 ///   what is left then ends with the same error. After that every connection is closed.
 /// - Cancellation of the group: what is under way ends at once, also if graceful shutdown had begun.
@@ -57,7 +57,7 @@ public struct SessionService: Service {
     }
 
     /// Runs until graceful shutdown or cancellation, and then shuts the session down. Outside of a group, cancellation ends it.
-    /// - Throws: The ``CurlewError`` of a connection that could not be opened, if that is required.
+    /// - Throws: The ``Curlew/CurlewError`` of a connection that could not be opened, if that is required.
     public func run() async throws {
         do {
             try await openConnections()

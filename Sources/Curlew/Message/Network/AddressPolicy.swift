@@ -73,10 +73,10 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
 
     /// The same policy, for URLs with one of these ports and no others. What counts is the URL, wherever a proxy or the
     /// ``ConnectionRoute`` takes it.
-    public func ports(_ ports: Int...) -> AddressPolicy { self.ports(Set(ports)) }
+    public func ports(_ ports: Int...) -> AddressPolicy { allowing(ports: Set(ports)) }
 
     /// The same for ports that are not known when the program is written.
-    public func ports(_ ports: Set<Int>) -> AddressPolicy {
+    package func allowing(ports: Set<Int>) -> AddressPolicy {
         var copy = self
         copy.allowedPorts = ports
         return copy
