@@ -22,7 +22,7 @@ let package = Package(
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: "..", traits: [.defaults, "Storage", "TestKit"]),
+        .package(name: "curlew", path: "..", traits: [.defaults, "Service", "Storage", "TestKit"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -49,6 +49,8 @@ let package = Package(
             name: "aggregator-server",
             dependencies: [
                 "Aggregator",
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -59,8 +61,11 @@ let package = Package(
             name: "AggregatorTests",
             dependencies: [
                 "Aggregator",
+                "aggregator-server",
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewTestingTraits", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -71,11 +76,13 @@ let package = Package(
             name: "CollisionTests",
             dependencies: [
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
             exclude: ["VaporNames.txt"],

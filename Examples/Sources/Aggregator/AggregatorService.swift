@@ -1,4 +1,4 @@
-internal import Curlew
+public import Curlew
 internal import Hummingbird
 public import Logging
 internal import NIOCore
@@ -6,9 +6,10 @@ public import ServiceLifecycle
 
 /// A service with one route, `GET /birds/NAME`, whose answer is put together from three upstreams.
 ///
-/// It runs until its task is cancelled, or until graceful shutdown: then it takes no more connections, answers what it
-/// has, and lets its session end.
+/// It runs until its task is cancelled, or until graceful shutdown: then it takes no more connections, and answers what it
+/// has. Its session is a service of its own, which stands before this one in the group: a group shuts down in reverse order.
 public struct AggregatorService: Service {
+    let session: HTTPSession
     let upstreams: Upstreams
     let port: Int
     let deadline: Duration
@@ -16,15 +17,17 @@ public struct AggregatorService: Service {
     let onRunning: @Sendable (Int) async -> Void
 
     /// - Parameters:
+    ///   - session: Asks the upstreams, for all requests: they share its connections, and the budget for trying again.
     ///   - upstreams: Where the parts come from.
     ///   - port: The port on 127.0.0.1; 0 takes a free one.
     ///   - deadline: How long an upstream may take, retries included.
-    ///   - logger: Takes what the service and its session have to say.
+    ///   - logger: Takes what the service has to say.
     ///   - onRunning: Called with the port once connections are taken.
     public init(
-        upstreams: Upstreams, port: Int, deadline: Duration = .seconds(2), logger: Logger,
+        session: HTTPSession, upstreams: Upstreams, port: Int, deadline: Duration = .seconds(2), logger: Logger,
         onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
+        self.session = session
         self.upstreams = upstreams
         self.port = port
         self.deadline = deadline
@@ -33,21 +36,13 @@ public struct AggregatorService: Service {
     }
 
     public func run() async throws {
-        // One session for all requests: they share its connections, and the budget for trying again.
-        let session = try HTTPSession(chain: StandardChain.Options(logger: logger))
         let pages = BirdPages(session: session, upstreams: upstreams, deadline: deadline)
         let application = Application(
             router: Self.router(pages),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) },
             logger: logger)
-        do {
-            try await application.run()
-        } catch {
-            await session.shutdown(deadline: .zero)
-            throw error
-        }
-        await session.shutdown(deadline: .seconds(5))
+        try await application.run()
     }
 
     private static func router(_ pages: BirdPages) -> Router<BasicRequestContext> {

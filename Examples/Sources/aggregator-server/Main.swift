@@ -1,10 +1,13 @@
 import Aggregator
+import Curlew
+import CurlewService
+import Glibc
 import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// `aggregator PORT SPECIES SIGHTINGS WEATHER`: the port to listen on, and the base URLs of the three upstreams.
-/// An interrupt or SIGTERM ends it gracefully.
+/// `aggregator PORT SPECIES SIGHTINGS WEATHER`: the port to listen on, and the base URLs of the three upstreams. It prints its own
+/// URL once it takes connections. An interrupt or SIGTERM ends it gracefully.
 @main
 struct Main {
     static func main() async throws {
@@ -15,11 +18,18 @@ struct Main {
         }
         let urls = Array(words.dropFirst())
         let logger = Logger(label: "aggregator")
-        let service = AggregatorService(
-            upstreams: Upstreams(species: urls[0], sightings: urls[1], weather: urls[2]),
-            port: Int(port), logger: logger)
+        let session = try HTTPSession(chain: StandardChain.Options(logger: logger))
+        let aggregator = AggregatorService(
+            session: session, upstreams: Upstreams(species: urls[0], sightings: urls[1], weather: urls[2]),
+            port: Int(port), logger: logger
+        ) { port in
+            print("http://127.0.0.1:\(port)/")
+            fflush(nil)
+        }
+        // Shut down in reverse order: first the server answers what it has, then its session ends.
         let group = ServiceGroup(
-            services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: [SessionService(session, deadline: .seconds(5), logger: logger), aggregator],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         try await group.run()
     }
 }

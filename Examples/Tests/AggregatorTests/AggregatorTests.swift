@@ -1,5 +1,7 @@
 import Curlew
 import CurlewTesting
+import CurlewTestingTraits
+import Glibc
 import HTTPTypes
 import ServiceLifecycle
 import Testing
@@ -127,5 +129,39 @@ struct AggregatorTests {
         gate.advance(by: .seconds(1))
         #expect(try await call.value.missing == [])
         try await kitchen.close()
+    }
+
+    @Test("SIGTERM lets the program answer the request that it has, and end with 0")
+    func terminate() async throws {
+        let gate = TestClock()
+        let kinds: [MockServer.Handler] = [
+            { _ in Self.curlew }, { _ in Self.places },
+            { _ in
+                try await gate.sleep(for: .seconds(1))
+                return Self.wind
+            },
+        ]
+        var upstreams: [MockServer] = []
+        for kind in kinds { upstreams.append(try await MockServer.start(handler: kind)) }
+        let program = try AggregatorProcess(["0"] + upstreams.map { $0.url("/part") })
+        let url = try #require(await program.nextLine())
+        let client = try HTTPSession(baseURL: url, chain: .bare)
+        let call = Task { try await client.get("birds/curlew", as: BirdPage.self) }
+        try await gate.waitForSleepers()
+        program.send(SIGTERM)
+        try await eventually("nobody else is let in") { await refuses(url) }
+        gate.advance(by: .seconds(1))
+        #expect(try await call.value.species.name == "Numenius arquata")
+        await client.shutdown()
+        #expect(await program.status() == 0)
+        for upstream in upstreams { await upstream.shutdown() }
+    }
+
+    /// True if no connection can be made.
+    private func refuses(_ url: String) async -> Bool {
+        guard let stranger = try? HTTPSession(chain: .bare) else { return false }
+        let outcomes = await stranger.warm(up: [url])
+        await stranger.shutdown()
+        return outcomes.first?.error?.isConnectFailure == true
     }
 }

@@ -1,5 +1,6 @@
 import Aggregator
 import Curlew
+import CurlewService
 import CurlewTesting
 import Logging
 import ServiceLifecycle
@@ -19,13 +20,15 @@ struct Kitchen {
         for handler in [species, sightings, weather] { upstreams.append(try await MockServer.start(handler: handler)) }
         let (ports, tell) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let session = try HTTPSession(chain: StandardChain.Options(logger: logger))
         let service = AggregatorService(
+            session: session,
             upstreams: Upstreams(
                 species: upstreams[0].url("/species"), sightings: upstreams[1].url("/sightings"),
                 weather: upstreams[2].url("/weather")),
             port: 0, deadline: deadline, logger: logger,
             onRunning: { tell.yield($0) })
-        let group = ServiceGroup(services: [service], logger: logger)
+        let group = ServiceGroup(services: [SessionService(session, logger: logger), service], logger: logger)
         let running = Task {
             defer { tell.finish() }
             try await group.run()

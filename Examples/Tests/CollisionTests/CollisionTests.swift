@@ -26,11 +26,15 @@ struct CollisionTests {
     /// What stands at the beginning of a line in Curlew's sources: types that are nested are indented.
     private func publicNames() throws -> Set<String> {
         let kinds: Set<Substring> = ["struct", "class", "actor", "enum", "protocol", "typealias"]
-        let folder = Self.root + "/Sources/Curlew"
-        let files = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+        var files: [String] = []
+        for module in ["Sources/Curlew", "Sources/CurlewService"] {
+            // ServiceTrait.swift says what there is with the trait.
+            files += try FileManager.default.subpathsOfDirectory(atPath: "\(Self.root)/\(module)")
+                .filter { $0.hasSuffix(".swift") && $0 != "ServiceTrait.swift" }.map { "\(module)/\($0)" }
+        }
         var names: Set<String> = []
         for file in files {
-            for line in try lines(of: "Sources/Curlew/\(file)") where line.hasPrefix("public ") {
+            for line in try lines(of: file) where line.hasPrefix("public ") {
                 let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
                 guard let index = words.firstIndex(where: kinds.contains), index + 1 < words.count else { continue }
                 names.insert(String(words[index + 1]))

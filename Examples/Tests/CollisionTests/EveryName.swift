@@ -1,9 +1,11 @@
 internal import Curlew
+internal import CurlewService
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
+internal import ServiceLifecycle
 internal import X509
 
 // Every public name of Curlew, unqualified, in a file that imports what stands beside it on a server: the compiler stops at
@@ -120,6 +122,7 @@ extension ServerTrust {}
 extension SessionActor {}
 extension SessionConfiguration {}
 extension SessionEvent {}
+extension SessionService {}
 extension StandardChain {}
 extension StringResponseSerializer {}
 extension TaskActor {}

@@ -42,7 +42,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
 
     /// The value of Authorization that needs nothing of a challenge; nil for schemes that do.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent so.
-    func value(for scheme: Credential.Scheme) throws -> String? {
+    package func value(for scheme: Credential.Scheme) throws -> String? {
         switch (kind, scheme) {
         case (.password(let user, let password), .basic):
             try Self.check(user + password)

@@ -279,6 +279,14 @@ public struct HTTPSession: Sendable {
     }
 }
 
+extension HTTPSession: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The origin of the base: `HTTPSession(https://api.example.com:443)`. Fields and user information may be secret.
+    public var description: String { "HTTPSession(\(baseURL?.origin ?? "any origin"))" }
+    public var debugDescription: String { description }
+    /// The origin alone, so that `dump` shows no secret of a client, nor of what has one.
+    public var customMirror: Mirror { Mirror(self, children: ["origin": baseURL?.origin as Any]) }
+}
+
 extension Optional where Wrapped == StandardChain.Options {
     /// No standard chain: nothing is decoded, no redirect followed, nothing sent again. For gateways that hand on what comes.
     public static var bare: StandardChain.Options? { nil }

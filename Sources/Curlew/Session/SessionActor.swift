@@ -245,6 +245,16 @@ public actor SessionActor {
     }
 }
 
+extension SessionConfiguration {
+    /// The checks that the making of a session, and of a client with it, makes, for who has read a configuration and makes them
+    /// later.
+    /// - Throws: ``CurlewError`` for what cannot be used.
+    package func check(baseURL: String? = nil) throws {
+        _ = try RequestDefaults(self)
+        try security.checkBase(try baseURL.map { try CurlewURI($0).asBase() })
+    }
+}
+
 extension RequestDefaults {
     /// What a session's configuration says of each request.
     /// - Throws: ``CurlewError`` for what cannot be used.

@@ -73,9 +73,12 @@ public struct AddressPolicy: Sendable, Hashable, Codable {
 
     /// The same policy, for URLs with one of these ports and no others. What counts is the URL, wherever a proxy or the
     /// ``ConnectionRoute`` takes it.
-    public func ports(_ ports: Int...) -> AddressPolicy {
+    public func ports(_ ports: Int...) -> AddressPolicy { allowing(ports: Set(ports)) }
+
+    /// The same for ports that are not known when the program is written.
+    package func allowing(ports: Set<Int>) -> AddressPolicy {
         var copy = self
-        copy.allowedPorts = Set(ports)
+        copy.allowedPorts = ports
         return copy
     }
 

@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// Files of certificates, keys and lists, read whole and with a bound. It blocks: never on a loop.
-enum SecurityFile {
+package enum SecurityFile {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for a file that cannot be read or is too large.
-    static func bytes(of path: String, limit: Int) throws -> [UInt8] {
+    package static func bytes(of path: String, limit: Int) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable(path) }
         defer { close(descriptor) }

@@ -16,7 +16,7 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
         case certificates([CurlewCertificate])
     }
 
-    let anchors: Anchors
+    private(set) var anchors: Anchors
 
     /// The part of the server's chain that has to be pinned. `none` by default.
     public var pinningMode = SecurityPolicy.PinningMode.none
@@ -134,8 +134,15 @@ extension SecurityPolicy {
         return try names.flatMap { try certificates(inFile: "\(path)/\($0)") }
     }
 
+    /// The same policy, with these certificates and no others as anchors.
+    package func replacingAnchors(_ certificates: [CurlewCertificate]) -> SecurityPolicy {
+        var copy = self
+        copy.anchors = .certificates(certificates)
+        return copy
+    }
+
     /// The certificates in a file, DER or PEM, of 16 MiB at most.
-    private static func certificates(inFile path: String) throws -> [CurlewCertificate] {
+    package static func certificates(inFile path: String) throws -> [CurlewCertificate] {
         let bytes = try SecurityFile.bytes(of: path, limit: 16 << 20)
         guard PEMText.isPEM(bytes) else { return [try CurlewCertificate(der: bytes)] }
         return try PEMText.blocks(in: bytes, labels: PEMText.certificateLabels).map { try CurlewCertificate(der: $0) }

@@ -55,9 +55,9 @@ struct ProxyHostPattern: Sendable, Hashable {
     }
 
     /// The entries of a list with commas or spaces between them; those that could match nothing are left out.
-    static func list(_ text: String) -> [ProxyHostPattern] {
-        text.split { $0 == "," || $0.isWhitespace }.compactMap { ProxyHostPattern($0) }
-    }
+    static func list(_ text: String) -> [ProxyHostPattern] { entries(text).compactMap { ProxyHostPattern($0) } }
+
+    fileprivate static func entries(_ text: String) -> [Substring] { text.split { $0 == "," || $0.isWhitespace } }
 
     /// True if the entry is for a target.
     /// - Parameter address: The target's host if it is an address.
@@ -74,5 +74,13 @@ struct ProxyHostPattern: Sendable, Hashable {
             let rest = name.dropLast(domain.count)
             return rest.isEmpty || rest.hasSuffix(".")
         }
+    }
+}
+
+extension ProxyConfiguration {
+    /// True if each entry of a list of hosts, written as in `no_proxy`, could match something; those that could not are left out
+    /// where the list is used.
+    package static func canMatch(_ exceptions: String) -> Bool {
+        ProxyHostPattern.entries(exceptions).allSatisfy { ProxyHostPattern($0) != nil }
     }
 }

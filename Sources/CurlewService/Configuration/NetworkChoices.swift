@@ -1,0 +1,114 @@
+#if Service
+internal import Curlew
+
+extension SettingsDraft {
+    /// The keys of an address policy. One of them makes a policy of its own; nothing of the default's stays.
+    struct Addresses: Sendable {
+        enum Base: Sendable { case any, publicOnly, only }
+        var base = Base.any
+        var allowed: [IPNetwork] = []
+        var denied: [IPNetwork] = []
+        var ports: [Int] = []
+        var requiresHTTPS = false
+        var allowsUnixSockets = false
+
+        func policy(insteadOf policy: AddressPolicy, _ found: Set<String>) throws -> AddressPolicy {
+            guard found.contains(where: { $0.hasPrefix("address-policy.") }) else { return policy }
+            guard base != .only || !allowed.isEmpty else {
+                throw SettingsProblem(
+                    "address-policy.base", "address-policy.allow", message: "only, and nothing is allowed")
+            }
+            var made =
+                switch base {
+                case .any: AddressPolicy.any.allowing(allowed)
+                case .publicOnly: AddressPolicy.publicOnly.allowing(allowed)
+                case .only: AddressPolicy.only(allowed)
+                }
+            made = made.denying(denied)
+            if !ports.isEmpty { made = made.allowing(ports: Set(ports)) }
+            if requiresHTTPS { made = made.httpsOnly() }
+            if allowsUnixSockets { made = made.allowingUnixSockets() }
+            return made
+        }
+    }
+
+    /// The keys of a proxy. One of them makes a configuration of its own.
+    struct ProxyChoice: Sendable {
+        enum Kind: Sendable, Equatable {
+            case none
+            case environment
+            case proxy(Proxy)
+        }
+
+        var kind: Kind?
+        var user: String?
+        var password: String?
+        var authentication: Proxy.Authentication?
+        var exceptions: [String] = []
+        var anchorsFile: String?
+
+        private var hasDetails: Bool {
+            user != nil || password != nil || authentication != nil || !exceptions.isEmpty || anchorsFile != nil
+        }
+
+        func configuration(insteadOf configuration: ProxyConfiguration) throws -> ProxyConfiguration {
+            guard case .proxy(let proxy) = kind else {
+                guard !hasDetails else {
+                    throw SettingsProblem("proxy.url", message: "other keys of proxy need the URL of one")
+                }
+                return kind == nil ? configuration : kind == .environment ? .environment : .none
+            }
+            return .proxy(try complete(proxy), except: exceptions.joined(separator: ","))
+        }
+
+        private func complete(_ proxy: Proxy) throws -> Proxy {
+            var proxy = proxy
+            if user != nil || password != nil || authentication != nil {
+                guard proxy.user == nil else {
+                    throw SettingsProblem("proxy.url", "proxy.user", message: "the proxy's credentials are in both")
+                }
+                // A ticket of Kerberos has neither.
+                guard authentication == .negotiate || user != nil && password != nil else {
+                    throw SettingsProblem(
+                        "proxy.user", "proxy.password", message: "one of them is there without the other")
+                }
+                do {
+                    proxy = try proxy.authenticated(
+                        user: user ?? "", password: password ?? "", by: authentication ?? .basic)
+                } catch let error as CurlewError {
+                    throw SettingsProblem("proxy.user", cause: error)
+                }
+            }
+            if let anchorsFile {
+                proxy.anchorsPEM = try SettingsFile.text(of: anchorsFile, for: "proxy.anchors-file")
+                guard (try? CurlewCertificate.all(inPEM: proxy.anchorsPEM ?? ""))?.isEmpty == false else {
+                    throw SettingsProblem(
+                        "proxy.anchors-file", code: .invalidTLSSetting,
+                        message: "\(anchorsFile) has no certificate in PEM")
+                }
+            }
+            return proxy
+        }
+    }
+}
+
+extension Form {
+    static let proxy = ValueForm<SettingsDraft.ProxyChoice.Kind>(
+        "`none`, `environment`, URL", "none, environment, or the URL of a proxy such as http://proxy.example.com:3128",
+        show: { _ in nil },
+        read: { text in
+            switch text {
+            case "none": SettingsDraft.ProxyChoice.Kind.none
+            case "environment": .environment
+            // Without a scheme a word that is misspelled would be the name of a host.
+            default: text.contains("://") ? (try? Proxy(text)).map { .proxy($0) } : nil
+            }
+        })
+}
+
+extension Form {
+    static let exception = ValueForm<String>(
+        "host", "a host as in no_proxy, such as .example.com, 10.0.0.0/8 or [::1]:80"
+    ) { ProxyConfiguration.canMatch($0) ? $0 : nil }
+}
+#endif

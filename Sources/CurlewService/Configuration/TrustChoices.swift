@@ -1,0 +1,81 @@
+#if Service
+internal import Curlew
+
+extension SettingsDraft {
+    /// The keys of a security policy that need a file, or each other.
+    struct Trust: Sendable {
+        var anchorsFile: String?
+        var certificateFile: String?
+        var keyFile: String?
+        var keyPassphrase: String?
+        var pins: [SecurityPolicy.Pin] = []
+        var backupPins: [SecurityPolicy.Pin] = []
+        var revocationFiles: [String] = []
+        var revocationScope: SecurityPolicy.RevocationLists.Scope?
+
+        func policy(from policy: SecurityPolicy) throws -> SecurityPolicy {
+            var policy = policy
+            if let anchorsFile { policy = policy.replacingAnchors(try anchors(in: anchorsFile)) }
+            if let identity = try identity() { policy.identity = identity }
+            if !pins.isEmpty {
+                policy.pinningMode = .publicKey
+                policy.pinnedKeys = SecurityPolicy.PinSet(pins, backups: backupPins)
+            } else if !backupPins.isEmpty {
+                throw SettingsProblem("security.backup-pins", message: "keys in reserve need security.pins beside them")
+            }
+            if !revocationFiles.isEmpty {
+                do {
+                    policy.revocationLists = try .init(files: revocationFiles, scope: revocationScope ?? .leaf)
+                } catch let error as CurlewError {
+                    throw SettingsProblem("security.revocation-files", cause: error)
+                }
+            } else if revocationScope != nil {
+                throw SettingsProblem(
+                    "security.revocation-scope", message: "it needs security.revocation-files beside it")
+            }
+            return policy
+        }
+
+        private func anchors(in file: String) throws -> [CurlewCertificate] {
+            do {
+                let certificates = try SecurityPolicy.certificates(inFile: file)
+                guard !certificates.isEmpty else {
+                    throw CurlewError(.invalidTLSSetting, "\(file) has no certificate")
+                }
+                return certificates
+            } catch let error as CurlewError {
+                throw SettingsProblem("security.anchors-file", cause: error)
+            }
+        }
+
+        private func identity() throws -> ClientIdentity? {
+            guard let certificateFile else {
+                if keyFile == nil, keyPassphrase == nil { return nil }
+                throw SettingsProblem(
+                    keyFile == nil ? "security.key-passphrase" : "security.key-file",
+                    message: "it needs security.certificate-file beside it")
+            }
+            let certificates = try SettingsFile.text(of: certificateFile, for: "security.certificate-file")
+            let key = try keyFile.map { try SettingsFile.text(of: $0, for: "security.key-file") }
+            do {
+                return try ClientIdentity(pem: certificates, key: key, passphrase: keyPassphrase)
+            } catch let error as CurlewError {
+                throw SettingsProblem("security.certificate-file", "security.key-file", cause: error)
+            }
+        }
+    }
+}
+
+/// Files that keys name.
+enum SettingsFile {
+    /// The text of a file of 1 MiB at most.
+    /// - Throws: ``SettingsProblem`` for one that cannot be read.
+    static func text(of path: String, for key: String) throws -> String {
+        do {
+            return String(decoding: try SecurityFile.bytes(of: path, limit: 1 << 20), as: UTF8.self)
+        } catch let error as CurlewError {
+            throw SettingsProblem(key, cause: error)
+        }
+    }
+}
+#endif

@@ -1,0 +1,149 @@
+#if Service
+import Configuration
+import Curlew
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import CurlewService
+
+@Suite("Settings of a client that a configuration has")
+struct SettingsTests {
+    @Test("an empty configuration leaves every default as it is")
+    func empty() async throws {
+        let read = try await settings([:])
+        #expect(read.session == SessionConfiguration())
+        #expect(read.baseURL == nil)
+        #expect(read.defaultFields.isEmpty)
+        #expect(read.chain.cache == nil)
+        #expect(read.chain.retry?.attempts == 3)
+        #expect(try await SessionConfiguration(reader: reader([:])) == SessionConfiguration())
+    }
+
+    @Test(
+        "a value changes what its key stands for",
+        arguments: Sample.client + Sample.bounds + Sample.network + Sample.links)
+    func sample(_ sample: Sample) async throws {
+        let read = try await settings(sample.others.merging([sample.key: sample.value]) { one, _ in one })
+        #expect(sample.holds(read))
+        let without = HTTPSession.Settings()
+        #expect(!sample.holds(without), "the sample holds for the default as well")
+    }
+
+    @Test("there is a sample for every key, but for those that need a file or a pin")
+    func complete() {
+        let samples = (Sample.client + Sample.bounds + Sample.network + Sample.links).map(\.key)
+        let others = HTTPSession.Settings.keys.map(\.name).filter { $0.hasPrefix("security.") } + ["proxy.anchors-file"]
+        #expect((samples + others).sorted() == HTTPSession.Settings.keys.map(\.name).sorted())
+    }
+
+    @Test("the program's own defaults hold where a key is missing")
+    func ownDefaults() async throws {
+        var defaults = HTTPSession.Settings(baseURL: "https://example.com/")
+        defaults.session.timeouts.connect = .seconds(1)
+        defaults.session.addressPolicy = .publicOnly
+        defaults.session.proxy = .environment
+        defaults.defaultFields = [.acceptLanguage: "de", .accept: "text/plain"]
+        defaults.chain.retry = nil
+        defaults.chain.cache = HTTPCache()
+        let read = try await HTTPSession.Settings(
+            reader: reader(["fields": "Accept-Language: en", "timeouts.head": 1]), defaults: defaults)
+        #expect(read.baseURL == defaults.baseURL)
+        #expect(read.session.timeouts == Timeouts(connect: .seconds(1), head: .seconds(1)))
+        #expect(read.session.addressPolicy == .publicOnly)
+        #expect(read.session.proxy == .environment)
+        #expect(read.defaultFields == [.accept: "text/plain", .acceptLanguage: "en"])
+        #expect(read.chain.retry == nil)
+        #expect(read.chain.cache != nil)
+        let without = try await HTTPSession.Settings(reader: reader(["cache.enabled": false]), defaults: defaults)
+        #expect(without.chain.cache == nil)
+    }
+
+    @Test("a default that is shown as a value can be written, and changes nothing")
+    func defaults() async throws {
+        // These need others beside them.
+        let dependent: Set = ["proxy.authentication", "security.revocation-scope"]
+        for key in HTTPSession.Settings.keys where !key.isSecret && !dependent.contains(key.name) {
+            guard let text = key.defaultValue, !text.contains(" ") else { continue }
+            let read = try await settings([key.name: .string(text)])
+            #expect(read.session == SessionConfiguration(), "\(key.name)")
+        }
+    }
+
+    @Test("a session's configuration takes the keys that are a session's, and leaves the others alone")
+    func sessionAlone() async throws {
+        let read = try await SessionConfiguration(
+            reader: reader(["timeouts.connect": "1s", "base-url": "no URL", "retry.attempts": "many"]))
+        #expect(read.timeouts.connect == .seconds(1))
+    }
+
+    @Test("environment variables are read as the keys' names in capitals")
+    func environment() async throws {
+        let provider = EnvironmentVariablesProvider(environmentVariables: [
+            "HTTP_CLIENT_TIMEOUTS_CONNECTION_WAIT": "250ms", "HTTP_CLIENT_ADDRESS_POLICY_PORTS": "443, 8443",
+            "HTTP_CLIENT_CACHE_ENABLED": "TRUE", "HTTP_CLIENT_FIELDS": "Accept-Language: en,X-A: b",
+        ])
+        let read = try await HTTPSession.Settings(reader: ConfigReader(provider: provider).scoped(to: scope))
+        #expect(read.session.timeouts.connectionWait == .milliseconds(250))
+        #expect(read.session.addressPolicy.allowedPorts == [443, 8443])
+        #expect(read.chain.cache != nil)
+        #expect(read.defaultFields.count == 2)
+    }
+
+    @Test("a file has numbers, truth values and lists as such, or as text")
+    func file() async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write(
+            "config.json",
+            #"""
+            {"http": {"client": {
+                "timeouts": {"connect": 5, "head": 0.25, "idle": "1m"},
+                "retry": {"attempts": 4},
+                "cache": {"enabled": true},
+                "address-policy": {"deny": ["10.0.0.0/8", "192.168.0.0/16"], "ports": [80, 443]},
+                "security": {"minimum-tls-version": 1.3}
+            }}}
+            """#)
+        let provider = try await FileProvider<JSONSnapshot>(
+            config: ConfigReader(
+                provider: InMemoryProvider(values: ["filePath": .init(.string(path), isSecret: false)])))
+        let read = try await HTTPSession.Settings(reader: ConfigReader(provider: provider).scoped(to: scope))
+        #expect(read.session.timeouts == Timeouts(connect: .seconds(5), head: .milliseconds(250), idle: .seconds(60)))
+        #expect(read.chain.retry?.attempts == 4)
+        #expect(read.chain.cache != nil)
+        #expect(read.session.addressPolicy.denied.count == 2)
+        #expect(read.session.addressPolicy.allowedPorts == [80, 443])
+        #expect(read.session.security.minimumTLSVersion == .tls13)
+    }
+
+    @Test(
+        "durations are a number and a unit, or seconds",
+        arguments: [
+            ("30s", .seconds(30)), ("30", .seconds(30)), ("250ms", .milliseconds(250)), ("7us", .microseconds(7)),
+            ("2m", .seconds(120)), ("1.5h", .seconds(5400)), ("365d", .seconds(365 * 86_400)),
+            ("0.000000001", .nanoseconds(1)), ("007", .seconds(7)),
+        ] as [(String, Duration)])
+    func duration(_ text: String, _ expected: Duration) async throws {
+        #expect(try await settings(["timeouts.connect": .string(text)]).session.timeouts.connect == expected)
+    }
+
+    @Test(
+        "sizes are a number and a unit of powers of two, or bytes",
+        arguments: [("1", 1), ("12B", 12), ("64KiB", 65_536), ("3MiB", 3 << 20), ("2GiB", 2 << 30), ("1TiB", 1 << 40)])
+    func size(_ text: String, _ expected: Int) async throws {
+        #expect(try await settings(["body-buffer-size": .string(text)]).session.bodyBufferSize == ByteSize(expected))
+    }
+
+    @Test("the names of environment variables are those that the provider of swift-configuration reads")
+    func variableNames() async throws {
+        for components in [["http", "client"], ["birds", "apiClient"], ["a-b", "Über1x"]] {
+            for key in HTTPSession.Settings.keys {
+                let name = VariableName.encoded(components + key.configKey.components)
+                let provider = EnvironmentVariablesProvider(environmentVariables: [name: "there"])
+                let reader = ConfigReader(provider: provider).scoped(to: ConfigKey(components))
+                #expect(reader.string(forKey: key.configKey) == "there", "\(name)")
+            }
+        }
+    }
+}
+#endif
