@@ -21,19 +21,27 @@ struct CurlewClient: BenchmarkClient {
         configuration.connections.idle = assignment.connections
         if let path = assignment.anchorsPath { configuration.security = .anchors(pem: try LocalFile(path).text()) }
         let loops = try (0..<(assignment.loops ?? 0)).map { try CurlewEventLoop(name: "bench-\($0)") }
-        session = try HTTPSession(
-            configuration: configuration, eventLoops: loops,
-            chain: assignment.workload.isStandard ? StandardChain.Options() : .bare
-        ) {
-            if assignment.workload.isStandard, assignment.workload != .getStandard {
-                RequestMetrics(factory: Totals())
-            }
-            if assignment.workload == .getObserved || assignment.workload == .getTraced {
-                RequestTracing(tracer: ForgetfulTracer(records: assignment.workload == .getTraced))
-            }
-        }
+        session = try Self.session(assignment.workload, configuration, loops)
         urls = Alternation(assignment.url, assignment.secondURL ?? assignment.url)
         filePath = assignment.filePath
+    }
+
+    private static func session(
+        _ workload: Workload, _ configuration: SessionConfiguration, _ loops: [CurlewEventLoop]
+    ) throws -> HTTPSession {
+        switch workload {
+        case .getStandard: return try HTTPSession(configuration: configuration, eventLoops: loops)
+        case .getMeasured:
+            return try HTTPSession(configuration: configuration, eventLoops: loops) {
+                RequestMetrics(factory: Totals())
+            }
+        case .getObserved, .getTraced:
+            return try HTTPSession(configuration: configuration, eventLoops: loops) {
+                RequestTracing(tracer: ForgetfulTracer(records: workload == .getTraced))
+                RequestMetrics(factory: Totals())
+            }
+        default: return try HTTPSession(configuration: configuration, eventLoops: loops, chain: .bare)
+        }
     }
 
     func get() async throws -> Int {
@@ -67,13 +75,6 @@ struct CurlewClient: BenchmarkClient {
     private func accepted(_ response: CurlewResponse) throws -> CurlewResponse {
         guard response.status == .ok else { throw BenchmarkError.status(response.status.code) }
         return response
-    }
-}
-
-extension Workload {
-    /// True if it is by the standard chain.
-    fileprivate var isStandard: Bool {
-        self == .getStandard || self == .getMeasured || self == .getObserved || self == .getTraced
     }
 }
 
