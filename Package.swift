@@ -255,6 +255,8 @@ let package = Package(
                     name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle",
                     condition: .when(traits: ["Service"])),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Service"])),
+                .product(
+                    name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["Service"])),
             ],
             swiftSettings: settings
         ),

@@ -105,10 +105,12 @@ extension ReachabilityStatus {}
 extension Redirects {}
 extension RequestCompression {}
 extension RequestLogging {}
+extension RequestMetrics {}
 extension RequestOptions {}
 extension RequestParameters {}
 extension RequestSerialization {}
 extension RequestSerializer {}
+extension RequestTracing {}
 extension ResponseAcceptance {}
 extension ResponseDisposition {}
 extension ResponseSerializer {}

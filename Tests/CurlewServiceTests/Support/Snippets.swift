@@ -2,8 +2,11 @@
 import Configuration
 import Curlew
 import CurlewService
+import Logging
+import ServiceLifecycle
+import UnixSignals
 
-/// The code of the article Configuration; a test compares the two.
+/// The code of the articles Configuration and InProduction; tests compare the two.
 enum ConfigurationSnippets {
     private func client() async throws -> HTTPSession {
         let environment = ConfigReader(provider: EnvironmentVariablesProvider())
@@ -15,6 +18,17 @@ enum ConfigurationSnippets {
         try HTTPSession.Settings.checkEnvironment(scope: "birds.http")
         let api = try await HTTPSession(reader: config.scoped(to: "birds.http"))
         return api
+    }
+
+    func run(_ config: ConfigReader, server: any Service, logger: Logger) async throws {
+        let api = try await HTTPSession(reader: config.scoped(to: "birds.http")) {
+            RequestMetrics()
+            RequestTracing()
+        }
+        let client = SessionService(api, warmUp: ["health"], logger: logger)
+        let group = ServiceGroup(
+            services: [client, server], gracefulShutdownSignals: [.sigterm], logger: logger)
+        try await group.run()
     }
 }
 #endif

@@ -124,6 +124,15 @@ struct RequestTracingTests {
         #expect(spans[1].text("error.type") == "503" && spans[1].status?.code == .error)
         #expect(spans[2].text("curlew.connection.reused") == "true")
         #expect(!"\(spans)".contains("secret"))
+        let article = try Article("InProduction")
+        let rows = try article.rows(of: "Spans").joined()
+        for span in spans {
+            span.attributes.forEach { name, _ in #expect(rows.contains("`\(name)`"), "\(name)") }
+            for event in span.events {
+                #expect(rows.contains("| `\(event.name)` |"))
+                event.attributes.forEach { name, _ in #expect(rows.contains("`\(name)`"), "\(name)") }
+            }
+        }
     }
 
     @Test("an error has its code, and nothing of what the server said")
