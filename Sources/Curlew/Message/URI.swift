@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// An absolute `http` or `https` URI (RFC 3986), checked and ready to be requested.
 ///
 /// Reading is strict where a mistake could be an attack and lenient where it is a typing habit:
@@ -101,7 +103,15 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     package func begins(like other: CurlewURI) -> Bool {
         let count = layout.authorityEnd
         guard count == other.layout.authorityEnd else { return false }
-        return text.utf8.prefix(count).elementsEqual(other.text.utf8.prefix(count))
+        let isEqual = text.utf8.withContiguousStorageIfAvailable { own in
+            other.text.utf8.withContiguousStorageIfAvailable { other in
+                // A comparison of elements takes thirty times as many instructions.
+                own.prefix(count).withUnsafeBytes { own in
+                    other.prefix(count).withUnsafeBytes { memcmp(own.baseAddress!, $0.baseAddress!, count) == 0 }
+                }
+            }
+        }
+        return (isEqual ?? nil) ?? text.utf8.prefix(count).elementsEqual(other.text.utf8.prefix(count))
     }
 
     /// The URI without user information, so that it may be logged.
