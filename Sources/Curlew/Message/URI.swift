@@ -106,9 +106,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         let isEqual = text.utf8.withContiguousStorageIfAvailable { own in
             other.text.utf8.withContiguousStorageIfAvailable { other in
                 // A comparison of elements takes thirty times as many instructions.
-                own.prefix(count).withUnsafeBytes { own in
-                    other.prefix(count).withUnsafeBytes { memcmp(own.baseAddress!, $0.baseAddress!, count) == 0 }
-                }
+                memcmp(own.baseAddress!, other.baseAddress!, count) == 0
             }
         }
         return (isEqual ?? nil) ?? text.utf8.prefix(count).elementsEqual(other.text.utf8.prefix(count))
