@@ -5,8 +5,8 @@ public import Metrics
 
 /// A link that measures calls through swift-metrics, by OpenTelemetry's names where it has some; ``all`` lists them.
 ///
-/// It stands before all other links: it measures calls, and counts what ``Retry``, ``Hedging``, ``Redirects`` and the cache make of
-/// them. Copies of a link share what they count.
+/// It stands before all other links: it measures calls, and counts what ``Curlew/Retry``, ``Curlew/Hedging``, ``Curlew/Redirects``
+/// and the cache make of them. Copies of a link share what they count.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {

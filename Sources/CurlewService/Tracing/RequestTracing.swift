@@ -8,7 +8,7 @@ public import Tracing
 ///
 /// It stands before all other links.
 ///
-/// - The span of a call (kind internal) is named after the method, and ``RequestOptions/urlTemplate`` if there is one. It has the
+/// - The span of a call (kind internal) is named after the method, and `RequestOptions.urlTemplate` if there is one. It has the
 ///   events `redirect`, `retry` and `hedge`, and ends when all its requests have ended, the body of the response included.
 /// - The span of a request (kind client) has the status, the error, the address of the server and the sizes of the bodies, and an event
 ///   `connect` if a connection was made. A response that a cache has given has none.
@@ -100,7 +100,7 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// The template of the request's path, such as `/users/{id}`: what ``RequestTracing`` names spans after, beside the method. It
+    /// The template of the request's path, such as `/users/{id}`: what `RequestTracing` names spans after, beside the method. It
     /// should have no values of a single user.
     public var urlTemplate: String? {
         get { self[TemplateKey.self] }
