@@ -54,7 +54,7 @@ private struct MetricsScene {
     }
 }
 
-@Suite("Metrics of calls", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Metrics of calls", .noLeaks, .timeLimit(.minutes(5)))
 struct RequestMetricsTests {
     @Test("a call, its exchange and its bytes are measured under their labels")
     func call() async throws {
