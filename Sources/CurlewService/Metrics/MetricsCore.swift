@@ -13,7 +13,7 @@ final class MetricsCore: Sendable {
     private struct Sessions {
         var list: [WeakSession] = []
         /// The one that was used last: mostly there is but one.
-        var last: ObjectIdentifier?
+        weak var last: SessionActor?
         var isTimed = false
     }
 
@@ -63,8 +63,8 @@ final class MetricsCore: Sendable {
 
     private func register(_ session: SessionActor) {
         let begins = sessions.withLock { sessions in
-            guard sessions.last != ObjectIdentifier(session) || !sessions.isTimed else { return false }
-            sessions.last = ObjectIdentifier(session)
+            guard sessions.last !== session || !sessions.isTimed else { return false }
+            sessions.last = session
             if !sessions.list.contains(where: { $0.session === session }) {
                 sessions.list.removeAll { $0.session == nil }
                 sessions.list.append(WeakSession(session: session))

@@ -2,7 +2,7 @@
 import Curlew
 import CurlewTesting
 import CurlewTestingTraits
-import Glibc
+import Dispatch
 import HTTPTypes
 import Metrics
 import MetricsTestKit
@@ -131,7 +131,7 @@ struct RequestMetricsTests {
     @Test("a failure is labelled with its code, a cancellation too")
     func failures() async throws {
         let scene = try await MetricsScene(chain: .quick(1)) { _ in
-            try await Task.sleep(for: .seconds(3600))
+            try await Gate().wait()
             return MockResponse()
         }
         let refused = try HTTPSession(configuration: testConfiguration(), chain: .bare) { scene.metrics }
@@ -312,23 +312,18 @@ private func closedPort() async throws -> Int {
 
 /// Metrics whose timers block until they are let go.
 private final class BlockingMetrics: MetricsFactory {
-    private struct State {
-        var isOpen = false
-        var isBlocked = false
-    }
-
     let metrics = TestMetrics()
-    private let state = Guarded(State())
+    private let blocked = Guarded(false)
+    private let gate = DispatchSemaphore(value: 0)
 
-    var isBlocked: Bool { state.withLock { $0.isBlocked } }
+    var isBlocked: Bool { blocked.withLock { $0 } }
 
-    func unblock() { state.withLock { $0.isOpen = true } }
+    func unblock() { gate.signal() }
 
     private func block() {
-        while !state.withLock({ state in
-            state.isBlocked = true
-            return state.isOpen
-        }) { usleep(1000) }
+        blocked.withLock { $0 = true }
+        gate.wait()
+        gate.signal()
     }
 
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {

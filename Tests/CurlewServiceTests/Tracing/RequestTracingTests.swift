@@ -154,7 +154,7 @@ struct RequestTracingTests {
     @Test("a request that cannot be sent and one that is cancelled end their spans")
     func ends() async throws {
         let scene = try await TracingScene(chain: .quick(1)) { _ in
-            try await Task.sleep(for: .seconds(3600))
+            try await Gate().wait()
             return MockResponse()
         }
         await #expect(throws: CurlewError.self) {

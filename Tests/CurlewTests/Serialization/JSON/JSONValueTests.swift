@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A JSON value", .timeLimit(.minutes(5)))
+@Suite("A JSON value", .timeLimit(.minutes(1)))
 struct JSONValueTests {
     private func parse(_ text: String, _ adjust: (inout JSONReadingOptions) -> Void = { _ in }) throws -> JSONValue {
         var options = JSONReadingOptions.anyValue
@@ -241,25 +241,23 @@ struct JSONValueTests {
         #expect(Set([object]).contains(["\u{E9}": 1]))
     }
 
-    @Test("a name of combining marks without end is refused before it is compared, escaped or not")
-    func combiningMarks() throws {
+    @Test(
+        "a name of combining marks without end is refused before it is compared, escaped or not",
+        // The last is a code point that is two marks when it is taken apart, and itself of no class.
+        arguments: [["\u{301}", "\u{323}"], ["\\u0301", "\\u0323"], ["\u{F73}", "\u{F73}"]])
+    func combiningMarks(_ marks: [String]) throws {
         // To hash or compare such a name by the standard library takes 13 s of an optimized build.
-        let marks = (0..<240_000).map { $0 % 2 == 0 ? "\u{301}" : "\u{323}" }
-        let escaped = (0..<240_000).map { $0 % 2 == 0 ? "\\u0301" : "\\u0323" }
-        // A code point that is two marks when it is taken apart, and itself of no class.
-        let doubled = Array(repeating: "\u{F73}", count: 240_000)
-        for name in [marks, escaped, doubled] {
-            let text = "{\"a\(name.joined())\": 1, \"a\(name.joined())\": 2}"
-            for policy in [JSONReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
-                let time = processorTime {
-                    #expect(throws: CurlewError.self) { try parse(text, { $0.duplicateKeys = policy }) }
-                    #expect(throws: CurlewError.self) {
-                        try JSONReader(options: .anyValue, coding: JSONCoding()).decode(
-                            [String: Int].self, from: Array(text.utf8))
-                    }
+        let name = (0..<240_000).map { marks[$0 % 2] }.joined()
+        let text = "{\"a\(name)\": 1, \"a\(name)\": 2}"
+        for policy in [JSONReadingOptions.DuplicateKeys.firstWins, .lastWins, .fail] {
+            let time = processorTime {
+                #expect(throws: CurlewError.self) { try parse(text, { $0.duplicateKeys = policy }) }
+                #expect(throws: CurlewError.self) {
+                    try JSONReader(options: .anyValue, coding: JSONCoding()).decode(
+                        [String: Int].self, from: Array(text.utf8))
                 }
-                #expect(time < .seconds(10))
             }
+            #expect(time < .seconds(10))
         }
     }
 
