@@ -61,7 +61,7 @@ public struct CurlewRequest: Sendable {
         }
     }
     /// The observers of this request alone, once it goes to the transport.
-    var attemptObservers: [any AttemptObserver] {
+    package var attemptObservers: [any AttemptObserver] {
         get { storage.values.attemptObservers }
         _modify {
             makeUnique()

@@ -111,8 +111,8 @@ final class MetricsCore: Sendable {
 
 extension MetricsCore: CallObserver {
     func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
-        guard let session = transport as? SessionActor else { return nil }
-        register(session)
+        if let session = transport as? SessionActor { register(session) }
+        // Another transport may pass the request on to a session.
         return self
     }
 

@@ -127,8 +127,8 @@ final class AttemptTrace: ExchangeObserver {
     func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {
         switch result {
         case .success(let response):
-            // A session reports the end of the exchange by itself.
-            guard response.task == nil else { return }
+            // A session reports the end of the exchange by itself, unless another transport has sent it another request.
+            if response.task?.request.attemptObservers.contains(where: { $0 === self }) == true { return }
             end(AttemptResult(request, status: response.status.code))
         case .failure(let error):
             let failure = error as? CurlewError

@@ -271,6 +271,23 @@ struct RequestTracingTests {
         await api.shutdown()
     }
 
+    @Test(
+        "spans end over a transport that hands a request on to a session, or one that makes another of it",
+        arguments: [true, false])
+    func wrappedTransport(_ isSame: Bool) async throws {
+        let tracer = InMemoryTracer()
+        let tracing = RequestTracing(tracer: tracer)
+        let server = try await MockServer.start { _ in MockResponse(body: "x") }
+        let session = try SessionActor(configuration: testConfiguration())
+        let api = try HTTPSession(transport: Forwarding(session: session, isSame: isSame), chain: .bare) { tracing }
+        _ = try await api.get(.raw(server.url())).body.collect(upTo: 10)
+        await session.shutdown()
+        await tracing.flush()
+        #expect(tracer.activeSpans.isEmpty && tracer.finishedSpans.count == 2)
+        let hasPeer = tracer.finishedSpans.contains { $0.text("network.peer.address") != nil }
+        #expect(hasPeer == isSame)
+    }
+
     @Test("a tracer that blocks where spans end holds up no call, and misses no end")
     func blockingTracer() async throws {
         let tracer = BlockingTracer()
@@ -326,6 +343,16 @@ private struct LineLog: LogHandler {
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         lines.withLock { $0.append(all) }
+    }
+}
+
+/// A transport over a session.
+private struct Forwarding: Transport {
+    let session: SessionActor
+    let isSame: Bool
+
+    func send(_ request: CurlewRequest) async throws -> CurlewResponse {
+        try await session.send(isSame ? request : CurlewRequest(request.method, request.uri, fields: request.fields))
     }
 }
 
