@@ -25,7 +25,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-traits test-crash soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-traits test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -67,6 +67,10 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 test-crash: setup ## Kills processes that download, and that use a cache, at twenty moments each; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
 	timeout 175 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
+
+# In the time of a simulation: it takes a second or two, and brings the same picture wherever it runs.
+simulate: setup ## Runs the simulation of the article "Load and failure", and draws its picture
+	$(SWIFT) run $(TRAITS) $(SWIFTFLAGS) simulate DocC/Curlew.docc/Resources/load-and-failure.svg
 
 SECONDS ?= 60
 SOAK_SEED ?=

@@ -189,6 +189,9 @@ let package = Package(
             linkerSettings: [.linkedLibrary("dl")]
         ),
         .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),
+        .target(
+            name: "LoadSimulation", dependencies: ["Curlew", "SeededNumbers"], path: "Tests/LoadSimulation",
+            swiftSettings: settings),
         .testTarget(
             name: "CurlewTests",
             dependencies: [
@@ -203,6 +206,7 @@ let package = Package(
                 .target(name: "CZstd", condition: .when(traits: ["Zstandard"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                "LoadSimulation",
                 "SeededNumbers",
             ],
             exclude: ["Support/Snippets/Recordings"],
@@ -234,6 +238,9 @@ let package = Package(
             path: "Tests/Soak",
             swiftSettings: settings
         ),
+        // The simulation of the article "Load and failure". `make simulate` runs it.
+        .executableTarget(
+            name: "simulate", dependencies: ["Curlew", "LoadSimulation"], path: "Tests/Simulate", swiftSettings: settings),
         .testTarget(
             name: "CurlewServiceTests",
             dependencies: [

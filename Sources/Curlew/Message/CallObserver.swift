@@ -22,9 +22,13 @@ package protocol CallObserver: AnyObject, Sendable {
         _ attempt: Int)
     /// A request is sent once more, as its answer takes long.
     func hedging(_ request: CurlewRequest, attempt: Int)
+    /// What came of the request has changed the state of a circuit.
+    func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest)
 }
 
 extension CallObserver {
+    package func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest) {}
+
     package func willSend(_ request: inout CurlewRequest, over transport: any Sendable) -> (any AttemptObserver)? {
         nil
     }
@@ -34,8 +38,12 @@ extension CallObserver {
 package protocol AttemptObserver: AnyObject, Sendable {
     /// The head of a response has come, or the request has failed before. Called where the call runs.
     func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>)
+    /// An exchange of a session's that carried the request has ended, its body included. Called on its event loop: it returns at once.
+    func ended(_ exchange: ObjectIdentifier)
 }
 
 extension AttemptObserver {
+    package func ended(_ exchange: ObjectIdentifier) {}
+
     package func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {}
 }

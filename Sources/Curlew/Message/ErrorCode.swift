@@ -173,6 +173,18 @@ extension ErrorCode {
     public static let cacheFailed = Self("cache-failed")
 }
 
+/// Codes of requests that a limit of ours refused; nothing was sent.
+extension ErrorCode {
+    /// Too many requests are under way, and the queue of a ``ConcurrencyLimiter`` is full or the wait in it took too long.
+    public static let overloaded = Self("overloaded")
+    /// A ``RequestRateLimiter`` would have to let the request wait for longer than it may.
+    public static let rateLimited = Self("rate-limited")
+    /// A ``CircuitBreaker`` sends nothing to the server at the moment, as too many requests to it failed.
+    public static let circuitOpen = Self("circuit-open")
+    /// The call's time would be over before an answer could come.
+    public static let deadlineUnreachable = Self("deadline-unreachable")
+}
+
 /// Codes of exchanges that were ended on our side.
 extension ErrorCode {
     /// The task was cancelled, or nobody was left to read its response.

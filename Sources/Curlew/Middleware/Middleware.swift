@@ -42,9 +42,12 @@ protocol ComposedLink {
 
 extension CurlewMiddleware {
     /// True if it is a link of a type, or has one among its parts.
-    func contains<Link: CurlewMiddleware>(_ type: Link.Type) -> Bool {
-        if self is Link { return true }
-        return (self as? any ComposedLink)?.parts.contains { $0.contains(type) } ?? false
+    func contains<Link: CurlewMiddleware>(_ type: Link.Type) -> Bool { !links(of: type).isEmpty }
+
+    /// The links of a type: this one, or those among its parts.
+    func links<Link: CurlewMiddleware>(of type: Link.Type) -> [Link] {
+        if let link = self as? Link { return [link] }
+        return (self as? any ComposedLink)?.parts.flatMap { $0.links(of: type) } ?? []
     }
 }
 

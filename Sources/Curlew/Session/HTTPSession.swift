@@ -102,7 +102,9 @@ public struct HTTPSession: Sendable {
         self.limits = limits
         responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json)
         connectivity = transport is SessionActor ? nil : SessionConnectivity()
-        self.chain = Self.call(through: try links(), around: chain.map { StandardChain($0) })
+        let links = try links()
+        (transport as? SessionActor)?.publishTransitions(of: links)
+        self.chain = Self.call(through: links, around: chain.map { StandardChain($0) })
     }
 
     private static func call<Links: CurlewMiddleware>(through links: Links, around standard: StandardChain?) -> Call?
@@ -202,7 +204,7 @@ public struct HTTPSession: Sendable {
         for observer in request.observers {
             if let attempt = observer.willSend(&request, over: transport) { attempts.append(attempt) }
         }
-        if !attempts.isEmpty { request.attemptObservers = attempts }
+        if !attempts.isEmpty { request.attemptObservers += attempts }
         let result: Result<CurlewResponse, any Error>
         do { result = .success(try await unobserved(request)) } catch { result = .failure(error) }
         for attempt in attempts { attempt.answered(request, result) }

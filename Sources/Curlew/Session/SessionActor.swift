@@ -120,6 +120,20 @@ public actor SessionActor {
     /// What happens in the session from now on.
     public nonisolated var events: SessionEvent.Stream { SessionEvent.Stream(broadcaster: broadcaster) }
 
+    /// Publishes the changes of circuits that links have.
+    nonisolated func publishTransitions(of links: some CurlewMiddleware) {
+        for breaker in links.links(of: CircuitBreaker.self) {
+            let publisher = CircuitBreaker.Core.Publisher(
+                isAlive: { [weak self] in self != nil },
+                publish: { [weak self] transition in
+                    var event = SessionEvent(.circuitChanged)
+                    event.circuit = transition
+                    self?.broadcaster.publish(event)
+                })
+            breaker.core.add(publisher)
+        }
+    }
+
     /// The number of open connections, idle ones included.
     public nonisolated func connectionCount() async -> Int {
         var count = 0

@@ -26,6 +26,8 @@ public struct SessionEvent: Sendable {
         public static let waitingForConnectivity = Kind(rawValue: "waiting-for-connectivity")
         /// The network changed, and the session let its connections go; see ``SessionActor/followNetworkChanges(_:)``.
         public static let networkChanged = Kind(rawValue: "network-changed")
+        /// A ``CircuitBreaker`` of the session opened, half-opened or closed a circuit; ``SessionEvent/circuit`` says which.
+        public static let circuitChanged = Kind(rawValue: "circuit-changed")
         /// The session was invalidated, and the last of its tasks has ended.
         public static let invalidated = Kind(rawValue: "invalidated")
 
@@ -59,6 +61,8 @@ public struct SessionEvent: Sendable {
     public internal(set) var serialization: Serialization?
     /// The file that was moved, or where it is if that failed.
     public internal(set) var file: String?
+    /// The change of a circuit.
+    public internal(set) var circuit: CircuitTransition?
 
     init(_ kind: Kind, task: TaskActor? = nil) {
         self.kind = kind

@@ -270,8 +270,14 @@ public actor TaskActor: LoopActor {
     }
 
     private func reportEnd() {
-        let exchange = EndedExchange(request: request, head: head, metrics: metrics, error: end)
-        for observer in request.attemptObservers { (observer as? any ExchangeObserver)?.exchangeEnded(exchange) }
+        var exchange: EndedExchange?
+        for observer in request.attemptObservers {
+            observer.ended(ObjectIdentifier(self))
+            guard let observer = observer as? any ExchangeObserver else { continue }
+            let ended = exchange ?? EndedExchange(request: request, head: head, metrics: metrics, error: end)
+            observer.exchangeEnded(ended)
+            exchange = ended
+        }
     }
 
     // MARK: Limits of rate

@@ -127,6 +127,10 @@ extension MetricsCore: CallObserver {
         notes.add(MetricNote(.retry, request.uri, status: status?.code ?? 0, code: code))
     }
 
+    func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest) {
+        notes.add(MetricNote(.circuit(transition.to), request.uri))
+    }
+
     func hedging(_ request: CurlewRequest, attempt: Int) { notes.add(MetricNote(.hedge, request.uri)) }
 }
 

@@ -26,6 +26,7 @@ struct MetricNote: Sendable {
         case redirect
         case retry
         case hedge
+        case circuit(CircuitState)
     }
 
     let kind: Kind

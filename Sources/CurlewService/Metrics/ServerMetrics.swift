@@ -32,6 +32,8 @@ final class ServerMetrics {
     private lazy var received = maker.recorder("http.client.response.body.size", labels)
     private lazy var opened = maker.counter("curlew.client.connections.opened", labels)
     private lazy var redirects = maker.counter("curlew.client.redirects", labels)
+    private lazy var circuit = maker.gauge("curlew.client.circuit.state", labels)
+    private var transitions: [CircuitState: Counter] = [:]
     private lazy var hedges = maker.counter("curlew.client.hedges", labels)
 
     /// The first stands for all that the registry does not have.
@@ -62,7 +64,16 @@ final class ServerMetrics {
             retries[outcome] = counter
             counter.increment()
         case .hedge: hedges.increment()
+        case .circuit(let state): record(state)
         }
+    }
+
+    private func record(_ state: CircuitState) {
+        circuit.record(state == .closed ? 0 : state == .halfOpen ? 1 : 2)
+        let label = [("curlew.circuit.state", state.rawValue)]
+        let counter = transitions[state] ?? maker.counter("curlew.client.circuit.transitions", labels + label)
+        transitions[state] = counter
+        counter.increment()
     }
 
     private func callTimer(_ outcome: Outcome) -> Timer {

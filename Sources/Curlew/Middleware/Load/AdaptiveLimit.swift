@@ -1,0 +1,76 @@
+/// A limit on requests under way that follows how a server does. A pure value.
+package struct AdaptiveLimit: Sendable {
+    /// An answer, or the lack of one, as the limit sees it.
+    package struct Sample: Sendable {
+        /// The time to the head of the response, in nanoseconds.
+        package var latency: Int64
+        /// True if the server had too much to do: 429, 503, 504, a timeout, no connection.
+        package var isOverload: Bool
+
+        package init(latency: Int64, isOverload: Bool) {
+            self.latency = latency
+            self.isOverload = isOverload
+        }
+    }
+
+    private let kind: ConcurrencyLimiter.Limit.Kind
+    private var value: Double
+    private var longLatency = 0.0
+    private var samples = 0
+    private var lastDecrease: Int64 = .min
+
+    package init(_ limit: ConcurrencyLimiter.Limit) {
+        kind = limit.kind
+        value = Double(limit.initial)
+    }
+
+    /// The limit as it stands; 1 at least.
+    package var current: Int { max(1, Int(value)) }
+
+    /// - Parameters:
+    ///   - inFlight: How many were under way, this one included.
+    ///   - now: In nanoseconds.
+    package mutating func take(_ sample: Sample, inFlight: Int, now: Int64) {
+        switch kind {
+        case .fixed: break
+        case .additive(let bounds): change(additively: sample, inFlight, bounds, now)
+        case .gradient(let bounds): change(byGradient: sample, inFlight, bounds, now)
+        }
+    }
+
+    /// Additive increase, multiplicative decrease: one more after as many good answers as the limit, a tenth less after an overload.
+    private mutating func change(
+        additively sample: Sample, _ inFlight: Int, _ bounds: ClosedRange<Int>, _ now: Int64
+    ) {
+        if sample.isOverload {
+            decrease(to: 0.9, now, within: bounds)
+        } else if 2 * inFlight >= current {
+            // A limit that is not made use of has not shown that more is well.
+            value = min(value + 1 / value, Double(bounds.upperBound))
+        }
+    }
+
+    /// The limit shrinks as answers take longer than they did over the last hundreds, and else grows by its root.
+    private mutating func change(
+        byGradient sample: Sample, _ inFlight: Int, _ bounds: ClosedRange<Int>, _ now: Int64
+    ) {
+        guard !sample.isOverload else { return decrease(to: 0.8, now, within: bounds) }
+        let latency = max(1, Double(sample.latency))
+        samples += 1
+        longLatency += (latency - longLatency) / Double(min(samples, 600))
+        // After a long overload the long average is too high; it is to find its way back sooner than by the window alone.
+        if longLatency > 2 * latency { longLatency *= 0.95 }
+        guard 2 * inFlight >= current else { return }
+        let gradient = max(0.5, min(1, 1.5 * longLatency / latency))
+        let wanted = value * gradient + value.squareRoot()
+        value = min(max(value * 0.8 + wanted * 0.2, Double(bounds.lowerBound)), Double(bounds.upperBound))
+    }
+
+    /// Once for all that were under way together: a hundred refusals of one moment are one overload.
+    private mutating func decrease(to part: Double, _ now: Int64, within bounds: ClosedRange<Int>) {
+        let pause = max(100_000_000, Int64(longLatency))
+        guard lastDecrease == .min || now &- lastDecrease >= pause else { return }
+        lastDecrease = now
+        value = max(value * part, Double(bounds.lowerBound))
+    }
+}

@@ -1,0 +1,212 @@
+/// The state of a circuit. A pure value: times, in nanoseconds, and results come in, leave and changes come out.
+package struct CircuitMachine: Sendable {
+    /// What came of a call.
+    package enum Result: Sendable {
+        case success
+        case failure
+        /// Nothing that says anything about the server: it was cancelled, or refused here.
+        case none
+    }
+
+    /// The leave of one call, to be given back with its result.
+    package struct Leave: Sendable, Equatable {
+        /// Which stay in a state it belongs to: results of an earlier one say nothing.
+        fileprivate let period: Int
+        fileprivate let isProbe: Bool
+    }
+
+    /// What a state was left for.
+    package struct Change: Sendable, Equatable {
+        package let from: CircuitState
+        package let to: CircuitState
+        package let counts: Counts
+        /// The time that the circuit is open, in nanoseconds; else 0.
+        package let wait: Int64
+    }
+
+    /// Calls and what came of them.
+    package struct Counts: Sendable, Equatable {
+        package var calls = 0
+        package var failures = 0
+        package var slow = 0
+
+        static func += (left: inout Counts, right: Counts) {
+            left.calls += right.calls
+            left.failures += right.failures
+            left.slow += right.slow
+        }
+    }
+
+    private enum State: Sendable {
+        case closed
+        case open(until: Int64)
+        case halfOpen(granted: Int, Counts)
+    }
+
+    private let policy: CircuitBreaker.Policy
+    private var state = State.closed
+    private var window: SlidingCounts
+    /// How often it opened without having been closed between.
+    private var openings = 0
+    private var period = 0
+    /// The clock never runs backwards for the machine.
+    private var latest: Int64 = .min
+
+    package init(_ policy: CircuitBreaker.Policy) {
+        self.policy = policy
+        window = SlidingCounts(length: policy.window.nanosecondsClamped)
+    }
+
+    package var current: CircuitState {
+        switch state {
+        case .closed: .closed
+        case .open: .open
+        case .halfOpen: .halfOpen
+        }
+    }
+
+    /// True if nothing would be lost with the group.
+    var isIdle: Bool {
+        guard case .closed = state else { return false }
+        return window.total.failures == 0
+    }
+
+    /// The time until a call may be sent; 0 if one may, or a probe is under way that decides.
+    package func wait(at now: Int64) -> Int64 {
+        guard case .open(let until) = state else { return 0 }
+        return max(0, until - max(now, latest))
+    }
+
+    /// Asks for leave to send.
+    /// - Returns: nil if nothing may be sent; and the change of state that came with it.
+    package mutating func ask(at moment: Int64) -> (leave: Leave?, change: Change?) {
+        let now = advance(to: moment)
+        var change: Change?
+        if case .open(let until) = state, now >= until {
+            change = become(.halfOpen(granted: 0, Counts()), after: Counts())
+        }
+        switch state {
+        case .closed: return (Leave(period: period, isProbe: false), change)
+        case .open: return (nil, change)
+        case .halfOpen(let granted, let counts):
+            guard granted < policy.probes else { return (nil, change) }
+            state = .halfOpen(granted: granted + 1, counts)
+            return (Leave(period: period, isProbe: true), change)
+        }
+    }
+
+    /// Takes what came of a call.
+    /// - Parameter duration: The time to the head of its response.
+    package mutating func take(_ result: Result, _ leave: Leave, duration: Int64, at moment: Int64) -> Change? {
+        let now = advance(to: moment)
+        // It began before the state did.
+        guard leave.period == period else { return nil }
+        var counts = Counts(calls: 1, failures: result == .failure ? 1 : 0, slow: 0)
+        if result == .success, let limit = policy.slowAfter?.nanosecondsClamped, duration > limit { counts.slow = 1 }
+        switch state {
+        case .open: return nil
+        case .halfOpen(let granted, let sum): return takeProbe(result, counts, granted, sum, now)
+        case .closed:
+            guard result != .none else { return nil }
+            window.add(counts, at: now)
+            guard counts.failures + counts.slow > 0 else { return nil }
+            let total = window.counts(at: now)
+            guard total.calls >= policy.minimumCalls, isTooMuch(total) else { return nil }
+            return open(after: total, now)
+        }
+    }
+
+    private mutating func takeProbe(
+        _ result: Result, _ counts: Counts, _ granted: Int, _ sum: Counts, _ now: Int64
+    ) -> Change? {
+        guard result != .none else {
+            // Another may be sent in its place.
+            state = .halfOpen(granted: granted - 1, sum)
+            return nil
+        }
+        var sum = sum
+        sum += counts
+        if counts.failures + counts.slow > 0 { return open(after: sum, now) }
+        guard sum.calls >= policy.probes else {
+            state = .halfOpen(granted: granted, sum)
+            return nil
+        }
+        openings = 0
+        window.clear()
+        return become(.closed, after: sum)
+    }
+
+    private func isTooMuch(_ counts: Counts) -> Bool {
+        let calls = Double(counts.calls)
+        if Double(counts.failures) >= policy.failureRate * calls, counts.failures > 0 { return true }
+        // One that fails is not quick either.
+        return policy.slowAfter != nil && Double(counts.slow + counts.failures) >= policy.slowRate * calls
+    }
+
+    private mutating func open(after counts: Counts, _ now: Int64) -> Change {
+        let longest = policy.longestWait.nanosecondsClamped
+        let first = min(policy.firstWait.nanosecondsClamped, longest)
+        let factor = Int64(1) << Int64(min(openings, 20))
+        let (product, overflow) = first.multipliedReportingOverflow(by: factor)
+        let wait = max(1, overflow ? longest : min(product, longest))
+        openings += 1
+        return become(.open(until: now &+ wait), after: counts, wait: wait)
+    }
+
+    private mutating func become(_ next: State, after counts: Counts, wait: Int64 = 0) -> Change {
+        let from = current
+        state = next
+        period += 1
+        return Change(from: from, to: current, counts: counts, wait: wait)
+    }
+
+    private mutating func advance(to moment: Int64) -> Int64 {
+        latest = max(latest, moment)
+        return latest
+    }
+}
+
+/// Counts of the last so long, in ten parts that leave one after the other.
+private struct SlidingCounts: Sendable {
+    private static let partCount = 10
+
+    private let partLength: Int64
+    private var parts = [CircuitMachine.Counts](repeating: CircuitMachine.Counts(), count: partCount)
+    private(set) var total = CircuitMachine.Counts()
+    /// The number of the newest part.
+    private var newest: Int64 = .min
+
+    init(length: Int64) { partLength = max(1, length / Int64(Self.partCount)) }
+
+    mutating func counts(at now: Int64) -> CircuitMachine.Counts {
+        turn(to: now)
+        return total
+    }
+
+    mutating func add(_ counts: CircuitMachine.Counts, at now: Int64) {
+        turn(to: now)
+        parts[Self.index(newest)] += counts
+        total += counts
+    }
+
+    mutating func clear() {
+        for index in parts.indices { parts[index] = CircuitMachine.Counts() }
+        total = CircuitMachine.Counts()
+    }
+
+    private static func index(_ part: Int64) -> Int {
+        let count = Int64(partCount)
+        return Int((part % count + count) % count)
+    }
+
+    private mutating func turn(to now: Int64) {
+        let part = now / partLength
+        guard part > newest else { return }
+        // After a jump of the clock all of them are old.
+        let steps = newest == .min || part - newest >= Int64(Self.partCount) ? Int64(Self.partCount) : part - newest
+        newest = part
+        for step in 0..<steps { parts[Self.index(part - step)] = CircuitMachine.Counts() }
+        total = CircuitMachine.Counts()
+        for part in parts { total += part }
+    }
+}

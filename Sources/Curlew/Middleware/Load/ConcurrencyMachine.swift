@@ -1,0 +1,111 @@
+/// How many requests of a group are under way, and which wait. A pure value: times come in, decisions come out.
+package struct ConcurrencyMachine: Sendable {
+    /// The decision about a newcomer.
+    package enum Arrival: Sendable, Equatable {
+        /// It goes.
+        case goes
+        /// It waits under a number; one that has waited longer may have to leave for it.
+        case waits(UInt64, dropping: UInt64?)
+        /// There is no place to wait.
+        case isRefused
+        /// It would be too late when it has its turn.
+        case isHopeless
+    }
+
+    private let queue: LoadQueue
+    private var line = WaitingLine()
+    private var limit: AdaptiveLimit
+    private(set) package var inFlight = 0
+    private var holding = HoldTimes()
+
+    package init(_ limit: ConcurrencyLimiter.Limit, _ queue: LoadQueue) {
+        self.limit = AdaptiveLimit(limit)
+        self.queue = queue
+    }
+
+    package var waiting: Int { line.count }
+    package var currentLimit: Int { limit.current }
+    var isIdle: Bool { inFlight == 0 && line.isEmpty }
+
+    /// - Parameters:
+    ///   - remaining: The time that the call has left; nil without a limit. In nanoseconds, as `now`.
+    package mutating func arrive(_ priority: RequestOptions.Priority, remaining: Int64?, now: Int64) -> Arrival {
+        let hasPlace = inFlight < limit.current && line.isEmpty
+        if let remaining, queue.shedsLateCalls {
+            let ahead = hasPlace ? 0 : line.ahead(of: priority) + 1
+            if let least = holding.leastTime(behind: ahead, of: limit.current, now), least > remaining {
+                return .isHopeless
+            }
+        }
+        if hasPlace {
+            inFlight += 1
+            return .goes
+        }
+        guard line.count >= queue.capacity else { return .waits(line.join(priority), dropping: nil) }
+        guard queue.dropsOldest, let dropped = line.dropOldest(below: priority) else { return .isRefused }
+        return .waits(line.join(priority), dropping: dropped)
+    }
+
+    /// Somebody waits no more.
+    /// - Returns: False if it has had its turn, or was dropped.
+    package mutating func leave(_ number: UInt64) -> Bool { line.leave(number) }
+
+    /// The head of a response has come, or a failure that says something about the server.
+    package mutating func take(_ sample: AdaptiveLimit.Sample, now: Int64) {
+        limit.take(sample, inFlight: inFlight, now: now)
+        if !sample.isOverload { holding.noteAnswer(sample.latency, now) }
+    }
+
+    /// A request has ended.
+    /// - Parameter held: For how long it was under way; nil if that says nothing.
+    package mutating func end(held: Int64?) {
+        inFlight -= 1
+        if let held { holding.noteEnd(held) }
+    }
+
+    /// The next to have a turn; called until it is nil after each end and each sample.
+    package mutating func next() -> UInt64? {
+        guard inFlight < limit.current, let number = line.next() else { return nil }
+        inFlight += 1
+        return number
+    }
+}
+
+/// How long requests take, for an estimate that is rather too short than too long.
+private struct HoldTimes: Sendable {
+    private static let sampleCount = 10
+    /// The quickest answer is forgotten after one to two of these.
+    private static let period: Int64 = 10_000_000_000
+
+    private var average = 0.0
+    private var count = 0
+    private var quickest: (current: Int64, previous: Int64) = (.max, .max)
+    private var periodEnd: Int64 = .min
+
+    mutating func noteEnd(_ held: Int64) {
+        count += 1
+        average += (Double(held) - average) / Double(min(count, 50))
+    }
+
+    mutating func noteAnswer(_ latency: Int64, _ now: Int64) {
+        turn(now)
+        quickest.current = min(quickest.current, latency)
+    }
+
+    private mutating func turn(_ now: Int64) {
+        guard now >= periodEnd else { return }
+        // Long after it, both are old.
+        let isFresh = periodEnd > .min && now - periodEnd < Self.period
+        quickest = (.max, isFresh ? quickest.current : .max)
+        periodEnd = now &+ Self.period
+    }
+
+    /// The least time that a newcomer behind so many others will take; nil as long as too little is known.
+    mutating func leastTime(behind ahead: Int, of places: Int, _ now: Int64) -> Int64? {
+        turn(now)
+        let answer = min(quickest.current, quickest.previous)
+        guard answer < .max, count >= Self.sampleCount else { return nil }
+        let wait = Double(ahead) * average / Double(places)
+        return answer &+ Int64(min(wait, 1e18))
+    }
+}

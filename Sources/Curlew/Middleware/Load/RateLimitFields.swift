@@ -1,0 +1,132 @@
+internal import HTTPTypes
+internal import RawStructuredFieldValues
+
+/// What a response says about the requests that its server still takes.
+///
+/// Three forms are read, of which the first that is there counts: RateLimit and RateLimit-Policy as lists of policies
+/// (draft-ietf-httpapi-ratelimit-headers from 08 on), RateLimit as one dictionary (its version 07), and RateLimit-Remaining and
+/// RateLimit-Reset, with or without `X-` in front. A number that is none, negative, or beyond 64 bits makes its form say nothing.
+package struct ServerQuota: Sendable, Equatable {
+    /// The requests that are left.
+    package var remaining: Int64
+    /// The time until there are more; nil if it is not said.
+    package var reset: Duration?
+
+    /// Longer times are taken for this: a day.
+    static let longestReset: Int64 = 86_400
+
+    package init(remaining: Int64, reset: Duration?) {
+        self.remaining = remaining
+        self.reset = reset
+    }
+
+    /// The tightest quota; nil if there is none that can be understood.
+    init?(_ fields: HTTPFields, now: @autoclosure () -> HTTPDate = .now) {
+        if fields.contains(.rateLimit) {
+            guard let quota = Self.ofPolicies(fields) ?? Self.ofDictionary(fields) else { return nil }
+            self = quota
+        } else if fields.contains(.rateLimitRemaining) {
+            guard let quota = Self.ofFields(fields, .rateLimitRemaining, .rateLimitReset, now()) else { return nil }
+            self = quota
+        } else if fields.contains(.xRateLimitRemaining) {
+            guard let quota = Self.ofFields(fields, .xRateLimitRemaining, .xRateLimitReset, now()) else { return nil }
+            self = quota
+        } else {
+            return nil
+        }
+    }
+
+    private init?(read remaining: Int64?, reset: Int64?) {
+        guard let remaining, remaining >= 0 else { return nil }
+        self.remaining = remaining
+        guard let reset else { return }
+        guard reset >= 0 else { return nil }
+        self.reset = .seconds(min(reset, Self.longestReset))
+    }
+
+    /// `"default";r=50;t=30`, and `"default";q=100;w=60` of the policies.
+    private static func ofPolicies(_ fields: HTTPFields) -> ServerQuota? {
+        guard let limits = items(of: .rateLimit, fields), !limits.isEmpty else { return nil }
+        var windows: [String: Int64] = [:]
+        for policy in items(of: .rateLimitPolicy, fields) ?? [] { windows[policy.name] = policy.numbers["w"] }
+        var tightest: ServerQuota?
+        for limit in limits {
+            let reset = limit.numbers["t"] ?? windows[limit.name]
+            guard let quota = ServerQuota(read: limit.numbers["r"], reset: reset) else { return nil }
+            if tightest.map({ quota.isTighter(than: $0) }) ?? true { tightest = quota }
+        }
+        return tightest
+    }
+
+    private func isTighter(than other: ServerQuota) -> Bool {
+        if remaining == 0, other.remaining == 0 { return reset ?? .zero > other.reset ?? .zero }
+        return remaining < other.remaining
+    }
+
+    private static func items(
+        of name: HTTPField.Name, _ fields: HTTPFields
+    ) -> [(name: String, numbers: [String: Int64])]? {
+        guard fields.contains(name) else { return nil }
+        var parser = StructuredFieldValueParser(bytes(of: name, fields))
+        guard let list = try? parser.parseListFieldValue() else { return nil }
+        var items: [(String, [String: Int64])] = []
+        for element in list {
+            guard case .item(let item) = element else { return nil }
+            let policy: String
+            switch item.rfc9651BareItem {
+            case .string(let text): policy = text
+            case .token(let text): policy = text
+            default: return nil
+            }
+            var numbers: [String: Int64] = [:]
+            for (key, value) in item.rfc9651Parameters {
+                if case .integer(let number) = value { numbers[key] = number }
+            }
+            items.append((policy, numbers))
+        }
+        return items
+    }
+
+    /// `limit=100, remaining=50, reset=30`.
+    private static func ofDictionary(_ fields: HTTPFields) -> ServerQuota? {
+        var parser = StructuredFieldValueParser(bytes(of: .rateLimit, fields))
+        guard let dictionary = try? parser.parseDictionaryFieldValue() else { return nil }
+        func number(_ key: String) -> Int64? {
+            guard case .item(let item)? = dictionary[key], case .integer(let number) = item.rfc9651BareItem else {
+                return nil
+            }
+            return number
+        }
+        return ServerQuota(read: number("remaining"), reset: number("reset"))
+    }
+
+    private static func bytes(of name: HTTPField.Name, _ fields: HTTPFields) -> [UInt8] {
+        let values = fields.filter { $0.name == name }.map { $0.withUnsafeBytesOfValue { Array($0) } }
+        return Array(values.joined(separator: [.comma]))
+    }
+
+    /// Two fields with a number each. A reset from a billion on is a moment in seconds since 1970, as some servers send it.
+    private static func ofFields(
+        _ fields: HTTPFields, _ remaining: HTTPField.Name, _ reset: HTTPField.Name, _ now: HTTPDate
+    ) -> ServerQuota? {
+        guard let left = number(fields[remaining]) else { return nil }
+        guard let text = fields[reset] else { return ServerQuota(read: left, reset: nil) }
+        guard let time = number(text) else { return nil }
+        let seconds = time >= 1_000_000_000 ? max(0, time - now.secondsSince1970) : time
+        return ServerQuota(read: left, reset: seconds)
+    }
+
+    private static func number(_ text: String?) -> Int64? {
+        guard let text, !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
+        return Int64(text)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let rateLimit = HTTPField.Name("RateLimit")!
+    fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
+    fileprivate static let rateLimitRemaining = HTTPField.Name("RateLimit-Remaining")!
+    fileprivate static let rateLimitReset = HTTPField.Name("RateLimit-Reset")!
+    fileprivate static let xRateLimitRemaining = HTTPField.Name("X-RateLimit-Remaining")!
+    fileprivate static let xRateLimitReset = HTTPField.Name("X-RateLimit-Reset")!
+}

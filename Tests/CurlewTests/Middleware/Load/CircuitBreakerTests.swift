@@ -1,0 +1,136 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import Curlew
+
+@Suite("A circuit breaker stops what fails", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+struct CircuitBreakerTests {
+    private let policy = CircuitBreaker.Policy(minimumCalls: 3, firstWait: .seconds(5), probes: 1)
+
+    @Test("a server that fails is left alone, and asked again after the wait; changes are told to all who listen")
+    func circuit() async throws {
+        let isWell = Atomic(false)
+        let server = try await MockServer.start { _ in
+            MockResponse(status: isWell.load(ordering: .relaxed) ? .ok : .badGateway)
+        }
+        let clock = TestClock()
+        let breaker = CircuitBreaker(policy, clock: clock)
+        var transitions = breaker.transitions.makeAsyncIterator()
+        let session = try makeSession { breaker }
+        var events = session.session?.events.makeAsyncIterator()
+        for _ in 0..<3 { #expect(try await session.get(.raw(server.url())).status == .badGateway) }
+        let error = await curlewError { _ = try await session.get(.raw(server.url())) }
+        #expect(error?.code == .circuitOpen && error?.message.contains("127.0.0.1") == true)
+        #expect(server.requestCount == 3)
+        let opened = await transitions.next()
+        #expect(opened?.from == .closed && opened?.to == .open && opened?.failures == 3 && opened?.wait == .seconds(5))
+        #expect(breaker.states[opened?.group ?? ""] == .open)
+        isWell.store(true, ordering: .relaxed)
+        clock.advance(by: .seconds(5))
+        #expect(try await session.get(.raw(server.url())).status == .ok)
+        #expect(await transitions.next()?.to == .halfOpen)
+        #expect(await transitions.next()?.to == .closed)
+        var published: [CircuitTransition] = []
+        while published.count < 3, let event = await events?.next() {
+            if event.kind == .circuitChanged, let circuit = event.circuit { published.append(circuit) }
+        }
+        #expect(published.map(\.to) == [.open, .halfOpen, .closed])
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("each origin has a circuit of its own")
+    func origins() async throws {
+        let stub = StubTransport { request in
+            request.uri.host == "bad.test" ? .failure(.connectionRefused) : .response(.ok)
+        }
+        let breaker = CircuitBreaker(policy)
+        let session = try HTTPSession(transport: stub, chain: .bare) { breaker }
+        for _ in 0..<3 { _ = await curlewError { _ = try await session.get("http://bad.test/") } }
+        #expect(await curlewError { _ = try await session.get("http://bad.test/") }?.code == .circuitOpen)
+        #expect(try await session.get("http://good.test/").status == .ok)
+        #expect(breaker.states == ["http://bad.test:80": .open, "http://good.test:80": .closed])
+    }
+
+    @Test(
+        "an error says what it says about the server",
+        arguments: [
+            (ErrorCode.connectionRefused, true), (.connectionLost, true), (.headTimeout, true), (.totalTimeout, true),
+            (.invalidResponse, true), (.cancelled, false), (.invalidRequest, false), (.addressForbidden, false),
+            (.overloaded, false), (.rateLimited, false), (.unknownIssuer, false),
+        ])
+    func errors(_ code: ErrorCode, _ isFailure: Bool) async throws {
+        let breaker = CircuitBreaker(policy)
+        let session = try HTTPSession(transport: StubTransport { _ in .failure(code) }, chain: .bare) { breaker }
+        for _ in 0..<3 { _ = await curlewError { _ = try await session.get("http://a.test/") } }
+        #expect(breaker.states.values.first == (isFailure ? .open : .closed))
+    }
+
+    @Test("statuses of the caller's mistakes, and 501, are no failures; a closure decides otherwise")
+    func statuses() async throws {
+        for code in [400, 401, 404, 429, 501, 505] {
+            let breaker = CircuitBreaker(policy)
+            let stub = StubTransport { _ in .response(HTTPResponse.Status(code: code)) }
+            let session = try HTTPSession(transport: stub, chain: .bare) { breaker }
+            for _ in 0..<5 { _ = try await session.get("http://a.test/") }
+            #expect(breaker.states.values.first == .closed, "\(code)")
+        }
+        var breaker = CircuitBreaker(policy)
+        breaker.judge = { result in (try? result.get())?.status == .notFound ? .failure : nil }
+        let stub = StubTransport { _ in .response(.notFound) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { [breaker] in breaker }
+        for _ in 0..<3 { _ = try await session.get("http://a.test/") }
+        #expect(breaker.states.values.first == .open)
+    }
+
+    @Test("an open circuit is not tried again by Retry")
+    func retry() async throws {
+        let stub = StubTransport { _ in .failure(.connectionLost) }
+        let breaker = CircuitBreaker(policy)
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            quickRetry(10)
+            breaker
+        }
+        let error = await curlewError { _ = try await session.get("http://a.test/") }
+        #expect(error?.code == .circuitOpen && error?.attempts == 4 && stub.received.count == 3)
+    }
+
+    @Test("a probe that is cancelled leaves its place to another")
+    func cancelledProbe() async throws {
+        let clock = TestClock()
+        let breaker = CircuitBreaker(policy, clock: clock)
+        let stub = StubTransport { request in
+            switch request.index {
+            case 0..<3: .failure(.connectionLost)
+            case 3: .stall
+            default: .response(.ok)
+            }
+        }
+        let session = try HTTPSession(transport: stub, chain: .bare) { breaker }
+        for _ in 0..<3 { _ = await curlewError { _ = try await session.get("http://a.test/") } }
+        clock.advance(by: .seconds(5))
+        let probe = Task { try await session.get("http://a.test/") }
+        try await stub.waitForRequests(4)
+        #expect(await curlewError { _ = try await session.get("http://a.test/") }?.code == .circuitOpen)
+        probe.cancel()
+        _ = await probe.result
+        #expect(try await session.get("http://a.test/").status == .ok)
+        #expect(breaker.states.values.first == .closed)
+    }
+
+    @Test("a breaker outlives its sessions, and publishes nothing to those that have gone")
+    func sessionsThatHaveGone() async throws {
+        let breaker = CircuitBreaker(policy)
+        for _ in 0..<3 {
+            let session = try makeSession { breaker }
+            await session.shutdown()
+        }
+        let stub = StubTransport { _ in .failure(.connectionLost) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { breaker }
+        for _ in 0..<3 { _ = await curlewError { _ = try await session.get("http://a.test/") } }
+        #expect(breaker.states.values.first == .open)
+    }
+}

@@ -1,0 +1,115 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("The machine of a limit on requests under way")
+struct ConcurrencyMachineTests {
+    private let second: Int64 = 1_000_000_000
+
+    private func machine(_ limit: Int, _ queue: LoadQueue = LoadQueue()) -> ConcurrencyMachine {
+        ConcurrencyMachine(.fixed(limit), queue)
+    }
+
+    @Test("as many go as the limit says, and the others have the places that become free")
+    func places() {
+        var machine = machine(2)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .waits(1, dropping: nil))
+        #expect(machine.next() == nil)
+        machine.end(held: second)
+        #expect(machine.next() == 1 && machine.inFlight == 2 && machine.waiting == 0)
+    }
+
+    @Test("a newcomer does not overtake who waits, though a place is free")
+    func noOvertaking() {
+        var machine = machine(1)
+        _ = machine.arrive(.normal, remaining: nil, now: 0)
+        _ = machine.arrive(.normal, remaining: nil, now: 0)
+        machine.end(held: nil)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .waits(2, dropping: nil))
+        #expect(machine.next() == 1)
+    }
+
+    @Test("a full queue refuses the newcomer, or drops the oldest where it is to")
+    func fullQueue() {
+        var refusing = machine(1, LoadQueue(capacity: 1))
+        var dropping = machine(1, LoadQueue(capacity: 1, dropsOldest: true))
+        for _ in 0..<2 {
+            _ = refusing.arrive(.normal, remaining: nil, now: 0)
+            _ = dropping.arrive(.normal, remaining: nil, now: 0)
+        }
+        #expect(refusing.arrive(.critical, remaining: nil, now: 0) == .isRefused)
+        #expect(dropping.arrive(.low, remaining: nil, now: 0) == .isRefused)
+        #expect(dropping.arrive(.normal, remaining: nil, now: 0) == .waits(2, dropping: 1))
+    }
+
+    @Test("a call is hopeless whose time is less than the quickest answer and those who are ahead take")
+    func hopeless() {
+        var machine = machine(1)
+        for _ in 0..<10 {
+            #expect(machine.arrive(.normal, remaining: 1, now: 0) == .goes)
+            machine.take(AdaptiveLimit.Sample(latency: second, isOverload: false), now: 0)
+            machine.end(held: 2 * second)
+        }
+        #expect(machine.arrive(.normal, remaining: second / 2, now: 0) == .isHopeless)
+        #expect(machine.arrive(.normal, remaining: second, now: 0) == .goes)
+        // Behind the one under way: two seconds for that, and one for the own answer.
+        #expect(machine.arrive(.normal, remaining: 3 * second - 1, now: 0) == .isHopeless)
+        #expect(machine.arrive(.normal, remaining: 3 * second, now: 0) == .waits(1, dropping: nil))
+    }
+
+    @Test("what was quick long ago is forgotten, so that calls are sent again that were hopeless")
+    func forgetting() {
+        var machine = machine(1)
+        for _ in 0..<10 {
+            _ = machine.arrive(.normal, remaining: nil, now: 0)
+            machine.take(AdaptiveLimit.Sample(latency: second, isOverload: false), now: 0)
+            machine.end(held: second)
+        }
+        #expect(machine.arrive(.normal, remaining: 1, now: 9 * second) == .isHopeless)
+        #expect(machine.arrive(.normal, remaining: 1, now: 21 * second) == .goes)
+    }
+
+    @Test("a limit that adds grows by one after as many answers, and shrinks once for one overload")
+    func additive() {
+        var limit = AdaptiveLimit(.additive(from: 10, within: 2...12))
+        for _ in 0..<11 { limit.take(.init(latency: 1, isOverload: false), inFlight: 10, now: 0) }
+        #expect(limit.current == 11)
+        for _ in 0..<100 { limit.take(.init(latency: 1, isOverload: false), inFlight: 11, now: 0) }
+        #expect(limit.current == 12)
+        for _ in 0..<50 { limit.take(.init(latency: 1, isOverload: true), inFlight: 12, now: second) }
+        #expect(limit.current == 10)
+        for step in 2..<100 {
+            limit.take(.init(latency: 1, isOverload: true), inFlight: 12, now: Int64(step) * second)
+        }
+        #expect(limit.current == 2)
+    }
+
+    @Test("a limit that is not made use of does not grow")
+    func unused() {
+        var limits = [AdaptiveLimit(.additive(from: 10)), AdaptiveLimit(.gradient(from: 10))]
+        for index in limits.indices {
+            for _ in 0..<1000 { limits[index].take(.init(latency: 1000, isOverload: false), inFlight: 1, now: 0) }
+            #expect(limits[index].current == 10)
+        }
+    }
+
+    @Test("a limit by gradient grows while answers take alike, and shrinks as they take longer")
+    func gradient() {
+        var limit = AdaptiveLimit(.gradient(from: 10, within: 1...50))
+        for _ in 0..<200 { limit.take(.init(latency: 100, isOverload: false), inFlight: 50, now: 0) }
+        #expect(limit.current == 50)
+        for _ in 0..<30 { limit.take(.init(latency: 1000, isOverload: false), inFlight: 50, now: 0) }
+        #expect(limit.current < 20)
+        for _ in 0..<1000 { limit.take(.init(latency: 100, isOverload: false), inFlight: 50, now: 0) }
+        #expect(limit.current == 50)
+    }
+
+    @Test("bounds and starts without sense become ones with sense")
+    func bounds() {
+        #expect(AdaptiveLimit(.fixed(-5)).current == 1)
+        #expect(AdaptiveLimit(.additive(from: 1000, within: -3...10)).current == 10)
+        #expect(AdaptiveLimit(.gradient(from: -1, within: -3...0)).current == 1)
+    }
+}

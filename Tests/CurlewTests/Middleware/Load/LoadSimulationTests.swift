@@ -1,0 +1,44 @@
+import LoadSimulation
+import Testing
+
+@testable import Curlew
+
+@Suite("The simulation of load and failure", .timeLimit(.minutes(1)))
+struct LoadSimulationTests {
+    @Test("with limits callers get what the server can do while it is degraded, and all again once it is well")
+    func limits() throws {
+        let runs = StandardRuns()
+        let without = Summary.parts(of: runs.without, runs.plan).map(\.1)
+        let with = Summary.parts(of: runs.with, runs.plan).map(\.1)
+        // Both have all calls, and as long as all is well the limits cost nobody anything.
+        for parts in [without, with] {
+            #expect(parts.reduce(0) { $0 + $1.successes + $1.failures } == runs.plan.calls)
+            #expect(parts[0].failures == 0)
+        }
+        // Two places, a tenth of a second each: 600 requests in half a minute at most.
+        #expect(with[1].successes > 500 && without[1].successes < 100)
+        #expect(with[1].sent < without[1].sent / 10)
+        // A server that works for callers who have gone does not recover by itself.
+        #expect(without[2].successes == 0)
+        #expect(with[2].failures < 20 && with[2].meanTime < 0.2)
+    }
+
+    @Test("the picture of the article is that of the simulation")
+    func picture() throws {
+        let drawn = try Repository.text(of: "DocC/Curlew.docc/Resources/load-and-failure.svg")
+        #expect(drawn == StandardRuns().picture, "`make simulate` draws it anew")
+    }
+
+    @Test("a limit by gradient, and one without a breaker, protect as well")
+    func others() {
+        var gradient = Simulation.Limits()
+        gradient.concurrency = .gradient(from: 20, within: 2...100)
+        var alone = Simulation.Limits()
+        alone.breaker = nil
+        for limits in [gradient, alone] {
+            let plan = Simulation.Plan(limits: limits)
+            let parts = Summary.parts(of: Simulation.run(plan), plan).map(\.1)
+            #expect(parts[0].failures == 0 && parts[1].successes > 300 && parts[2].failures < 100)
+        }
+    }
+}

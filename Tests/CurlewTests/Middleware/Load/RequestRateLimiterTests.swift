@@ -1,0 +1,135 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("The rate of requests is limited", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+struct RequestRateLimiterTests {
+    @Test("requests beyond the burst wait for their time")
+    func rate() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: "ok") }
+        let clock = TestClock()
+        let limiter = RequestRateLimiter(.perSecond(1, burst: 2), clock: clock)
+        let session = try makeSession { limiter }
+        for _ in 0..<2 { _ = try await session.fetch(server.url()) }
+        let calls = (0..<2).map { _ in Task { try await session.fetch(server.url()) } }
+        for count in 1...2 {
+            // The waits have a limit of their own, which sleeps on the clock, too.
+            try await eventually("\(3 - count) wait") { limiter.waiting == 3 - count }
+            try await clock.waitForSleepers(4 - count)
+            clock.advance(by: .seconds(1))
+            try await server.waitForRequests(2 + count)
+        }
+        for call in calls { #expect(try await call.value == Array("ok".utf8)) }
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("what one call learns from a 429, all calls of the session heed")
+    func shared() async throws {
+        let server = try await MockServer.start { request in
+            request.path == "/first"
+                ? MockResponse(status: .tooManyRequests, fields: [.retryAfter: "20"]) : MockResponse(body: "ok")
+        }
+        let clock = TestClock()
+        let limiter = RequestRateLimiter(clock: clock)
+        let session = try makeSession { limiter }
+        #expect(try await session.get(.raw(server.url("/first"))).status == .tooManyRequests)
+        let hasty = await curlewError {
+            _ = try await session.get(.raw(server.url()), options: RequestOptions(totalTimeout: .seconds(5)))
+        }
+        #expect(hasty?.code == .deadlineUnreachable)
+        let calls = (0..<50).map { _ in Task { try await session.fetch(server.url()) } }
+        try await eventually("all wait") { limiter.waiting == 50 }
+        #expect(server.requestCount == 1)
+        // A waiter has the time that the queue allows; only the time that the server asked for is let pass.
+        for _ in 0..<20 {
+            try await clock.waitForSleepers(51)
+            clock.advance(by: .seconds(1))
+        }
+        for call in calls { #expect(try await call.value == Array("ok".utf8)) }
+        #expect(server.requestCount == 51)
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a server that asks for more than the queue allows is not waited for")
+    func tooLong() async throws {
+        let stub = StubTransport { _ in .response(.tooManyRequests, fields: [.retryAfter: "9223372036854775808"]) }
+        let limiter = RequestRateLimiter(clock: TestClock())
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            quickRetry()
+            limiter
+        }
+        let response = try await session.get("http://a.test/")
+        #expect(response.status == .tooManyRequests && stub.received.count == 1)
+        let error = await curlewError { _ = try await session.get("http://a.test/") }
+        #expect(error?.code == .rateLimited && error?.attempts == 1)
+        #expect(error?.message.contains("3600") == true)
+        #expect(await curlewError { _ = try await session.get("http://b.test/") } == nil)
+    }
+
+    @Test("a quota that is used up lets requests wait for the reset")
+    func quota() async throws {
+        let stub = StubTransport { request in
+            .response(.ok, fields: [.init("RateLimit")!: #""q";r=\#(request.index == 0 ? 1 : 0);t=10"#])
+        }
+        let clock = TestClock()
+        let limiter = RequestRateLimiter(clock: clock)
+        let session = try HTTPSession(transport: stub, chain: .bare) { limiter }
+        for _ in 0..<2 { _ = try await session.get("http://a.test/") }
+        let call = Task { try await session.get("http://a.test/") }
+        try await eventually("it waits") { limiter.waiting == 1 }
+        #expect(stub.received.count == 2)
+        for _ in 0..<10 {
+            try await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(1))
+        }
+        #expect(try await call.value.status == .ok)
+    }
+
+    @Test("a thousand waiters that are cancelled at once leave nothing behind")
+    func cancelledWaiters() async throws {
+        let clock = TestClock()
+        let limiter = RequestRateLimiter(.perMinute(6, burst: 1), queue: LoadQueue(timeout: .seconds(100_000)), clock: clock)
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { limiter }
+        _ = try await session.get("http://a.test/")
+        let waiters = (0..<1000).map { _ in Task { try await session.get("http://a.test/") } }
+        try await eventually("all wait") { limiter.waiting == 1000 }
+        for waiter in waiters { waiter.cancel() }
+        for waiter in waiters { #expect(await curlewError { _ = try await waiter.value }?.code == .cancelled) }
+        #expect(limiter.waiting == 0)
+        try await eventually("nothing sleeps") { clock.sleeperCount == 0 }
+        // Those who left took no turn.
+        clock.advance(by: .seconds(10))
+        #expect(try await session.get("http://a.test/").status == .ok)
+    }
+
+    @Test("the higher priority goes first")
+    func priority() async throws {
+        let clock = TestClock()
+        let limiter = RequestRateLimiter(.perSecond(1, burst: 1), clock: clock)
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { limiter }
+        _ = try await session.get("http://a.test/first")
+        let low = Task {
+            try await session.get(
+                "http://a.test/low", options: RequestOptions().setting(\.priority, to: .background))
+        }
+        try await eventually("one waits") { limiter.waiting == 1 }
+        let high = Task {
+            try await session.get("http://a.test/high", options: RequestOptions().setting(\.priority, to: .high))
+        }
+        try await eventually("two wait") { limiter.waiting == 2 }
+        for waiting in [1, 0] {
+            try await clock.waitForSleepers(waiting + 2)
+            clock.advance(by: .seconds(1))
+            try await eventually("\(waiting) wait") { limiter.waiting == waiting }
+        }
+        _ = try await (low.value, high.value)
+        #expect(stub.received.map(\.path) == ["/first", "/high", "/low"])
+    }
+}

@@ -1,0 +1,272 @@
+package import Curlew
+internal import SeededNumbers
+
+/// Calls to a server that degrades and recovers, in a time of its own: with the limits of a client, or without.
+///
+/// The same seed brings the same calls, to the byte. The machines are those of the links.
+package struct Simulation {
+    /// The world of a run. Times are in seconds.
+    package struct Plan: Sendable {
+        package var calls = 10_000
+        package var callsPerSecond = 100.0
+        /// The server works at so many requests at a time, each for about so long.
+        package var places = 20
+        package var serviceTime = 0.1
+        /// In this time it has so many places.
+        package var degraded = 30.0..<60.0
+        package var degradedPlaces = 2
+        /// The server's own queue; beyond it answers 503.
+        package var serverQueue = 1000
+        /// The patience of a caller with an attempt, and how often it tries.
+        package var timeout = 2.0
+        package var attempts = 3
+        package var seed: UInt64 = 21
+        /// The limits of the client; nil has none.
+        package var limits: Limits?
+
+        package init(limits: Limits? = nil) { self.limits = limits }
+    }
+
+    package struct Limits: Sendable {
+        package var concurrency = ConcurrencyLimiter.Limit.additive(from: 20, within: 2...100)
+        package var queue = LoadQueue(capacity: 50, timeout: .seconds(1))
+        package var breaker: CircuitBreaker.Policy? = CircuitBreaker.Policy(
+            failureRate: 0.5, minimumCalls: 20, window: .seconds(5), firstWait: .seconds(1), longestWait: .seconds(4))
+
+        package init() {}
+    }
+
+    /// What one second of the run brought to the callers.
+    package struct Second: Sendable, Equatable {
+        package var successes = 0
+        package var failures = 0
+        /// The attempts that reached the server.
+        package var sent = 0
+        /// The time that callers waited for successes and failures, in all.
+        package var waited = 0.0
+    }
+
+    private enum Event {
+        case arrival
+        case attempt(Call)
+        /// The server is done with a request, whoever still waits for it.
+        case served(Int)
+        case timeout(Int)
+        case turnTimeout(UInt64)
+    }
+
+    private final class Call {
+        let start: Int64
+        var attempts = 0
+        init(start: Int64) { self.start = start }
+    }
+
+    /// A request that the client has sent, and waits for until its time is over.
+    private struct Attempt {
+        let call: Call
+        let start: Int64
+        let leave: CircuitMachine.Leave?
+    }
+
+    private let plan: Plan
+    private var random: SeededNumbers
+    private var events = EventHeap<Event>()
+    private var now: Int64 = 0
+    private var arrived = 0
+    private(set) package var seconds: [Second] = []
+
+    private var attempts: [Int: Attempt] = [:]
+    private var lastAttempt = 0
+    private var waiting: [UInt64: (Call, CircuitMachine.Leave?)] = [:]
+    private var concurrency: ConcurrencyMachine?
+    private var circuit: CircuitMachine?
+
+    /// The requests that the server has, the first `busy` of them in work.
+    private var serverQueue: [Int] = []
+    private var busy = 0
+
+    package init(_ plan: Plan) {
+        self.plan = plan
+        random = SeededNumbers(seed: plan.seed)
+        concurrency = plan.limits.map { ConcurrencyMachine($0.concurrency, $0.queue) }
+        circuit = plan.limits?.breaker.map { CircuitMachine($0) }
+    }
+
+    /// Runs to the end of the last call.
+    package static func run(_ plan: Plan) -> [Second] {
+        var simulation = Simulation(plan)
+        simulation.run()
+        return simulation.seconds
+    }
+
+    private mutating func run() {
+        events.insert(.arrival, at: 0)
+        while let (time, event) = events.next() {
+            now = time
+            switch event {
+            case .arrival: arrive()
+            case .attempt(let call): attempt(call)
+            case .served(let number): served(number)
+            case .timeout(let number): timeOut(number)
+            case .turnTimeout(let number): timeOutTurn(number)
+            }
+        }
+    }
+
+    private func nanoseconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+
+    /// Around a mean, half of it to one and a half times it.
+    private mutating func about(_ seconds: Double) -> Int64 {
+        nanoseconds(seconds * (0.5 + Double(random.next() >> 11) / Double(1 << 53)))
+    }
+
+    private mutating func note(_ change: (inout Second) -> Void) {
+        let second = Int(now / 1_000_000_000)
+        while seconds.count <= second { seconds.append(Second()) }
+        change(&seconds[second])
+    }
+
+    // MARK: The client
+
+    private mutating func arrive() {
+        arrived += 1
+        if arrived < plan.calls { events.insert(.arrival, at: now + about(1 / plan.callsPerSecond)) }
+        attempt(Call(start: now))
+    }
+
+    private mutating func attempt(_ call: Call) {
+        call.attempts += 1
+        var leave: CircuitMachine.Leave?
+        if circuit != nil {
+            leave = circuit?.ask(at: now).leave
+            // As Retry has it: a refusal of our own is not tried again.
+            if leave == nil { return end(call, isSuccess: false) }
+        }
+        guard concurrency != nil else { return send(call, leave) }
+        switch concurrency?.arrive(.normal, remaining: nil, now: now) {
+        case .goes: send(call, leave)
+        case .waits(let number, let dropped):
+            if let dropped { refuse(dropped) }
+            waiting[number] = (call, leave)
+            let timeout = plan.limits?.queue.timeout ?? .zero
+            events.insert(.turnTimeout(number), at: now + timeout.nanosecondsClamped)
+        case .isRefused, .isHopeless, nil:
+            takeCircuit(.none, leave, start: now)
+            end(call, isSuccess: false)
+        }
+    }
+
+    private mutating func timeOutTurn(_ number: UInt64) {
+        if concurrency?.leave(number) == true { refuse(number) }
+    }
+
+    private mutating func refuse(_ number: UInt64) {
+        guard let (call, leave) = waiting.removeValue(forKey: number) else { return }
+        takeCircuit(.none, leave, start: now)
+        end(call, isSuccess: false)
+    }
+
+    private mutating func takeCircuit(_ result: CircuitMachine.Result, _ leave: CircuitMachine.Leave?, start: Int64) {
+        guard let leave else { return }
+        _ = circuit?.take(result, leave, duration: now - start, at: now)
+    }
+
+    private mutating func send(_ call: Call, _ leave: CircuitMachine.Leave?) {
+        lastAttempt += 1
+        attempts[lastAttempt] = Attempt(call: call, start: now, leave: leave)
+        note { $0.sent += 1 }
+        events.insert(.timeout(lastAttempt), at: now + nanoseconds(plan.timeout))
+        receive(lastAttempt)
+    }
+
+    private mutating func timeOut(_ number: Int) { finish(number, isSuccess: false) }
+
+    private mutating func finish(_ number: Int, isSuccess: Bool) {
+        guard let attempt = attempts.removeValue(forKey: number) else { return }
+        takeCircuit(isSuccess ? .success : .failure, attempt.leave, start: attempt.start)
+        let held = now - attempt.start
+        concurrency?.take(AdaptiveLimit.Sample(latency: held, isOverload: !isSuccess), now: now)
+        concurrency?.end(held: held)
+        if isSuccess || attempt.call.attempts >= plan.attempts {
+            end(attempt.call, isSuccess: isSuccess)
+        } else {
+            let backoff = 0.2 * Double(1 << (attempt.call.attempts - 1))
+            events.insert(.attempt(attempt.call), at: now + about(backoff))
+        }
+        while let next = concurrency?.next() {
+            if let (call, leave) = waiting.removeValue(forKey: next) { send(call, leave) }
+        }
+    }
+
+    private mutating func end(_ call: Call, isSuccess: Bool) {
+        let waited = Double(now - call.start) / 1e9
+        note { second in
+            if isSuccess { second.successes += 1 } else { second.failures += 1 }
+            second.waited += waited
+        }
+    }
+
+    // MARK: The server
+
+    private var places: Int {
+        plan.degraded.contains(Double(now) / 1e9) ? plan.degradedPlaces : plan.places
+    }
+
+    private mutating func receive(_ number: Int) {
+        guard serverQueue.count < plan.serverQueue else { return finish(number, isSuccess: false) }
+        serverQueue.append(number)
+        work()
+    }
+
+    private mutating func work() {
+        while busy < places, let number = serverQueue.first {
+            serverQueue.removeFirst()
+            busy += 1
+            events.insert(.served(number), at: now + about(plan.serviceTime))
+        }
+    }
+
+    private mutating func served(_ number: Int) {
+        busy -= 1
+        // Where nobody waits any more the work was in vain.
+        finish(number, isSuccess: true)
+        work()
+    }
+}
+
+/// What is to happen, the earliest first, and at one time in the order of insertion.
+private struct EventHeap<Event> {
+    private var entries: [(time: Int64, number: Int, event: Event)] = []
+    private var last = 0
+
+    mutating func insert(_ event: Event, at time: Int64) {
+        last += 1
+        entries.append((time, last, event))
+        var child = entries.count - 1
+        while child > 0, isBefore(child, (child - 1) / 2) {
+            entries.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    mutating func next() -> (Int64, Event)? {
+        guard let first = entries.first else { return nil }
+        entries.swapAt(0, entries.count - 1)
+        entries.removeLast()
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < entries.count && isBefore(child, least) {
+                least = child
+            }
+            guard least != parent else { break }
+            entries.swapAt(least, parent)
+            parent = least
+        }
+        return (first.time, first.event)
+    }
+
+    private func isBefore(_ left: Int, _ right: Int) -> Bool {
+        (entries[left].time, entries[left].number) < (entries[right].time, entries[right].number)
+    }
+}
