@@ -62,6 +62,8 @@ WORKLOADS = (
     Workload(
         "small-get-64-standard", "get-standard", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
     Workload(
+        "small-get-64-limited", "get-limited", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
+    Workload(
         "small-get-64-measured", "get-measured", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
     Workload(
         "small-get-64-observed", "get-observed", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),

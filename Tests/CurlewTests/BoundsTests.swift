@@ -35,6 +35,10 @@ struct BoundsTests {
             "ConnectionLimits/idleLifetime": text(connections.idleLifetime),
             "ConnectionLimits/streamsPerConnection": connections.streamsPerConnection == 0
                 ? "what the server allows" : text(connections.streamsPerConnection),
+            "LoadQueue/capacity": text(LoadQueue().capacity),
+            "LoadQueue/timeout": text(LoadQueue().timeout),
+            "CircuitBreaker/Policy/longestWait": text(CircuitBreaker.Policy().longestWait),
+            "LoadScope/groupLimit": text(LoadScope.groupLimit),
             "SessionConfiguration/tasksInFlight": text(configuration.tasksInFlight),
             "SessionConfiguration/progressInterval": text(configuration.progressInterval),
             "SessionConfiguration/connectivityTimeout": configuration.connectivityTimeout == nil ? "nothing" : "?",

@@ -71,6 +71,12 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/SerializationSnippets.swift")
     }
 
+    @Test("the article on load and failure shows code that compiles")
+    func load() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/LoadAndFailure.md", in: "Tests/CurlewTests/Support/Snippets/LoadSnippets.swift")
+    }
+
     @Test("the article on HTTP behaviour shows code that compiles")
     func behaviour() throws {
         try expectBlocks(

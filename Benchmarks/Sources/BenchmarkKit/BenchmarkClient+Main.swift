@@ -48,7 +48,7 @@ extension BenchmarkClient {
 
     private func operation(_ workload: Workload) -> @Sendable () async throws -> Int {
         switch workload {
-        case .get, .getOnLoop, .getStandard, .getMeasured, .getObserved, .getTraced: { try await get() }
+        case .get, .getOnLoop, .getStandard, .getLimited, .getMeasured, .getObserved, .getTraced: { try await get() }
         case .json: { try await decodeJSON() }
         case .stream: { try await stream() }
         case .download: { try await download() }

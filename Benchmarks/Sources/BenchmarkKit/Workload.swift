@@ -6,7 +6,9 @@ public enum Workload: String, Sendable, CaseIterable {
     case getOnLoop = "get-on-loop"
     /// The same, with all that a client of a service should have between the caller and the network.
     case getStandard = "get-standard"
-    /// The same, and metrics.
+    /// The same, with a breaker and limits on requests under way and their rate, none of which is reached.
+    case getLimited = "get-limited"
+    /// As with the standard chain, and metrics.
     case getMeasured = "get-measured"
     /// The same, metrics and traces of which no span is recorded, as with most calls where traces are sampled.
     case getObserved = "get-observed"

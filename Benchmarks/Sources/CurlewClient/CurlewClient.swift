@@ -31,6 +31,13 @@ struct CurlewClient: BenchmarkClient {
     ) throws -> HTTPSession {
         switch workload {
         case .getStandard: return try HTTPSession(configuration: configuration, eventLoops: loops)
+        case .getLimited:
+            return try HTTPSession(configuration: configuration, eventLoops: loops) {
+                StandardChain()
+                CircuitBreaker()
+                RequestRateLimiter(.perSecond(1_000_000, burst: 100_000))
+                ConcurrencyLimiter(.additive(from: 10_000, within: 10_000...20_000))
+            }
         case .getMeasured:
             return try HTTPSession(configuration: configuration, eventLoops: loops) {
                 RequestMetrics(factory: Totals())

@@ -27,10 +27,14 @@ extension CacheWriter {}
 extension CallProgress {}
 extension ChainBuilder {}
 extension ChallengeAuthentication {}
+extension CircuitBreaker {}
+extension CircuitState {}
+extension CircuitTransition {}
 extension ClientIdentity {}
 extension Coalescing {}
 extension CollectedResponse {}
 extension CompoundResponseSerializer {}
+extension ConcurrencyLimiter {}
 extension ConnectionLimits {}
 extension ConnectionRoute {}
 extension ConnectionSecurity {}
@@ -77,6 +81,8 @@ extension JSONStyle {}
 extension JSONValue {}
 extension LineStream {}
 extension Link {}
+extension LoadQueue {}
+extension LoadScope {}
 extension MalformedElements {}
 extension MappedResponseSerializer {}
 extension MemoryCacheStore {}
@@ -108,6 +114,7 @@ extension RequestLogging {}
 extension RequestMetrics {}
 extension RequestOptions {}
 extension RequestParameters {}
+extension RequestRateLimiter {}
 extension RequestSerialization {}
 extension RequestSerializer {}
 extension RequestTracing {}

@@ -23,7 +23,7 @@ public import Logging
 /// - What makes the caller's request, such as a serializer, and what adds a credential once, such as a link for a bearer
 ///   token, is written *before* the chain. ``Redirects`` then takes the credential off where another origin is asked. Written
 ///   after it, the link would add it for that origin too.
-/// - An ``CredentialRenewal`` and ``Hedging`` are written *after* it: every attempt has the newest token, and hedges are sent for
+/// - A ``CredentialRenewal``, ``Hedging``, and what limits load, ``CircuitBreaker``, ``RequestRateLimiter`` and ``ConcurrencyLimiter``, are written *after* it: every attempt has the newest token, and hedges are sent for
 ///   a single hop.
 ///
 /// ```swift

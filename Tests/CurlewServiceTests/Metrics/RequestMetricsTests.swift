@@ -193,6 +193,34 @@ struct RequestMetricsTests {
         await scene.close()
     }
 
+    @Test("the changes of a circuit are counted, and its state is a gauge")
+    func circuit() async throws {
+        let backend = TestMetrics()
+        let metrics = RequestMetrics(factory: backend)
+        let server = try await MockServer.start { request in
+            MockResponse(status: request.path == "/ok" ? .ok : .badGateway)
+        }
+        let clock = TestClock()
+        let api = try HTTPSession(configuration: testConfiguration(), chain: .bare) {
+            metrics
+            CircuitBreaker(CircuitBreaker.Policy(minimumCalls: 2, firstWait: .seconds(1), probes: 1), clock: clock)
+        }
+        let labels = [("server.address", "127.0.0.1"), ("server.port", "\(server.port)")]
+        for _ in 0..<2 { _ = try await api.get(.raw(server.url())).body.collect(upTo: 10) }
+        await metrics.flush()
+        #expect(try backend.expectGauge("curlew.client.circuit.state", labels).lastValue == 2)
+        clock.advance(by: .seconds(1))
+        _ = try await api.get(.raw(server.url("/ok"))).body.collect(upTo: 10)
+        await api.shutdown()
+        await metrics.flush()
+        #expect(try backend.expectGauge("curlew.client.circuit.state", labels).lastValue == 0)
+        for state in ["open", "half-open", "closed"] {
+            let counter = try backend.expectCounter(
+                "curlew.client.circuit.transitions", labels + [("curlew.circuit.state", state)])
+            #expect(counter.totalValue == 1)
+        }
+    }
+
     @Test("the level of a budget for retries is a gauge")
     func budget() async throws {
         let budget = Retry.Budget(extraLoad: 0, reserve: 2, clock: TestClock())

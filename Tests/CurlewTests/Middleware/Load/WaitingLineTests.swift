@@ -33,9 +33,10 @@ struct WaitingLineTests {
         var line = WaitingLine()
         let first = line.join(.normal)
         let second = line.join(.normal)
-        #expect(line.leave(first) && !line.leave(first))
+        #expect(line.leave(first) == true)
+        #expect(line.leave(first) == false)
         #expect(line.next() == second)
-        #expect(!line.leave(second))
+        #expect(line.leave(second) == false)
     }
 
     @Test("the oldest of the least priority is dropped, and none for a newcomer of less priority")
@@ -63,7 +64,7 @@ struct WaitingLineTests {
                 list.append((line.join(priority), priority.rawValue))
             case 3 where !list.isEmpty:
                 let index = random.next(upTo: list.count)
-                #expect(line.leave(list[index].number))
+                #expect(line.leave(list[index].number) == true)
                 list.remove(at: index)
             default:
                 guard !list.isEmpty else { continue }
