@@ -72,7 +72,8 @@ extension SecurityPolicy {
         /// - Throws: ``CurlewError``: ``ErrorCode/invalidTLSSetting`` for files that cannot be used, or none at all;
         ///   ``ErrorCode/invalidRequest`` for an interval of zero or less.
         public convenience init(
-            certificateFile: String? = nil, keyFile: String? = nil, passphrase: String? = nil, anchorsFile: String? = nil,
+            certificateFile: String? = nil, keyFile: String? = nil, passphrase: String? = nil,
+            anchorsFile: String? = nil,
             every interval: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
         ) throws {
             let files = try RotatedFiles(
