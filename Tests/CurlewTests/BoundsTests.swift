@@ -33,6 +33,11 @@ struct BoundsTests {
             "ConnectionLimits/total": connections.total == 0 ? "none" : text(connections.total),
             "ConnectionLimits/idle": text(connections.idle),
             "ConnectionLimits/idleLifetime": text(connections.idleLifetime),
+            "ConnectionLimits/maximumAge": text(connections.maximumAge),
+            "ConnectionLimits/maximumUses": connections.maximumUses == 0 ? "none" : text(connections.maximumUses),
+            "ConnectionLimits/silence": text(connections.silence),
+            "ConnectionLimits/keepAliveInterval": text(connections.keepAliveInterval),
+            "ConnectionLimits/nameLifetime": text(connections.nameLifetime),
             "ConnectionLimits/streamsPerConnection": connections.streamsPerConnection == 0
                 ? "what the server allows" : text(connections.streamsPerConnection),
             "LoadQueue/capacity": text(LoadQueue().capacity),
@@ -84,6 +89,7 @@ struct BoundsTests {
             "ContentDecoding/Limits/ratio":
                 "\(text(coding.ratio)) times what was received, beyond \(text(coding.ratioFreeSize))",
             "ContentDecoding/Limits/size": text(coding.size),
+            "SecurityPolicy/Rotation/updateBufferSize": text(SecurityPolicy.Rotation.updateBufferSize),
             "SecurityPolicy/intermediateLimit": text(SecurityPolicy.system.intermediateLimit),
             "DownloadTask/Options/resumes": text(download.resumes),
             "DownloadTask/Options/segments": text(download.segments),

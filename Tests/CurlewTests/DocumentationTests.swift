@@ -113,7 +113,7 @@ struct DocumentationTests {
 
     @Test(
         "the articles on where requests go, and as whom, show code that compiles",
-        arguments: ["AddressPolicies", "Proxies", "Authenticating"])
+        arguments: ["AddressPolicies", "Connections", "Proxies", "Authenticating"])
     func connections(_ name: String) throws {
         try expectBlocks(
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ConnectionSnippets.swift")

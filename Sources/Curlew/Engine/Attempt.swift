@@ -16,6 +16,8 @@ enum AttemptRejection: CaseIterable {
     case forbiddenAddress
     /// The kept connection was let through a proxy with other credentials.
     case otherProxy
+    /// The kept connection is older, has carried more requests, or has been silent for longer than the session's limits permit.
+    case wornConnection
     /// An answer came over the kept connection before its server had a byte of the request.
     case unaskedAnswer
     /// libcurl has broken the request's stream, and nothing of an answer had come.
@@ -69,6 +71,8 @@ struct Attempt {
     private(set) var connection: Connection?
     private(set) var isReused = false
     private(set) var speaksHTTP2 = false
+    /// True if the worn connection speaks HTTP/2.
+    private var isOnHTTP2 = false
     /// How the connection came to be; nil without TLS.
     private(set) var handshake: Handshake?
     /// What TLS agreed on; nil without it.
@@ -111,13 +115,22 @@ struct Attempt {
         switch rejection {
         case .noDescriptor: break
         case .connectionKind: plan.joinsHTTP2 = isReused
-        default: plan.isFresh = true
+        // Another generation of connections is looked for (``ConnectionGenerations``), and may be joined.
+        case .wornConnection where isSparing: break
+        default:
+            plan.isFresh = true
+            plan.joinsHTTP2 = false
         }
         if rejection == .expectation { plan.isUnexpecting = true }
         return Attempt(
             request, plan: plan, cache: cache, challengeCount: challengeCount,
             pauses: pauses.intersection(.suspended))
     }
+
+    /// True if the connection after a worn one may be another that is kept: over TLS, as libcurl can then be told not to find
+    /// the worn one again, and HTTP/2, as others may be about to make one. Not for ever, as limits may be so short that every
+    /// connection is worn.
+    private var isSparing: Bool { request.uri.layout.isSecure && isOnHTTP2 && plan.number < Self.repairLimit - 1 }
 
     /// True if the attempt has neither failed nor been rejected.
     var isOnCourse: Bool { failure == nil && rejection == nil }
@@ -133,7 +146,7 @@ struct Attempt {
     mutating func begin(joiningHTTP2 joins: Bool) {
         stage = .connecting
         if request.hasBody, request.contentLength == 0 { outgoing.skip() }
-        if joins { plan.joinsHTTP2 = true }
+        if joins, !plan.isFresh { plan.joinsHTTP2 = true }
     }
 
     /// A socket is to be made towards an address.
@@ -210,6 +223,11 @@ struct Attempt {
             return rejected(.connectionKind)
         }
         guard !candidate.isOutOfStep else { return rejected(.strayInput) }
+        // libcurl answers a challenge on the connection that it came over; some prove who speaks on a connection alone.
+        if candidate.isWorn, challengeCount == 0 {
+            isOnHTTP2 = candidate.speaksHTTP2
+            return rejected(.wornConnection)
+        }
         guard candidate.isAccepted else {
             fail(CurlewError(.untrustedCertificate, "the connection was not accepted under the request's policy"))
             return false
@@ -399,7 +417,7 @@ struct Attempt {
         }
         guard let rejection, self.failure == nil, plan.number < Self.limit else { return false }
         switch rejection {
-        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy:
+        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .wornConnection:
             // Nothing was sent that could have been acted on.
             return mayResendBody
         case .noDescriptor: return true

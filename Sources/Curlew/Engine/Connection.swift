@@ -35,12 +35,19 @@ final class Connection: LoopTimer, SocketHandler {
     var isSilent = false
     /// When bytes last came.
     private(set) var lastInput: Instant
+    /// When the socket was opened.
+    let opened: Instant
+    /// The number of requests that have gone over it.
+    private(set) var uses = 0
+    /// True if no other request may go over it by the session's limits. It is closed once nobody uses it.
+    private(set) var isWorn = false
 
     init(descriptor: Int32, isTracked: Bool, multi: MultiHandle) {
         self.descriptor = descriptor
         self.isTracked = isTracked
         self.multi = multi
         lastInput = multi.core.now
+        opened = lastInput
         inode = isTracked ? Self.inode(of: descriptor) : 0
     }
 
@@ -50,6 +57,22 @@ final class Connection: LoopTimer, SocketHandler {
     private static func inode(of descriptor: Int32) -> UInt64 {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
+    }
+
+    /// A request is about to go over it.
+    func noteUse() {
+        isUsed = true
+        uses += 1
+        if uses == multi.hygiene.maximumUses { isWorn = true }
+    }
+
+    /// Looks, before another request goes over it, whether one may. What is worn stays so.
+    func isWorn(at now: Instant) -> Bool {
+        if isUsed, !isWorn {
+            isWorn = multi.hygiene.forbids(
+                age: opened.nanoseconds(to: now), silence: lastInput.nanoseconds(to: now), uses: uses)
+        }
+        return isWorn
     }
 
     func socketReady(_ descriptor: Int32, events: UInt32) {

@@ -10,6 +10,8 @@ struct ConnectionCandidate {
     var fitsProxy = true
     /// True if it was given up, or brings bytes that no request has asked for.
     var isOutOfStep = false
+    /// True if the session's limits let it carry no other request.
+    var isWorn = false
     /// True if the request's own security policy has accepted it.
     var isAccepted = true
     var speaksHTTP2 = false
@@ -34,6 +36,7 @@ struct ConnectionCandidate {
             return candidate.hasStrayInput || (isSecure && easy.hasBufferedTLSInput)
         }
         speaksHTTP2 = request.version == .http2PriorKnowledge
+        if isReused, easy.multi.hygiene.isOn { isWorn = Self.isWorn(connections, easy) }
         guard isSecure else { return }
         // libcurl should never choose a connection that another policy has accepted, as it compares an option that identifies
         // the policy (`CURLOPT_CAPATH`). If it did, no byte of the request would go out.
@@ -46,5 +49,14 @@ struct ConnectionCandidate {
         handshake = known
         security = agreed
         speaksHTTP2 = known.isHTTP2
+    }
+
+    /// True if one of those that may be meant is worn. One that another request uses alone is not meant.
+    private static func isWorn(_ connections: [Connection], _ easy: EasyHandle) -> Bool {
+        let now = easy.multi.core.now
+        return connections.contains { candidate in
+            let isMeant = candidate.user == nil || candidate.user === easy || candidate.isMultiplexed
+            return isMeant && candidate.isWorn(at: now)
+        }
     }
 }

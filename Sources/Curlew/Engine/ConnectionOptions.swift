@@ -9,6 +9,10 @@ final class ConnectionOptions: @unchecked Sendable {
         var connectTimeout = 0
         var readBufferSize = 0
         var idleLifetime = 0
+        /// In seconds; 0 is none.
+        var maximumAge = 0
+        /// In seconds; -1 is for ever.
+        var nameLifetime = 60
         var route = ConnectionRoute()
         var security = SecurityPolicy.system
         var addressPolicy = AddressPolicy.any
@@ -45,19 +49,29 @@ final class ConnectionOptions: @unchecked Sendable {
     private let connectTo: FieldList?
     private let resolve: FieldList?
     private let proxies: ProxyResolver
+    /// The rotations of the policy, and the versions of their material that ``trust`` was read with.
+    private let rotations: [SecurityPolicy.Rotation]
+    private let versions: [UInt64]
+    /// The same options with newer material. Only those of a session have it, and only if their policy rotates.
+    private let renewed: Guarded<ConnectionOptions?>?
 
     /// The options of a session.
     /// - Parameter values: Those without a proxy.
     convenience init(_ values: Values, proxies: ProxyResolver) throws {
         var values = values
         values.proxy = values.route.unixSocket == nil ? proxies.usual : nil
-        try self.init(complete: values, proxies: proxies)
+        try self.init(complete: values, proxies: proxies, isRenewed: true)
     }
 
-    private init(complete values: Values, proxies: ProxyResolver) throws {
+    /// - Parameter isRenewed: True if it keeps the options with newer material.
+    private init(complete values: Values, proxies: ProxyResolver, isRenewed: Bool = false) throws {
         self.values = values
         self.proxies = proxies
-        trust = try CompiledPolicy.of(values.security)
+        let settled = values.security.settled
+        rotations = settled.rotations
+        versions = settled.versions
+        renewed = isRenewed && !rotations.isEmpty ? Guarded(nil) : nil
+        trust = try CompiledPolicy.of(settled.policy)
         hasProxy = values.proxy != nil
         judgesURLs = values.addressPolicy.judgesURLs
         judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
@@ -73,18 +87,33 @@ final class ConnectionOptions: @unchecked Sendable {
         return fields
     }
 
+    /// These options, or, if their policy rotates, the same with the material of this moment.
+    private var current: ConnectionOptions {
+        get throws {
+            guard let renewed else { return self }
+            if isUpToDate { return self }
+            if let known = renewed.withLock({ $0 }), known.isUpToDate { return known }
+            let made = try ConnectionOptions(complete: values, proxies: proxies)
+            // Another thread may be quicker or slower: what is not up to date is found out by the next request.
+            renewed.withLock { $0 = made }
+            return made
+        }
+    }
+
+    private var isUpToDate: Bool { zip(rotations, versions).allSatisfy { $0.version == $1 } }
+
     /// These options, or another value where the request has its own.
     func overridden(by options: RequestOptions, timeouts: Timeouts, uri: CurlewURI) throws -> ConnectionOptions {
         // What goes for almost every request is found out first: looking a proxy up and comparing is not free.
         let isPlain = options.connectTimeout == nil && options.readBufferSize == nil
-        if isPlain, proxies.isUniform, !options.concernConnecting { return self }
+        if isPlain, proxies.isUniform, !options.concernConnecting { return try current }
         let hasSocket = (options.route ?? values.route).unixSocket != nil
         let resolver = options.proxy.map(ProxyResolver.init) ?? proxies
         let proxy = hasSocket ? nil : try resolver.proxy(for: uri)
         guard
             options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil
                 || options.addressPolicy != nil || options.security != nil || proxy != values.proxy
-        else { return self }
+        else { return try current }
         var changed = values
         changed.proxy = proxy
         if let policy = options.addressPolicy { changed.addressPolicy = policy }
@@ -92,7 +121,7 @@ final class ConnectionOptions: @unchecked Sendable {
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
         if let security = options.security { changed.security = security }
-        return changed == values ? self : try ConnectionOptions(complete: changed, proxies: proxies)
+        return changed == values ? try current : try ConnectionOptions(complete: changed, proxies: proxies)
     }
 
     /// Host overrides are written as a redirection to a name that stands for exactly these addresses: libcurl keeps what
@@ -157,6 +186,9 @@ final class ConnectionOptions: @unchecked Sendable {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
         try easy.setReadBufferSize(values.clampedReadBufferSize)
         try easy.set(CURLOPT_MAXAGE_CONN, max(1, (values.idleLifetime + 999) / 1000))
+        // Of connections that nobody uses; the others are ours to look at (``ConnectionHygiene``).
+        try easy.set(CURLOPT_MAXLIFETIME_CONN, values.maximumAge)
+        try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, values.nameLifetime)
         try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)
         try easy.set(CURLOPT_INTERFACE, values.route.localInterface)
         try easy.set(CURLOPT_IPRESOLVE, values.route.addressFamily.engineValue)
@@ -196,8 +228,12 @@ extension CompiledPolicy {
         // Marks the context of a server, as opposed to a proxy's: ``TLSContext`` looks for the option that this sets.
         // It is safe, as the attack that it would allow (BEAST) is impossible from TLS 1.1 on.
         try easy.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_ALLOW_BEAST))
-        // Connections and session tickets are only used again where this is the same.
-        try easy.set(CURLOPT_CAPATH, identifier)
+        try setIdentifier(on: easy, generation: 0)
+    }
+
+    /// Connections and session tickets are only used again where this is the same.
+    func setIdentifier(on easy: EasyHandle, generation: UInt64) throws {
+        try easy.set(CURLOPT_CAPATH, generation == 0 ? identifier : "\(identifier)-\(generation)")
     }
 }
 

@@ -30,6 +30,8 @@ final class EasyHandle {
 
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
+    /// The generation of connections that it looks for.
+    private(set) var carriedGeneration: UInt64 = 0
     private var carriedMethod = ""
     private var carriedKind = Kind.none
     private var carriedVersion = -1
@@ -86,7 +88,6 @@ final class EasyHandle {
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        try set(CURLOPT_TCP_KEEPALIVE, 1)
         try waitToJoin(true)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
     }
@@ -128,7 +129,9 @@ final class EasyHandle {
             carriedOptions = nil
             try request.options.apply(to: self)
             carriedOptions = request.options
+            carriedGeneration = 0
         }
+        try setGeneration(request)
         try set(CURLOPT_URL, request.url)
         let fields = plan.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
         try setFields(fields?.head)
@@ -154,6 +157,13 @@ final class EasyHandle {
             // before the beginning of the buffer on; later ones would ask for trailers again.
             isSpent = true
         }
+    }
+
+    private func setGeneration(_ request: PreparedRequest) throws {
+        let generation = multi.generation(for: request)
+        guard generation != carriedGeneration else { return }
+        try request.options.trust.setIdentifier(on: self, generation: generation)
+        carriedGeneration = generation
     }
 
     private func setFields(_ list: UnsafeMutablePointer<curl_slist>?) throws {

@@ -105,7 +105,12 @@ enum EngineCallbacks {
                 let kind =
                     address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
                 let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
-                if descriptor >= 0 { easy.multi.opened(descriptor) } else { easy.multi.socketError = errno }
+                guard descriptor >= 0 else {
+                    easy.multi.socketError = errno
+                    return descriptor
+                }
+                easy.multi.hygiene.setProbes(on: descriptor, family: address.pointee.family)
+                easy.multi.opened(descriptor)
                 return descriptor
             }
 

@@ -9,6 +9,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     let core: LoopCore
     let heads = ResponseHeadCache()
     private let limits: ConnectionLimits
+    let hygiene: ConnectionHygiene
     private var raw: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var pool = EasyHandlePool()
     @exclusivity(unchecked) private(set) var active: [Transfer] = []
@@ -28,6 +29,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// Authorities with a new HTTP/2 connection whose first answer takes long (``Engine/joinsAfterFirstAnswer``).
     var slowOrigins = CountedAuthorities()
+
+    /// The generations of connections that new requests over TLS look for.
+    @exclusivity(unchecked) private var generations = ConnectionGenerations()
 
     /// The limit that the session's transfers share; nil if there is none.
     var rate: SharedRate?
@@ -58,6 +62,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         try Engine.start()
         self.core = core
         self.limits = limits
+        hygiene = ConnectionHygiene(limits)
         super.init()
         core.attach()
     }
@@ -313,7 +318,23 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if joinable.count < Self.joinableLimit { joinable.insert(authority) }
     }
 
+    /// The generation of connections that the request is to look for; 0 as long as none was found worn.
+    func generation(for request: PreparedRequest) -> UInt64 {
+        generations.isEmpty ? 0 : generations[ConnectionGenerations.Place(request)]
+    }
+
+    /// Has requests look for connections of another generation from now on, unless they do already.
+    /// - Parameter generation: That of the request for which a worn connection was found.
+    func leaveGeneration(_ generation: UInt64, of request: PreparedRequest) {
+        generations.leave(generation, at: ConnectionGenerations.Place(request))
+    }
+
     // MARK: Connections that end
+
+    /// Closes a connection that no other request may go over, if nobody uses it.
+    func closeIfUnused(_ connection: Connection) {
+        if !connection.isGivenUp, mayEnd(connection) { connection.giveUp() }
+    }
 
     /// Notes that a transfer ended early, so that its peer learns soon that nobody listens any more.
     func noteDropped(on connection: Connection?) {
@@ -367,6 +388,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         core.engines.removeAll { $0 === self }
         isMakingRoom = false
         joinable.removeAll()
+        generations = ConnectionGenerations()
         pool.removeAll()
         curl_multi_cleanup(raw)
         core.timers.remove(self)

@@ -151,6 +151,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func settle(_ result: Result<HTTPFields, CurlewError>) {
         guard outcome == nil else { return }
         leaveEngine()
+        if let connection = attempt.connection, connection.isWorn { multi.closeIfUnused(connection) }
         if case .failure(let error) = result {
             noteSilence(error.code)
             multi.noteDropped(on: attempt.connection)
@@ -240,12 +241,14 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard attempt.mayUse(candidate) else {
             // Else libcurl 8 would keep the connection and find it first each time.
             if !candidate.fitsProxy { try? easy.forbidReuse(true) }
+            if attempt.rejection == .wornConnection { leaveWorn(easy) }
             return false
         }
         for connection in connections {
             if !connection.isUsed { connection.proxy = request.options.values.proxy }
-            connection.isUsed = true
+            connection.noteUse()
             connection.isMultiplexed = candidate.speaksHTTP2
+            if connection.isWorn, !candidate.speaksHTTP2 { try? easy.forbidReuse(true) }
         }
         attempt.watchForUnaskedAnswer(
             attempt.isOpenToUnaskedAnswers && attempt.connection?.unconfirmedBytes == 0)
@@ -254,6 +257,13 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if !request.hasBody || attempt.outgoing.isSent { clock.awaitHead(since: multi.core.now) }
         rearm()
         return true
+    }
+
+    /// The kept connection may carry no other request. libcurl closes it if nobody else uses it; if somebody does, requests
+    /// from now on are to look for others, and find those that were made since.
+    private func leaveWorn(_ easy: EasyHandle) {
+        try? easy.forbidReuse(true)
+        if request.uri.layout.isSecure { multi.leaveGeneration(easy.carriedGeneration, of: request) }
     }
 
     // MARK: The first answer of a new HTTP/2 connection
@@ -455,7 +465,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case .wait: return .wait
         case .failed: return .failed
         }
-        if attempt.isInOrderAgain { try? easy?.forbidReuse(false) }
+        if attempt.isInOrderAgain, attempt.connection?.isWorn != true { try? easy?.forbidReuse(false) }
         if attempt.awaitsHead {
             clock.awaitHead(since: multi.core.now)
             rearm()

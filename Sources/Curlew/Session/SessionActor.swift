@@ -277,11 +277,14 @@ extension RequestDefaults {
             throw CurlewError(.invalidRequest, "the User-Agent of the session holds a control character")
         }
         try configuration.timeouts.check()
-        try Timeouts.check(configuration.connections.idleLifetime, "idleLifetime")
+        try configuration.connections.check()
         let values = ConnectionOptions.Values(
             connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
             readBufferSize: configuration.readBufferSize.bytes,
             idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
+            maximumAge: configuration.connections.maximumAge?.secondsRoundedUp ?? 0,
+            nameLifetime: configuration.connections.nameLifetime.isUnlimited
+                ? -1 : configuration.connections.nameLifetime.secondsRoundedUp,
             route: configuration.route,
             security: configuration.security,
             addressPolicy: configuration.addressPolicy,

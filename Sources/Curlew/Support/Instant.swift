@@ -54,4 +54,10 @@ extension Duration {
         let nanoseconds = nanosecondsClamped
         return nanoseconds <= 0 ? 0 : Int((nanoseconds - 1) / 1_000_000 + 1)
     }
+
+    /// Whole seconds, rounded up, as many as 32 bits hold at most.
+    var secondsRoundedUp: Int {
+        let nanoseconds = nanosecondsClamped
+        return nanoseconds <= 0 ? 0 : Int(min((nanoseconds - 1) / 1_000_000_000 + 1, Int64(Int32.max)))
+    }
 }

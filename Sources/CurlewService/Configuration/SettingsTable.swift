@@ -59,6 +59,22 @@ enum SettingsTable {
         SettingsEntry(
             "connections.streams", \.settings.session.connections.streamsPerConnection,
             Form.count(1...Form.largestCount).or("unlimited", for: 0), "Streams on one HTTP/2 connection"),
+        SettingsEntry(
+            "connections.maximum-age", \.settings.session.connections.maximumAge, Form.duration().or("unlimited"),
+            "The age from which on a connection takes no new request"),
+        SettingsEntry(
+            "connections.maximum-uses", \.settings.session.connections.maximumUses,
+            Form.count(1...Form.largestCount).or("unlimited", for: 0), "Requests that a connection carries at most"),
+        SettingsEntry(
+            "connections.silence", \.settings.session.connections.silence, Form.duration().or("unlimited"),
+            "The time without a byte after which a connection takes no new request"),
+        SettingsEntry(
+            "connections.keep-alive-interval", \.settings.session.connections.keepAliveInterval,
+            Form.duration().or("none"), "The time between probes of TCP on a silent connection"),
+        SettingsEntry(
+            "connections.name-lifetime", \.settings.session.connections.nameLifetime,
+            Form.duration(allowsZero: true).or("unlimited", for: Timeouts.unlimited),
+            "The time for which the addresses of a name are used for new connections"),
     ]
 
     private static let bounds: [SettingsEntry] = [

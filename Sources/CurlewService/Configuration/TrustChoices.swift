@@ -8,6 +8,7 @@ extension SettingsDraft {
         var certificateFile: String?
         var keyFile: String?
         var keyPassphrase: String?
+        var reloadInterval: Duration?
         var pins: [SecurityPolicy.Pin] = []
         var backupPins: [SecurityPolicy.Pin] = []
         var revocationFiles: [String] = []
@@ -17,6 +18,7 @@ extension SettingsDraft {
             var policy = policy
             if let anchorsFile { policy = policy.replacingAnchors(try anchors(in: anchorsFile)) }
             if let identity = try identity() { policy.identity = identity }
+            if let rotation = try rotation() { policy.rotation = rotation }
             if !pins.isEmpty {
                 policy.pinningMode = .publicKey
                 policy.pinnedKeys = SecurityPolicy.PinSet(pins, backups: backupPins)
@@ -45,6 +47,23 @@ extension SettingsDraft {
                 return certificates
             } catch let error as CurlewError {
                 throw SettingsProblem("security.anchors-file", cause: error)
+            }
+        }
+
+        /// The files were read before, so that an error of theirs names its key.
+        private func rotation() throws -> SecurityPolicy.Rotation? {
+            guard let reloadInterval else { return nil }
+            guard certificateFile != nil || anchorsFile != nil else {
+                throw SettingsProblem(
+                    "security.reload-interval",
+                    message: "it needs security.certificate-file or security.anchors-file beside it")
+            }
+            do {
+                return try SecurityPolicy.Rotation(
+                    certificateFile: certificateFile, keyFile: keyFile, passphrase: keyPassphrase,
+                    anchorsFile: anchorsFile, every: reloadInterval)
+            } catch let error as CurlewError {
+                throw SettingsProblem("security.reload-interval", cause: error)
             }
         }
 

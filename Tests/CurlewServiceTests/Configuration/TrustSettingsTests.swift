@@ -51,6 +51,30 @@ struct TrustSettingsTests {
         await server.shutdown()
     }
 
+    @Test("files of certificates and of a key are looked at again where a configuration says so")
+    func rotation() async throws {
+        let root = try HeldCertificate.root()
+        let leaf = try HeldCertificate.localhost(issuedBy: root)
+        let folder = try ScratchFolder()
+        let certificate = try folder.write("client.pem", leaf.certificatePEM + leaf.privateKeyPEM)
+        let anchors = try folder.write("anchors.pem", root.certificatePEM)
+        let once = try await settings(["security.certificate-file": .string(certificate)])
+        #expect(once.session.security.rotation == nil)
+        let read = try await settings([
+            "security.certificate-file": .string(certificate), "security.anchors-file": .string(anchors),
+            "security.reload-interval": "1h",
+        ])
+        let rotation = try #require(read.session.security.rotation)
+        #expect(rotation.material.identity?.chain.map(\.der) == [leaf.certificateDER])
+        #expect(rotation.material.anchors?.map(\.der) == [root.certificateDER])
+        let renewed = try HeldCertificate.localhost(issuedBy: root)
+        _ = try folder.write("client.pem", renewed.certificatePEM + renewed.privateKeyPEM)
+        try await rotation.reload()
+        #expect(rotation.material.identity?.chain.map(\.der) == [renewed.certificateDER])
+        let error = await failure(["security.reload-interval": "1h"])
+        #expect(error?.message.contains("security.certificate-file or security.anchors-file") == true)
+    }
+
     @Test("a certificate and a key that do not fit are an error that names both keys")
     func mismatch() async throws {
         let folder = try ScratchFolder()

@@ -9,7 +9,8 @@ import Testing
 struct AttemptTests {
     /// Rejections with what brings them about, and what the next attempt is like.
     enum Rejected: CaseIterable, CustomTestStringConvertible {
-        case strayInput, resend, expectation, misdirected, forbiddenAddress, otherProxy, unaskedAnswer, noDescriptor
+        case strayInput, resend, expectation, misdirected, forbiddenAddress, otherProxy, wornConnection, unaskedAnswer,
+            noDescriptor
 
         var testDescription: String { "\(self)" }
 
@@ -34,6 +35,7 @@ struct AttemptTests {
                 stage.receive("HTTP/1.1 421 Misdirected Request", "")
             case .forbiddenAddress: stage.connect(isReused: true) { $0.isPermitted = false }
             case .otherProxy: stage.connect(isReused: true) { $0.fitsProxy = false }
+            case .wornConnection: stage.connect(isReused: true) { $0.isWorn = true }
             case .unaskedAnswer:
                 stage.connect(isReused: true)
                 stage.attempt.reject(.unaskedAnswer)

@@ -52,6 +52,7 @@ final class CompiledPolicy: Sendable {
 
     private static let registry = Guarded(Registry())
 
+    /// - Parameter policy: One without a rotation, as ``SecurityPolicy/settled`` makes it.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting`` for what cannot be used.
     static func of(_ policy: SecurityPolicy) throws -> CompiledPolicy {
         if let known = registry.withLock({ $0.entries[policy]?.policy }) { return known }

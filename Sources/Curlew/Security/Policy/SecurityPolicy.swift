@@ -51,6 +51,9 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 
     /// The client's certificate, for servers that ask; a policy with one cannot be encoded.
     public var identity: ClientIdentity?
+    /// An identity, anchors or both that change while sessions live, instead of those of the policy; a policy with one cannot
+    /// be encoded.
+    public var rotation: SecurityPolicy.Rotation?
     /// The lowest TLS version to agree to.
     public var minimumTLSVersion: SecurityPolicy.TLSVersion = .tls12
     /// The highest TLS version to agree to.
@@ -143,7 +146,11 @@ extension SecurityPolicy {
 
     /// The certificates in a file, DER or PEM, of 16 MiB at most.
     package static func certificates(inFile path: String) throws -> [CurlewCertificate] {
-        let bytes = try SecurityFile.bytes(of: path, limit: 16 << 20)
+        try certificates(in: SecurityFile.bytes(of: path, limit: 16 << 20))
+    }
+
+    /// The certificates in the content of a file, DER or PEM.
+    static func certificates(in bytes: [UInt8]) throws -> [CurlewCertificate] {
         guard PEMText.isPEM(bytes) else { return [try CurlewCertificate(der: bytes)] }
         return try PEMText.blocks(in: bytes, labels: PEMText.certificateLabels).map { try CurlewCertificate(der: $0) }
     }

@@ -1,7 +1,7 @@
 import Curlew
 import HTTPTypes
 
-/// The code of AddressPolicies.md, Proxies.md and Authenticating.md, so that it compiles. ``DocumentationTests`` compares
+/// The code of AddressPolicies.md, Connections.md, Proxies.md and Authenticating.md, so that it compiles. ``DocumentationTests`` compares
 /// them.
 enum ConnectionSnippets {
     // MARK: AddressPolicies.md
@@ -23,6 +23,18 @@ enum ConnectionSnippets {
     private func portsAndSchemes() -> AddressPolicy {
         let policy = AddressPolicy.publicOnly.ports(443, 8443).httpsOnly()
         return policy
+    }
+
+    // MARK: Connections.md
+
+    private func healthy() throws -> HTTPSession {
+        var configuration = SessionConfiguration()
+        configuration.connections.maximumAge = .seconds(300)
+        configuration.connections.silence = .seconds(90)
+        configuration.connections.keepAliveInterval = .seconds(30)
+        configuration.connections.nameLifetime = .seconds(20)
+        let api = try HTTPSession(baseURL: "https://api.example.com/v1/", configuration: configuration)
+        return api
     }
 
     // MARK: Proxies.md

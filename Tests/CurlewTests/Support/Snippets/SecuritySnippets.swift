@@ -28,6 +28,38 @@ func hostPolicySnippet(pem: String, bag: [UInt8], passphrase: String) throws -> 
     return policy
 }
 
+func rotatingFilesSnippet(base: String) throws -> HTTPSession {
+    let rotation = try SecurityPolicy.Rotation(
+        certificateFile: "/run/tls/tls.crt", keyFile: "/run/tls/tls.key", anchorsFile: "/run/tls/ca.crt")
+    var policy = SecurityPolicy.system
+    policy.rotation = rotation
+    let api = try HTTPSession(baseURL: base, configuration: SessionConfiguration(security: policy))
+    return api
+}
+
+protocol Vault: Sendable {
+    func issue() async throws -> (certificate: String, key: String)
+}
+
+func rotatingProviderSnippet(
+    first: SecurityPolicy.Rotation.Material, vault: any Vault
+) throws -> SecurityPolicy.Rotation {
+    let rotation = try SecurityPolicy.Rotation(initial: first, every: .seconds(60)) {
+        let (certificate, key) = try await vault.issue()
+        return SecurityPolicy.Rotation.Material(identity: try ClientIdentity(pem: certificate, key: key))
+    }
+    return rotation
+}
+
+func rotationUpdatesSnippet(_ rotation: SecurityPolicy.Rotation) async {
+    for await update in rotation.updates {
+        switch update {
+        case .replaced(let material): print("now", material.identity?.chain.first as Any)
+        case .refused(let error): print("kept the old one:", error)
+        }
+    }
+}
+
 func evaluatorSnippet() -> SecurityPolicy {
     var policy = SecurityPolicy.system
     policy.evaluator = SecurityPolicy.Evaluator { trust in

@@ -1,0 +1,91 @@
+internal import Glibc
+
+/// The limits after which a connection takes no new request, and the probes of the system's that keep it honest.
+struct ConnectionHygiene: Equatable, Sendable {
+    /// In nanoseconds; the largest number is none.
+    private let maximumAge: Int64
+    private let silence: Int64
+    /// 0 is none.
+    let maximumUses: Int
+    /// In seconds; 0 is none.
+    let probeInterval: Int32
+    /// True if one of the limits can be reached. Almost always there is nothing else to look at.
+    let isOn: Bool
+
+    /// So many probes are sent before the connection is taken for dead.
+    static let probeCount: Int32 = 3
+    /// The most that Linux takes for one interval, in seconds.
+    private static let longestProbeInterval = 32_767
+
+    init(_ limits: ConnectionLimits) {
+        maximumAge = limits.maximumAge?.limitInNanoseconds ?? .max
+        silence = limits.silence?.limitInNanoseconds ?? .max
+        maximumUses = max(0, limits.maximumUses)
+        probeInterval = Int32(min(limits.keepAliveInterval?.secondsRoundedUp ?? 0, Self.longestProbeInterval))
+        isOn = maximumAge < .max || silence < .max || maximumUses > 0
+    }
+
+    /// True if a connection that has been used may carry no other request.
+    /// - Parameters:
+    ///   - age: Since its socket was opened, in nanoseconds.
+    ///   - silence: Since a byte came, in nanoseconds.
+    ///   - uses: The requests that have gone over it.
+    func forbids(age: Int64, silence: Int64, uses: Int) -> Bool {
+        age >= maximumAge || silence >= self.silence || (maximumUses > 0 && uses >= maximumUses)
+    }
+
+    /// Has the system probe whether the peer of a silent connection is still there. A socket that does not take it can be
+    /// used nevertheless.
+    func setProbes(on descriptor: Int32, family: Int32) {
+        guard probeInterval > 0, family == AF_INET || family == AF_INET6 else { return }
+        func set(_ level: Int32, _ name: Int32, _ value: Int32) {
+            var value = value
+            setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+        }
+        set(SOL_SOCKET, SO_KEEPALIVE, 1)
+        let tcp = Int32(IPPROTO_TCP)
+        set(tcp, TCP_KEEPIDLE, probeInterval)
+        set(tcp, TCP_KEEPINTVL, probeInterval)
+        set(tcp, TCP_KEEPCNT, Self.probeCount)
+    }
+}
+
+/// The generations of connections that requests look for.
+///
+/// libcurl takes the oldest connection that fits, and would find one that is in use, and takes no new request, again for each
+/// request. So it is told to look for connections that were made under another number: a part of an option that it compares for
+/// TLS (``CompiledPolicy/identifier``). What is under way on the others ends there.
+struct ConnectionGenerations {
+    /// A policy at an authority.
+    struct Place: Hashable {
+        let policy: UInt64
+        let authority: String
+
+        init(policy: UInt64, authority: String) {
+            self.policy = policy
+            self.authority = authority
+        }
+
+        init(_ request: PreparedRequest) {
+            self.init(policy: request.options.trust.number, authority: request.uri.authority)
+        }
+    }
+
+    /// Beyond that all are forgotten: worn connections may then be found again, once each.
+    static let limit = 1000
+
+    private var generations: [Place: UInt64] = [:]
+    private var last: UInt64 = 0
+
+    var isEmpty: Bool { generations.isEmpty }
+
+    subscript(place: Place) -> UInt64 { generations[place] ?? 0 }
+
+    /// Begins another generation, unless `generation` is not the newest any more. No number is given twice.
+    mutating func leave(_ generation: UInt64, at place: Place) {
+        guard self[place] == generation else { return }
+        if generations.count >= Self.limit, generations[place] == nil { generations.removeAll() }
+        last += 1
+        generations[place] = last
+    }
+}

@@ -1,0 +1,180 @@
+internal import Dispatch
+internal import Glibc
+
+/// Where the material of a rotation comes from.
+protocol RotationSource: Sendable {
+    /// The material, if there may be other than at the last reading.
+    func look() async -> RotationReading?
+
+    /// The material.
+    func reload() async -> RotationReading
+}
+
+/// What was read at a moment.
+struct RotationReading: Sendable {
+    let result: Result<SecurityPolicy.Rotation.Material, any Error>
+    /// What tells a content from another; nil if there is none.
+    var fingerprint: String?
+}
+
+/// Code that is asked for material.
+struct RotationProvider: RotationSource {
+    let ask: @Sendable () async throws -> SecurityPolicy.Rotation.Material
+
+    func look() async -> RotationReading? { await reload() }
+
+    func reload() async -> RotationReading {
+        do { return RotationReading(result: .success(try await ask())) } catch {
+            return RotationReading(result: .failure(error))
+        }
+    }
+}
+
+/// The files of a rotation, and what was seen of them last. They are read on a queue of their own.
+final class RotatedFiles: RotationSource {
+    /// What the system says of a file; another file, or one that was written to, has another.
+    private struct Mark: Equatable {
+        let device: UInt64
+        let inode: UInt64
+        let size: Int64
+        let modified: [Int]
+        let changed: [Int]
+
+        /// - Returns: nil if there is no such file. Symbolic links are followed.
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+            size = Int64(status.st_size)
+            modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+            changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+        }
+
+        /// True if it may be written to again with the same times, which move with the kernel's ticks, or, on some file systems,
+        /// once in two seconds.
+        func isRecent(at seconds: Int) -> Bool { abs(seconds - changed[0]) <= 2 }
+    }
+
+    private struct Seen {
+        var marks: [Mark?] = []
+        /// True if it has to be read at the next look, whatever the marks are.
+        var isDoubtful = true
+        var fingerprint: String?
+    }
+
+    private struct Content {
+        var certificate: [UInt8]?
+        var key: [UInt8]?
+        var anchors: [UInt8]?
+    }
+
+    /// The most bytes of the authorities' file.
+    private static let anchorsLimit = 16 << 20
+    /// The most readings of files that change while they are read, one look.
+    private static let readingLimit = 3
+
+    private let certificatePath: String?
+    private let keyPath: String?
+    private let passphrase: String?
+    private let anchorsPath: String?
+    private let queue = DispatchQueue(label: "curlew.rotation")
+    private let seen = Guarded(Seen())
+
+    init(certificate: String?, key: String?, passphrase: String?, anchors: String?) throws {
+        guard certificate != nil || anchors != nil else {
+            throw CurlewError(.invalidTLSSetting, "a rotation needs the file of a certificate, or of authorities")
+        }
+        guard certificate != nil || (key == nil && passphrase == nil) else {
+            throw CurlewError(.invalidTLSSetting, "a rotation has a key, and no certificate for it")
+        }
+        certificatePath = certificate
+        keyPath = key
+        self.passphrase = passphrase
+        anchorsPath = anchors
+    }
+
+    func look() async -> RotationReading? {
+        await withCheckedContinuation { waiter in
+            queue.async { waiter.resume(returning: self.reading(isForced: false)) }
+        }
+    }
+
+    func reload() async -> RotationReading {
+        await withCheckedContinuation { waiter in
+            queue.async { waiter.resume(returning: self.reading(isForced: true) ?? self.impossible) }
+        }
+    }
+
+    /// Reads them in this thread.
+    func read() throws -> SecurityPolicy.Rotation.Material { try (reading(isForced: true) ?? impossible).result.get() }
+
+    private var impossible: RotationReading {
+        RotationReading(result: .failure(CurlewError(.invalidTLSSetting, "the files of a rotation were not read")))
+    }
+
+    /// - Returns: nil if nothing has changed, unless it is forced.
+    private func reading(isForced: Bool) -> RotationReading? {
+        let marks = marks
+        let last = seen.withLock { $0 }
+        guard isForced || last.isDoubtful || marks != last.marks else { return nil }
+        do {
+            let (content, marks) = try content(marks)
+            let fingerprint = try Self.fingerprint(content)
+            let now = time(nil)
+            let isDoubtful = marks.contains { $0?.isRecent(at: now) ?? true }
+            seen.withLock { $0 = Seen(marks: marks, isDoubtful: isDoubtful, fingerprint: fingerprint) }
+            guard isForced || fingerprint != last.fingerprint else { return nil }
+            return RotationReading(result: Result { try material(content) }, fingerprint: fingerprint)
+        } catch {
+            seen.withLock { $0 = Seen() }
+            return RotationReading(result: .failure(error))
+        }
+    }
+
+    private var paths: [String] { [certificatePath, keyPath, anchorsPath].compactMap { $0 } }
+
+    private var marks: [Mark?] { paths.map(Mark.init) }
+
+    /// Files that belong together are replaced one after the other: if one has changed meanwhile all are read again.
+    private func content(_ first: [Mark?]) throws -> (Content, [Mark?]) {
+        var marks = first
+        var content = try readOnce()
+        for _ in 1..<Self.readingLimit {
+            let after = self.marks
+            if after == marks { break }
+            marks = after
+            content = try readOnce()
+        }
+        // What changes from here on is seen to have changed by the next look.
+        return (content, marks)
+    }
+
+    private func readOnce() throws -> Content {
+        var content = Content()
+        content.certificate = try certificatePath.map { try SecurityFile.bytes(of: $0, limit: KeyReading.sizeLimit) }
+        content.key = try keyPath.map { try SecurityFile.bytes(of: $0, limit: KeyReading.sizeLimit) }
+        content.anchors = try anchorsPath.map { try SecurityFile.bytes(of: $0, limit: Self.anchorsLimit) }
+        return content
+    }
+
+    private static func fingerprint(_ content: Content) throws -> String {
+        let digest = try MessageDigest(.sha256)
+        for bytes in [content.certificate, content.key, content.anchors] {
+            try digest.update(Array("\(bytes?.count ?? -1):".utf8))
+            if let bytes { try digest.update(bytes) }
+        }
+        return try digest.finish()
+    }
+
+    private func material(_ content: Content) throws -> SecurityPolicy.Rotation.Material {
+        var material = SecurityPolicy.Rotation.Material()
+        if let certificate = content.certificate {
+            material.identity = try ClientIdentity(
+                pem: String(decoding: certificate, as: UTF8.self),
+                key: content.key.map { String(decoding: $0, as: UTF8.self) }, passphrase: passphrase)
+        }
+        material.anchors = try content.anchors.map { try SecurityPolicy.certificates(in: $0) }
+        return material
+    }
+}
