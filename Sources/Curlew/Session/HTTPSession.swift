@@ -37,6 +37,8 @@ public struct HTTPSession: Sendable {
     private let chain: Call?
     private let limits: CurlewResponse.Limits
     private var responseDefaults: ResponseDefaults
+    /// What the session says of connections, unless that is nothing.
+    private let connectionDefaults: ConnectionDefaults?
     /// What waits for the network over a transport that is no session; a session waits by itself.
     let connectivity: SessionConnectivity?
 
@@ -102,6 +104,11 @@ public struct HTTPSession: Sendable {
         self.limits = limits
         responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json)
         connectivity = transport is SessionActor ? nil : SessionConnectivity()
+        connectionDefaults = (transport as? SessionActor).flatMap { session in
+            let configuration = session.configuration
+            return ConnectionDefaults(
+                route: configuration.route, proxy: configuration.proxy, security: configuration.security)
+        }
         self.chain = Self.call(through: try links(), around: chain.map { StandardChain($0) })
     }
 
@@ -153,6 +160,8 @@ public struct HTTPSession: Sendable {
     }
 
     private func pass(_ request: CurlewRequest) async throws -> CurlewResponse {
+        var request = request
+        if let connectionDefaults { request.connectionDefaults = connectionDefaults }
         var response: CurlewResponse
         do {
             if let chain {
@@ -202,7 +211,7 @@ public struct HTTPSession: Sendable {
         for observer in request.observers {
             if let attempt = observer.willSend(&request, over: transport) { attempts.append(attempt) }
         }
-        if !attempts.isEmpty { request.attemptObservers = attempts }
+        if !attempts.isEmpty { request.attemptObservers += attempts }
         let result: Result<CurlewResponse, any Error>
         do { result = .success(try await unobserved(request)) } catch { result = .failure(error) }
         for attempt in attempts { attempt.answered(request, result) }
@@ -241,7 +250,13 @@ public struct HTTPSession: Sendable {
     /// True if a request may carry the secrets of the session: it goes to the origin of the base, or one that is allowed.
     private func isAtHome(_ request: CurlewRequest) -> Bool {
         guard let baseURL else { return true }
-        return secretScope.contains(request.uri, base: baseURL)
+        if secretScope.contains(request.uri, base: baseURL) { return true }
+        return isAtHome(request.uriBeforeUpgrade, base: baseURL)
+    }
+
+    /// What may go to an origin of http may go to the same host by https.
+    private func isAtHome(_ uriBeforeUpgrade: CurlewURI?, base: CurlewURI) -> Bool {
+        uriBeforeUpgrade.map { secretScope.contains($0, base: base) } ?? false
     }
 
     /// The request with a note of the secrets that the caller has given it, if it goes where the session's may not: to be taken before
