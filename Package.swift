@@ -240,7 +240,8 @@ let package = Package(
         ),
         // The simulation of the article "Load and failure". `make simulate` runs it.
         .executableTarget(
-            name: "simulate", dependencies: ["Curlew", "LoadSimulation"], path: "Tests/Simulate", swiftSettings: settings),
+            name: "simulate", dependencies: ["Curlew", "LoadSimulation"], path: "Tests/Simulate",
+            swiftSettings: settings),
         .testTarget(
             name: "CurlewServiceTests",
             dependencies: [

@@ -17,6 +17,8 @@ struct BoundsTests {
         let download = DownloadTask.Options()
         let json = JSONReadingOptions()
         let list = PropertyListReadingOptions()
+        let hosts = StrictTransportStore.Limits()
+        let alternatives = AlternativeServiceStore.Limits()
         return [
             "Timeouts/connect": text(timeouts.connect),
             "Timeouts/connectionWait": text(timeouts.connectionWait),
@@ -81,6 +83,16 @@ struct BoundsTests {
                 "\(text(Redirects.Policy.follow.maximum)); \(text(Redirects.Policy.upperLimit)) at most",
             "Redirects/locationLimit": text(Redirects.locationLimit),
             "Retry/Budget": "a fifth",
+            "StrictTransportStore/Limits/hosts": text(hosts.hosts),
+            "StrictTransportStore/Limits/age": text(hosts.age),
+            "StrictTransportStore/Limits/fileSize": text(hosts.fileSize),
+            "AlternativeServiceStore/Limits/origins": text(alternatives.origins),
+            "AlternativeServiceStore/Limits/perOrigin": text(alternatives.perOrigin),
+            "AlternativeServiceStore/Limits/age": text(alternatives.age),
+            "AlternativeServiceStore/Limits/fileSize": text(alternatives.fileSize),
+            "AddressBalancing/lifetime": text(AddressBalancing().lifetime),
+            "AddressBalancing/hostLimit": text(AddressBalancing.hostLimit),
+            "AddressBalancing/addressLimit": text(AddressBalancing.addressLimit),
             "JSONReadingOptions/maximumDepth": text(json.maximumDepth),
             "JSONReadingOptions/combiningMarkLimit": text(JSONReadingOptions.combiningMarkLimit),
             "PropertyListReadingOptions/maximumDepth": text(list.maximumDepth),

@@ -119,6 +119,13 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/\(name).md", in: "Tests/CurlewTests/Support/Snippets/ConnectionSnippets.swift")
     }
 
+    @Test("the article on origins and addresses shows code that compiles")
+    func origins() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/OriginsAndAddresses.md",
+            in: "Tests/CurlewTests/Support/Snippets/OriginSnippets.swift")
+    }
+
     @Test("the article on transfers shows code that compiles")
     func transfers() throws {
         try expectBlocks(

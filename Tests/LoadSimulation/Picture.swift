@@ -61,7 +61,8 @@ package struct Picture {
                 y2="\(text(y(count, top)))" stroke="#cccccc"/>
                 """)
             lines.append(
-                #"<text x="\#(text(Self.left - 8))" y="\#(text(y(count, top) + 4))" text-anchor="end">\#(Int(count))</text>"#)
+                #"<text x="\#(text(Self.left - 8))" y="\#(text(y(count, top) + 4))" text-anchor="end">\#(Int(count))</text>"#
+            )
         }
         for second in stride(from: 0, through: length, by: 20) {
             lines.append(

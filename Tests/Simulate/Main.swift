@@ -12,7 +12,9 @@ enum Main {
             print(panel.title)
             for (name, part) in Summary.parts(of: panel.seconds, runs.plan) {
                 let time = "\(Int((part.meanTime * 1000).rounded())) ms"
-                print("  " + pad(name, 26), right(part.successes), right(part.failures), right(part.sent), right(time, 11))
+                print(
+                    "  " + pad(name, 26), right(part.successes), right(part.failures), right(part.sent), right(time, 11)
+                )
             }
         }
         guard CommandLine.arguments.count > 1 else { return }

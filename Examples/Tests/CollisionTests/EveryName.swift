@@ -14,7 +14,10 @@ internal import X509
 /// No type, and so nothing to extend.
 private typealias NameOfNext = Next<Int, Int>
 
+extension AddressBalancing {}
 extension AddressPolicy {}
+extension AlternativeServiceStore {}
+extension AlternativeServices {}
 extension AttemptMetrics {}
 extension BodyResponseSerializer {}
 extension ByteSize {}
@@ -133,6 +136,8 @@ extension SessionConfiguration {}
 extension SessionEvent {}
 extension SessionService {}
 extension StandardChain {}
+extension StrictTransport {}
+extension StrictTransportStore {}
 extension StringResponseSerializer {}
 extension TaskActor {}
 extension TaskMetrics {}

@@ -175,14 +175,7 @@ extension CookieJar {
     public func save(to path: String, includesSessionCookies: Bool = true) async throws {
         let bytes = CookieFile.bytes(of: cookies.filter { includesSessionCookies || $0.expirySeconds != nil })
         do {
-            let file = try await PartFile.create(beside: path, permissions: 0o600)
-            do {
-                try await file.write(bytes, at: 0)
-                _ = try await file.commit(to: path, existing: .replace, synchronizes: true)
-            } catch {
-                await file.discard()
-                throw error
-            }
+            try await KeptFile(path: path).write(bytes)
         } catch {
             throw CurlewError(.cookieFileFailed, "the cookies cannot be written", underlying: error)
         }
@@ -200,18 +193,7 @@ extension CookieJar {
 
     private func bytes(of path: String) async throws -> [UInt8] {
         do {
-            let file = try await FileReader(path: path, for: .keeping)
-            let size = try await file.snapshot().size
-            guard size <= Int64(limits.fileSize.bytes) else {
-                throw CurlewError(.cookieFileFailed, "the file has more than \(limits.fileSize.bytes) bytes")
-            }
-            var bytes: [UInt8] = []
-            while bytes.count < Int(size) {
-                let part = try await file.read(at: Int64(bytes.count), count: Int(size) - bytes.count)
-                if part.isEmpty { break }
-                bytes += part
-            }
-            return bytes
+            return try await KeptFile(path: path).read(upTo: limits.fileSize, code: .cookieFileFailed)
         } catch {
             throw CurlewError(.cookieFileFailed, "the cookies cannot be read", underlying: error)
         }

@@ -54,6 +54,10 @@ final class ConnectionOptions: @unchecked Sendable {
     private let versions: [UInt64]
     /// The same options with newer material. Only those of a session have it, and only if their policy rotates.
     private let renewed: Guarded<ConnectionOptions?>?
+    /// Those that requests with a route of their own have had made of these: handles set nothing anew where routes repeat.
+    private let routed = Guarded<[ConnectionRoute: ConnectionOptions]>([:])
+    /// The most routes that are remembered; then it begins anew.
+    private static let routeLimit = 256
 
     /// The options of a session.
     /// - Parameter values: Those without a proxy.
@@ -121,7 +125,21 @@ final class ConnectionOptions: @unchecked Sendable {
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
         if let security = options.security { changed.security = security }
-        return changed == values ? try current : try ConnectionOptions(complete: changed, proxies: proxies)
+        guard changed != values else { return try current }
+        return options.route == nil
+            ? try ConnectionOptions(complete: changed, proxies: proxies) : try routed(changed)
+    }
+
+    private func routed(_ values: Values) throws -> ConnectionOptions {
+        if let known = routed.withLock({ $0[values.route] }), known.values == values, known.isUpToDate {
+            return known
+        }
+        let made = try ConnectionOptions(complete: values, proxies: proxies)
+        routed.withLock { routed in
+            if routed.count >= Self.routeLimit { routed = [:] }
+            routed[values.route] = made
+        }
+        return made
     }
 
     /// Host overrides are written as a redirection to a name that stands for exactly these addresses: libcurl keeps what

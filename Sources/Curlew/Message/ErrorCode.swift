@@ -30,6 +30,9 @@ extension ErrorCode {
     public static let bodyFailed = Self("body-failed")
     /// The file of a ``CookieJar`` cannot be read or written; ``CurlewError/underlying`` says how.
     public static let cookieFileFailed = Self("cookie-file-failed")
+    /// The file of a ``StrictTransportStore`` or an ``AlternativeServiceStore`` cannot be read or written;
+    /// ``CurlewError/underlying`` says how.
+    public static let originFileFailed = Self("origin-file-failed")
 }
 
 /// Codes of what happened on the way.

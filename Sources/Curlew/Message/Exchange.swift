@@ -6,6 +6,8 @@ protocol Exchange: AnyObject, Sendable {
     var request: CurlewRequest { get }
     /// True if anybody listens to what is reported.
     var isObserved: Bool { get }
+    /// True if it went over TLS, and its policy takes nobody for the host whose certificate was not verified.
+    var isVerified: Bool { get }
 
     /// Ends the exchange, unless it has ended.
     func cancel()

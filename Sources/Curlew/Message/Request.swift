@@ -68,6 +68,15 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.attemptObservers
         }
     }
+    /// What the session says of connections where the request says nothing, for links that choose where to connect. Message does not
+    /// look into it.
+    var connectionDefaults: (any Sendable & AnyObject)? {
+        get { storage.values.connectionDefaults }
+        _modify {
+            makeUnique()
+            yield &storage.values.connectionDefaults
+        }
+    }
     /// One reference: requests are copied at every link, and kept in the frame of every call that waits.
     private var storage: Storage
 
@@ -120,6 +129,7 @@ public struct CurlewRequest: Sendable {
         var options: RequestOptions
         var observers: [any CallObserver] = []
         var attemptObservers: [any AttemptObserver] = []
+        var connectionDefaults: (any Sendable & AnyObject)?
     }
 
     /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.

@@ -131,6 +131,22 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// The URI without its fragment: what is requested.
     var requestText: String { layout.queryEnd == text.utf8.count ? text : slice(0..<layout.queryEnd) }
 
+    /// The same URI with `https`: port 80 and none become 443, another one stays (RFC 6797 §8.3).
+    func upgraded() -> CurlewURI {
+        guard !layout.isSecure else { return self }
+        var moved = layout
+        moved.isSecure = true
+        moved.port = layout.port == 80 ? nil : layout.port
+        let authority = host + (moved.port.map { ":\($0)" } ?? "")
+        moved.host = 8..<8 + layout.host.count
+        moved.authorityEnd = 8 + authority.utf8.count
+        let shift = moved.authorityEnd - layout.authorityEnd
+        moved.pathEnd += shift
+        moved.queryEnd += shift
+        let rest = slice(layout.authorityEnd..<text.utf8.count)
+        return CurlewURI(text: "https://\(authority)\(rest)", layout: moved, userInformation: userInformation)
+    }
+
     /// The same URI with its path made to end in a slash, as a base is read.
     func asBase() -> CurlewURI {
         guard !path.hasSuffix("/") else { return self }

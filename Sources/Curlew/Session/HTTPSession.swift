@@ -37,6 +37,8 @@ public struct HTTPSession: Sendable {
     private let chain: Call?
     private let limits: CurlewResponse.Limits
     private var responseDefaults: ResponseDefaults
+    /// What the session says of connections, unless that is nothing.
+    private let connectionDefaults: ConnectionDefaults?
     /// What waits for the network over a transport that is no session; a session waits by itself.
     let connectivity: SessionConnectivity?
 
@@ -102,6 +104,11 @@ public struct HTTPSession: Sendable {
         self.limits = limits
         responseDefaults = ResponseDefaults(collectLimit: limits.collectedBody, json: json)
         connectivity = transport is SessionActor ? nil : SessionConnectivity()
+        connectionDefaults = (transport as? SessionActor).flatMap { session in
+            let configuration = session.configuration
+            return ConnectionDefaults(
+                route: configuration.route, proxy: configuration.proxy, security: configuration.security)
+        }
         let links = try links()
         (transport as? SessionActor)?.publishTransitions(of: links)
         self.chain = Self.call(through: links, around: chain.map { StandardChain($0) })
@@ -155,6 +162,8 @@ public struct HTTPSession: Sendable {
     }
 
     private func pass(_ request: CurlewRequest) async throws -> CurlewResponse {
+        var request = request
+        if let connectionDefaults { request.connectionDefaults = connectionDefaults }
         var response: CurlewResponse
         do {
             if let chain {
@@ -243,7 +252,13 @@ public struct HTTPSession: Sendable {
     /// True if a request may carry the secrets of the session: it goes to the origin of the base, or one that is allowed.
     private func isAtHome(_ request: CurlewRequest) -> Bool {
         guard let baseURL else { return true }
-        return secretScope.contains(request.uri, base: baseURL)
+        if secretScope.contains(request.uri, base: baseURL) { return true }
+        return isAtHome(request.uriBeforeUpgrade, base: baseURL)
+    }
+
+    /// What may go to an origin of http may go to the same host by https.
+    private func isAtHome(_ uriBeforeUpgrade: CurlewURI?, base: CurlewURI) -> Bool {
+        uriBeforeUpgrade.map { secretScope.contains($0, base: base) } ?? false
     }
 
     /// The request with a note of the secrets that the caller has given it, if it goes where the session's may not: to be taken before

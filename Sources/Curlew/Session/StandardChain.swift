@@ -10,12 +10,14 @@ public import Logging
 ///    are thrown away on the way are never decoded.
 /// 3. ``Redirects`` sends each hop through all that follows, so that it is repeated by itself, with its own method and its
 ///    own host: a GET that a POST was sent on to may be tried again, though the POST may not.
-/// 4. ``Retry`` repeats a single hop, and with it whatever follows.
-/// 5. ``ChallengeAuthentication`` signs each attempt anew, as a nonce or a time stamp asks for, and answers a challenge before
+/// 4. ``StrictTransport`` makes each hop one of `https` whose host has asked for it, so that all that follows sees `https`. There is
+///    none by default; see ``Options/strictTransport``.
+/// 5. ``Retry`` repeats a single hop, and with it whatever follows.
+/// 6. ``ChallengeAuthentication`` signs each attempt anew, as a nonce or a time stamp asks for, and answers a challenge before
 ///    ``Retry`` sees the 401. It has no credentials by default.
-/// 6. ``CookieHandling`` gives every hop the cookies of its own origin, and has what a response sets for the next hop, for the next
+/// 7. ``CookieHandling`` gives every hop the cookies of its own origin, and has what a response sets for the next hop, for the next
 ///    attempt and for the answer to a challenge. There is none by default; see ``Options/cookies``.
-/// 7. ``HTTPCache`` sees requests and responses as they are on the wire: a hop has its own entry, Vary has the cookies and the
+/// 8. ``HTTPCache`` sees requests and responses as they are on the wire: a hop has its own entry, Vary has the cookies and the
 ///    credentials that are sent, and a body is stored as it is coded. There is none by default; see ``Options/cache``.
 ///
 /// Where other links belong:
@@ -23,8 +25,9 @@ public import Logging
 /// - What makes the caller's request, such as a serializer, and what adds a credential once, such as a link for a bearer
 ///   token, is written *before* the chain. ``Redirects`` then takes the credential off where another origin is asked. Written
 ///   after it, the link would add it for that origin too.
-/// - A ``CredentialRenewal``, ``Hedging``, and what limits load, ``CircuitBreaker``, ``RequestRateLimiter`` and ``ConcurrencyLimiter``, are written *after* it: every attempt has the newest token, and hedges are sent for
-///   a single hop.
+/// - A ``CredentialRenewal`` and ``Hedging`` are written *after* it: every attempt has the newest token, and hedges are sent for
+///   a single hop. So are those that limit load, ``CircuitBreaker``, ``RequestRateLimiter`` and ``ConcurrencyLimiter``, and
+///   ``AlternativeServices`` and ``AddressBalancing``, which choose where each attempt connects to.
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
@@ -49,6 +52,8 @@ public struct StandardChain: CurlewMiddleware {
         public var decoding: ContentDecoding? = ContentDecoding()
         /// The link that follows redirects.
         public var redirects = Redirects()
+        /// The link that goes over to `https` where a host has asked for it. nil, the default, keeps to what is asked for.
+        public var strictTransport: StrictTransport?
         /// The link that sends requests again. nil sends none again.
         public var retry: Retry? = Retry()
         /// The link that keeps cookies. nil, the default, keeps none.
@@ -114,9 +119,16 @@ public struct StandardChain: CurlewMiddleware {
         -> CurlewResponse
     {
         try await options.redirects.intercept(request) { request in
-            guard let retry = options.retry else { return try await attempt(request, next) }
-            return try await retry.intercept(request) { try await attempt($0, next) }
+            guard let strictTransport = options.strictTransport else { return try await repeated(request, next) }
+            return try await strictTransport.intercept(request) { try await repeated($0, next) }
         }
+    }
+
+    private func repeated(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
+        guard let retry = options.retry else { return try await attempt(request, next) }
+        return try await retry.intercept(request) { try await attempt($0, next) }
     }
 
     private func attempt(_ request: CurlewRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws

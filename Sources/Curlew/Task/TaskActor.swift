@@ -70,6 +70,10 @@ public actor TaskActor: LoopActor {
 
     nonisolated func becomeDownload() { hasBecomeDownload.store(true, ordering: .releasing) }
 
+    nonisolated var isVerified: Bool {
+        request.uri.layout.isSecure && prepared.options.values.security.verifies(request.uri.host)
+    }
+
     /// The caller's word for the task (``RequestOptions/tag``).
     public nonisolated var tag: String? { request.options.tag }
 

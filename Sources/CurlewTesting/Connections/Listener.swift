@@ -44,9 +44,9 @@ final class Listener: Sendable {
             }
         let channel: any Channel
         switch address.kind {
-        case .ip(let host):
+        case .ip(let host, let port):
             let bindable = bootstrap.childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            channel = try await bindable.bind(host: host, port: 0).get()
+            channel = try await bindable.bind(host: host, port: port).get()
         case .unixSocket(let path):
             channel = try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
         }

@@ -86,10 +86,13 @@ extension LoadCore {
     /// - Throws: ``CurlewError`` if there is none.
     func turn(of number: UInt64, in group: Group, _ request: CurlewRequest) async throws {
         let limit = min(queue.timeout, request.options.totalTimeout ?? Timeouts.unlimited)
-        let timer = limit.isUnlimited ? nil : Task { [timekeeper] in
-            try await timekeeper.sleep(for: limit)
-            leave(number, group, .isTimedOut)
-        }
+        let timer =
+            limit.isUnlimited
+            ? nil
+            : Task { [timekeeper] in
+                try await timekeeper.sleep(for: limit)
+                leave(number, group, .isTimedOut)
+            }
         defer { timer?.cancel() }
         let verdict = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

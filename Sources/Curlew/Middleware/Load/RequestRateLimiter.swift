@@ -180,7 +180,8 @@ extension RequestRateLimiter {
                 throw request.refusal(.overloaded, "\(queue.capacity) requests wait for their turns\(group.place)")
             case .isTooLate(let group, let wait):
                 throw request.refusal(
-                    .rateLimited, "the rate of requests\(group.place) would let it wait for \(Duration.nanoseconds(wait))")
+                    .rateLimited,
+                    "the rate of requests\(group.place) would let it wait for \(Duration.nanoseconds(wait))")
             case .isHopeless(let group):
                 throw request.refusal(
                     .deadlineUnreachable, "its turn\(group.place) would come too late, so nothing was sent")

@@ -52,7 +52,8 @@ package struct WaitingLine: Sendable {
     package mutating func next() -> UInt64? {
         guard !levelOf.isEmpty else { return nil }
         turns += 1
-        let level = turns % Self.fairness == 0 ? levelOfOldest() : levels.indices.reversed().first { head(of: $0) != nil }
+        let level =
+            turns % Self.fairness == 0 ? levelOfOldest() : levels.indices.reversed().first { head(of: $0) != nil }
         guard let level, let number = head(of: level) else { return nil }
         leave(number)
         return number

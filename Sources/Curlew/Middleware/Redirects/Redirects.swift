@@ -58,6 +58,8 @@ public struct Redirects: CurlewMiddleware {
         var trail = RedirectTrail(original)
         do {
             while RedirectRule.isRedirect(response.status.code) {
+                // A link behind this one may have gone over to https.
+                if response.uri.layout.isSecure, request.uri.upgraded() == response.uri { request.upgrade() }
                 guard var following = try await step(response, request, &trail) else { break }
                 await response.discard()
                 try deadline.limit(&following)

@@ -48,3 +48,21 @@ struct HostPattern: Sendable, Hashable {
         }
     }
 }
+
+extension SecurityPolicy {
+    /// True if it takes nobody for a host whose certificate was not verified for it. What an evaluator takes nobody knows.
+    func verifies(_ host: String) -> Bool {
+        var policy = self
+        if !hosts.isEmpty, let name = HostName(host: host) {
+            policy = hosts.first { (try? HostPattern($0.pattern))?.matches(name) ?? false }?.policy ?? self
+        }
+        return !policy.allowsInvalidCertificates && policy.validatesDomainName && policy.evaluator == nil
+    }
+
+    /// True if ``verifies(_:)`` is true for every host.
+    var verifiesEveryHost: Bool {
+        ([self] + hosts.map(\.policy)).allSatisfy {
+            !$0.allowsInvalidCertificates && $0.validatesDomainName && $0.evaluator == nil
+        }
+    }
+}

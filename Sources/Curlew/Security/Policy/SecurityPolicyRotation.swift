@@ -33,7 +33,7 @@ extension SecurityPolicy {
             }
         }
 
-        /// News of a rotation.
+        /// A change of a rotation, or its failure.
         public enum Update: Sendable {
             /// Other material is used from now on.
             case replaced(Material)
@@ -125,7 +125,7 @@ extension SecurityPolicy {
         /// What is used for connections that are made now.
         public var material: Material { state.withLock { $0.material } }
 
-        /// The news from now on, for any number of listeners.
+        /// The updates from now on, for any number of listeners.
         public var updates: Updates { Updates(broadcaster: broadcaster) }
 
         /// Reads files, or asks the code, at once, also where nothing seems to have changed.
@@ -219,7 +219,7 @@ extension SecurityPolicy.Rotation: Hashable, Codable {
 }
 
 extension SecurityPolicy.Rotation {
-    /// The news of a rotation. Each listener gets those that happen after it began to listen; of those that it has not taken
+    /// The updates of a rotation. Each listener gets those that happen after it began to listen; of those that it has not taken
     /// yet the newest ``SecurityPolicy/Rotation/updateBufferSize`` are kept. It ends with the rotation.
     public struct Updates: AsyncSequence, Sendable {
         public typealias Element = SecurityPolicy.Rotation.Update

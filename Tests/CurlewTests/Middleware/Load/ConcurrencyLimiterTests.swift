@@ -174,7 +174,8 @@ struct ConcurrencyLimiterTests {
     func scopes() async throws {
         let stub = StubTransport { request in request.path == "/stall" ? .stall : .response(.ok) }
         let bulkhead = ConcurrencyLimiter(.fixed(1), per: .tag, queue: .none)
-        let some = ConcurrencyLimiter(.fixed(1), per: .custom { $0.uri.path == "/free" ? nil : $0.uri.path }, queue: .none)
+        let some = ConcurrencyLimiter(
+            .fixed(1), per: .custom { $0.uri.path == "/free" ? nil : $0.uri.path }, queue: .none)
         let session = try HTTPSession(transport: stub, chain: .bare) {
             bulkhead
             some

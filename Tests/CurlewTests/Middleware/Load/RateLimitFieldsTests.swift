@@ -55,7 +55,8 @@ struct RateLimitFieldsTests {
     @Test(
         "nonsense says nothing",
         arguments: [
-            [("RateLimit", "")], [("RateLimit", "x")], [("RateLimit", #""a";r=-1;t=5"#)], [("RateLimit", #""a";r=1;t=-5"#)],
+            [("RateLimit", "")], [("RateLimit", "x")], [("RateLimit", #""a";r=-1;t=5"#)],
+            [("RateLimit", #""a";r=1;t=-5"#)],
             [("RateLimit", #""a";r=9223372036854775808"#)], [("RateLimit", #""a";r=1.5;t=2"#)],
             [("RateLimit", #"("a" "b");r=1;t=1"#)], [("RateLimit", "limit=1, reset=5")], [("RateLimit", "remaining=x")],
             [("RateLimit-Remaining", "9223372036854775808")], [("RateLimit-Remaining", "-1")],

@@ -93,7 +93,8 @@ struct RequestRateLimiterTests {
     @Test("a thousand waiters that are cancelled at once leave nothing behind")
     func cancelledWaiters() async throws {
         let clock = TestClock()
-        let limiter = RequestRateLimiter(.perMinute(6, burst: 1), queue: LoadQueue(timeout: .seconds(100_000)), clock: clock)
+        let limiter = RequestRateLimiter(
+            .perMinute(6, burst: 1), queue: LoadQueue(timeout: .seconds(100_000)), clock: clock)
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(transport: stub, chain: .bare) { limiter }
         _ = try await session.get("http://a.test/")

@@ -1,0 +1,385 @@
+import CurlewTesting
+import CurlewTestingTraits
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("A request goes to an alternative of its origin", .noLeaks, .noLongTurns, .timeLimit(.minutes(1)))
+struct AlternativeServiceTests {
+    private let now = Guarded<Int64>(1000)
+
+    private func server(
+        _ address: ServerAddress = .ipv4, _ certificate: HeldCertificate? = nil,
+        _ answer: @escaping @Sendable () -> MockResponse = { MockResponse(body: "ok") }
+    ) async throws -> MockServer {
+        let certificate = try certificate ?? TestChain.selfSigned.get()
+        return try await MockServer.start(.init(address: address, tls: ServerTLS([certificate]))) { _ in answer() }
+    }
+
+    private func store() -> AlternativeServiceStore {
+        AlternativeServiceStore { [now] in now.withLock { $0 } }
+    }
+
+    private func session(
+        _ store: AlternativeServiceStore, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
+    ) throws -> HTTPSession {
+        var configuration = SessionConfiguration()
+        configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(20), total: .seconds(50))
+        configuration.security = .anchors(pem: try TestChain.selfSigned.get().certificatePEM)
+        adjust(&configuration)
+        return try HTTPSession(
+            configuration: configuration, eventLoops: [CurlewEventLoop(name: "curlew-test")], chain: .bare
+        ) { AlternativeServices(store) }
+    }
+
+    private func fetch(_ session: HTTPSession, _ server: MockServer, _ options: RequestOptions = .init()) async throws {
+        let response = try await session.get(.raw("https://localhost:\(server.port)/"), options: options)
+        #expect(response.status == .ok)
+        _ = try await response.body.collect(upTo: 100)
+    }
+
+    private func note(_ store: AlternativeServiceStore, _ server: MockServer, _ field: String) throws -> CurlewURI {
+        let uri = try CurlewURI("https://localhost:\(server.port)/")
+        store.note([Array(field.utf8)], from: uri)
+        return uri
+    }
+
+    @Test(
+        "what an origin has said is used for the next request, with Host and certificate of the origin",
+        arguments: ["h2", "http%2F1.1"])
+    func use(_ name: String) async throws {
+        let alternative = try await server()
+        let port = alternative.port
+        let origin = try await server { MockResponse(fields: [AlternativeServices.field: "\(name)=\":\(port)\""]) }
+        let session = try session(store())
+        for _ in 0..<3 { try await fetch(session, origin) }
+        #expect(origin.requestCount == 1 && alternative.requestCount == 2)
+        let request = try #require(await alternative.takeRequest())
+        #expect(request.fields[HTTPField.Name("Alt-Used")!] == "localhost:\(port)")
+        #expect(request.fields[.host] ?? "localhost:\(origin.port)" == "localhost:\(origin.port)")
+        #expect(request.version == (name == "h2" ? .http2 : .http11))
+        #expect(await origin.takeRequest()?.fields[HTTPField.Name("Alt-Used")!] == nil)
+    }
+
+    @Test("an alternative at another address is used for as long as it holds")
+    func otherAddress() async throws {
+        let alternative = try await server(.ip("127.0.0.2"))
+        let origin = try await server()
+        let store = store()
+        _ = try note(store, origin, "h3=\":1\", h2=\"127.0.0.2:\(alternative.port)\"; ma=10")
+        let session = try session(store)
+        try await fetch(session, origin)
+        now.withLock { $0 += 10 }
+        try await fetch(session, origin)
+        #expect(origin.requestCount == 1 && alternative.requestCount == 1)
+    }
+
+    @Test("an alternative that cannot be connected to is left out for five minutes, then for ten")
+    func refused() async throws {
+        let origin = try await server()
+        let store = store()
+        let port = try RefusedPort.unused()
+        let uri = try note(store, origin, "h2=\":\(port.port)\"")
+        let session = try session(store)
+        try await fetch(session, origin)
+        #expect(store.service(for: uri) { _ in true } == nil)
+        now.withLock { $0 += 300 }
+        #expect(store.service(for: uri) { _ in true } != nil)
+        try await fetch(session, origin)
+        now.withLock { $0 += 599 }
+        #expect(store.service(for: uri) { _ in true } == nil)
+        now.withLock { $0 += 1 }
+        let service = try #require(store.service(for: uri) { _ in true })
+        store.succeeded(service, for: uri)
+        store.failed(service, for: uri)
+        store.failed(service, for: uri)
+        now.withLock { $0 += 300 }
+        #expect(store.service(for: uri) { _ in true } != nil)
+        #expect(origin.requestCount == 2)
+    }
+
+    @Test("an alternative without a certificate for the origin gets no request")
+    func wrongCertificate() async throws {
+        let certificate = try HeldCertificate.wrongName()
+        let alternative = try await server(.ipv4, certificate)
+        let origin = try await server()
+        let store = store()
+        let uri = try note(store, origin, "h2=\":\(alternative.port)\"")
+        let session = try session(store) {
+            $0.security = .anchors(
+                pem: (try? TestChain.selfSigned.get().certificatePEM + certificate.certificatePEM) ?? "")
+        }
+        try await fetch(session, origin)
+        #expect(origin.requestCount == 1 && alternative.requestCount == 0)
+        #expect(store.service(for: uri) { _ in true } == nil)
+    }
+
+    @Test("a request that an alternative answers with 421 goes to the origin, POST too")
+    func misdirected() async throws {
+        let alternative = try await server { MockResponse(status: .misdirectedRequest, body: "not here") }
+        let origin = try await server()
+        let store = store()
+        let uri = try note(store, origin, "h2=\":\(alternative.port)\"")
+        let response = try await session(store).post(.raw(uri.description), body: .string("once"))
+        #expect(response.status == .ok)
+        #expect(await origin.takeRequest()?.text == "once")
+        #expect(alternative.requestCount == 1 && store.service(for: uri) { _ in true } == nil)
+    }
+
+    @Test("an alternative at an address that the policy forbids is not connected to")
+    func forbiddenAddress() async throws {
+        let alternative = try await server(.ip("127.0.0.2"))
+        let origin = try await server()
+        let store = store()
+        let uri = try note(store, origin, "h2=\"127.0.0.2:\(alternative.port)\"")
+        let session = try session(store) {
+            $0.addressPolicy = .only([try! IPNetwork("127.0.0.1/32"), try! IPNetwork("::1/128")])
+        }
+        try await fetch(session, origin)
+        #expect(origin.requestCount == 1 && alternative.connectionCounts.accepted == 0)
+        // Another request may have another policy.
+        #expect(store.service(for: uri) { _ in true } != nil)
+        var options = RequestOptions()
+        options.addressPolicy = .publicOnly
+        let error = await curlewError { try await fetch(session, origin, options) }
+        #expect(error?.code == .addressForbidden && alternative.connectionCounts.accepted == 0)
+    }
+
+    @Test("nothing is noted from http, and nothing used where certificates are not verified")
+    func unverified() async throws {
+        let clear = try await MockServer.start { _ in MockResponse(fields: [AlternativeServices.field: "h2=\":1\""]) }
+        let origin = try await server { MockResponse(fields: [AlternativeServices.field: "h2=\":1\""]) }
+        let alternative = try await server()
+        let store = store()
+        _ = try await session(store).get(.raw("http://localhost:\(clear.port)/"))
+        let lax = try session(store) {
+            $0.security.allowsInvalidCertificates = true
+            $0.security.validatesDomainName = false
+        }
+        try await fetch(lax, origin)
+        #expect(!store.isFilled)
+        _ = try note(store, origin, "h2=\":\(alternative.port)\"")
+        try await fetch(lax, origin)
+        var options = RequestOptions()
+        options.security = .system
+        options.security?.evaluator = SecurityPolicy.Evaluator { _ in .accept }
+        try await fetch(try session(store), origin, options)
+        #expect(origin.requestCount == 3 && alternative.requestCount == 0)
+    }
+
+    @Test("a request with a place of its own goes there")
+    func leftAlone() throws {
+        let request = try CurlewRequest(.get, "https://h.example/")
+        func isOpen(_ change: (inout CurlewRequest) -> Void) -> Bool {
+            var request = request
+            change(&request)
+            return request.openRoute != nil
+        }
+        let proxy = ProxyConfiguration.proxy(try Proxy("http://proxy.example:3128"), except: "h.example")
+        let override = ConnectionRoute(hosts: [.init(host: "h.example", port: 443, addresses: ["10.0.0.1"])])
+        #expect(isOpen { _ in })
+        #expect(isOpen { $0.options.proxy = proxy })
+        #expect(isOpen { $0.options.route = ConnectionRoute(localInterface: "lo") })
+        #expect(!isOpen { $0.options.proxy = .environment(["https_proxy": "http://proxy.example:3128"]) })
+        #expect(!isOpen { $0.options.proxy = .environment(["https_proxy": "gopher://proxy.example"]) })
+        #expect(!isOpen { $0.options.route = override })
+        #expect(!isOpen { $0.options.route = ConnectionRoute(redirections: [.init(toHost: "a.example", toPort: 1)]) })
+        #expect(!isOpen { $0.options.route = ConnectionRoute(unixSocket: "/run/x") })
+        let defaults = ConnectionDefaults(route: override, proxy: .none, security: .system)
+        #expect(!isOpen { $0.connectionDefaults = defaults })
+        #expect(
+            isOpen {
+                $0.connectionDefaults = defaults
+                $0.options.route = ConnectionRoute()
+            })
+        #expect(ConnectionDefaults(route: ConnectionRoute(), proxy: .none, security: .system) == nil)
+    }
+
+    @Test("the route of a session holds for its requests, whatever alternatives there are")
+    func sessionRoute() async throws {
+        let origin = try await server()
+        let alternative = try await server()
+        let store = store()
+        _ = try note(store, origin, "h2=\":\(alternative.port)\"")
+        let session = try session(store) {
+            $0.route.hosts = [.init(host: "localhost", port: origin.port, addresses: ["127.0.0.1"])]
+        }
+        try await fetch(session, origin)
+        var once = try CurlewRequest(.post, "https://localhost:\(origin.port)/", body: oneShot("x"))
+        once.options.tag = "once"
+        _ = try await self.session(store).send(once)
+        #expect(origin.requestCount == 2 && alternative.requestCount == 0)
+    }
+
+    @Test("a port from 1024 on serves no origin below, unless that is allowed; other ports below serve nobody")
+    func ports() async throws {
+        func used(_ url: String, _ field: String, allows: Bool = false) async throws -> Bool {
+            let store = store()
+            store.note([Array(field.utf8)], from: try CurlewURI(url))
+            var link = AlternativeServices(store)
+            link.allowsUnprivilegedPorts = allows
+            let isRouted = Guarded(false)
+            let session = try HTTPSession(transport: StubTransport { _ in .response(.ok) }, chain: .bare) { [link] in
+                link
+                Link { request, next in
+                    isRouted.withLock { $0 = request.options.route != nil }
+                    return try await next(request)
+                }
+            }
+            _ = try await session.get(.raw(url))
+            return isRouted.withLock { $0 }
+        }
+        #expect(try await !used("https://h.example/", "h2=\":8443\""))
+        #expect(try await used("https://h.example/", "h2=\":8443\"", allows: true))
+        #expect(try await used("https://h.example/", "h2=\"other.example:443\""))
+        #expect(try await !used("https://h.example/", "h2=\":25\"", allows: true))
+        #expect(try await used("https://h.example:8443/", "h2=\":9443\""))
+        #expect(try await used("https://h.example:8443/", "h2=\":443\""))
+        #expect(try await !used("https://h.example:8443/", "h2=\":25\""))
+        #expect(try await used("https://h.example/", "h2=\":8443\", http%2F1.1=\"other.example:443\""))
+        #expect(try await !used("https://h.example/", "h2=\":443\", h2=\"other.example:443\""))
+    }
+}
+
+@Suite("Alternatives of origins")
+struct AlternativeServiceStoreTests {
+    private let uri: CurlewURI
+    private let store = AlternativeServiceStore { 1_000_000_000 }
+
+    init() throws { uri = try CurlewURI("https://H.example./a") }
+
+    private func noted(_ fields: String...) -> [String] {
+        store.note(fields.map { Array($0.utf8) }, from: uri)
+        return store.services(for: uri).map {
+            "\($0.protocol) \($0.host) \($0.port) \($0.expirySeconds - 1_000_000_000)\($0.persists ? " persists" : "")"
+        }
+    }
+
+    @Test("entries are read in their order, with their parameters, from all fields of a response")
+    func reading() {
+        #expect(
+            noted(
+                "h3=\":443\"; ma=5, h2=\"Alt.example:8000\";ma=60;persist=1 , w%3Dx%3Ay#z=\"a:1\"",
+                "http%2f1.1=\"[2001:DB8::1]:80\"; ma=\"7\"; future=\"a,b;c\", h2=\":1\"") == [
+                    "h2 alt.example 8000 60 persists", "http/1.1 [2001:db8::1] 80 7", "h2 h.example 1 86400",
+                ])
+        #expect(noted("h2=\":2\"; persist=2") == ["h2 h.example 2 86400"])
+        #expect(noted("h2=\":3\"; ma=99999999999999999999999") == ["h2 h.example 3 2592000"])
+    }
+
+    @Test(
+        "garbage changes nothing",
+        arguments: [
+            "", ",,", "h2", "h2=", "h2=:443", "h2=\"443\"", "h2=\":\"", "h2=\":0\"", "h2=\":65536\"", "h2=\":000443\"",
+            "h2=\"a b:443\"", "h2=\"user@a:443\"", "h2=\"a/b:443\"", "h2=\"[::1:443\"", "h%2=\":443\"", "=\":443\"",
+            "h2=\":443\" ma=1", "h2=\":443\"; ma=-1", "h2=\":443\"; ma", "h2=\":443\"; =1", "Clear", "\"",
+            "h2=\"\u{0}:1\"",
+        ])
+    func garbage(_ text: String) {
+        #expect(noted("h2=\"kept.example:443\"").count == 1)
+        #expect(noted(text) == ["h2 kept.example 443 86400"])
+    }
+
+    @Test("an entry that cannot be read is skipped, and the others count")
+    func partly() {
+        #expect(noted("nonsense, h2=\":443\"; ma=x, h2=\":444\"") == ["h2 h.example 444 86400"])
+        #expect(noted(String(repeating: "h2=\":1\",", count: 3000)) == ["h2 h.example 444 86400"])
+        #expect(noted(String(repeating: "h2=\":1\",", count: 1000)).count == 8)
+    }
+
+    @Test(
+        "a field replaces what was there: with HTTP/3 alone nothing is left, nor after clear, nor with an age that is over"
+    )
+    func replacing() {
+        #expect(noted("h2=\":1\"").count == 1)
+        #expect(noted("h3=\":443\"") == [] && !store.isFilled)
+        #expect(noted("h2=\":1\"").count == 1)
+        #expect(noted("clear") == [])
+        #expect(noted("h2=\":1\"").count == 1)
+        store.note([Array("h2=\":1\"; ma=100".utf8)], from: uri, age: 40)
+        #expect(store.services(for: uri).first?.expirySeconds == 1_000_000_060)
+        store.note([Array("h2=\":1\"; ma=100".utf8)], from: uri, age: 100)
+        #expect(store.services(for: uri).isEmpty)
+        #expect(noted("h2=\":1\"; ma=0") == [])
+    }
+
+    @Test("a change of the network leaves what persists")
+    func networkChange() throws {
+        #expect(noted("h2=\":1\", h2=\":2\"; persist=1").count == 2)
+        let service = try #require(store.services(for: uri).last)
+        store.failed(service, for: uri)
+        store.networkChanged()
+        #expect(store.services(for: uri) == [service])
+        #expect(store.service(for: uri) { _ in true } == service)
+        store.remove(for: uri)
+        #expect(!store.isFilled)
+    }
+
+    @Test("origins are told apart by host and port, and the soonest to expire makes room")
+    func origins() throws {
+        let store = AlternativeServiceStore(limits: .init(origins: 2)) { 0 }
+        for (host, age) in [("a", 20), ("b", 10), ("c", 30)] {
+            store.note([Array("h2=\":1\"; ma=\(age)".utf8)], from: try CurlewURI("https://\(host).example/"))
+        }
+        func count(_ url: String) throws -> Int { store.services(for: try CurlewURI(url)).count }
+        #expect(try count("https://a.example/") == 1 && count("https://a.example:444/") == 0)
+        #expect(try count("https://b.example/") == 0 && count("https://c.example/") == 1)
+        store.note([Array("h2=\":1\"".utf8)], from: try CurlewURI("http://d.example/"))
+        #expect(try count("http://d.example/") == 0)
+        store.removeAll()
+        #expect(!store.isFilled)
+    }
+
+    @Test("alternatives are written as curl writes them, and read again")
+    func file() async throws {
+        let folder = try ScratchFolder()
+        let path = folder.file("altsvc.txt")
+        #expect(noted("h2=\"alt.example:8443\"; ma=86400; persist=1, http%2F1.1=\"[::1]:80\"; ma=1").count == 2)
+        try await store.save(to: path)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(
+            text.split(separator: "\n").dropFirst() == [
+                "h1 h.example 443 h2 alt.example 8443 \"20010910 01:46:40\" 1 0",
+                "h1 h.example 443 h1 [::1] 80 \"20010909 01:46:41\" 0 0",
+            ])
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let other = AlternativeServiceStore { 1_000_000_000 }
+        #expect(try await other.load(from: path) == [])
+        #expect(other.services(for: uri) == store.services(for: uri))
+    }
+
+    @Test("lines that are no alternatives are skipped and reported; what is for HTTP/3 or over is not reported")
+    func brokenFile() async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write(
+            "altsvc.txt",
+            Array(
+                """
+                # comment
+                h2 a.example 443 h2 b.example 8443 "20300101 00:00:00" 1 0
+                h1 a.example 443 h2 b.example 8443 "20300101 00:00:00" 1 0
+                h1 a.example 443 h3 c.example 443 "20300101 00:00:00" 0 0
+                h1 d.example 443 h2 c.example 443 "19990101 00:00:00" 0 0
+                h1 d.example 443 h2 c.example 0 "20300101 00:00:00" 0 0
+                h1 d.example 443 h2 c.example 443 "tomorrow" 0 0
+                h4 d.example 443 h2 c.example 443 "20300101 00:00:00" 0 0
+                h1 d.example 443 h2 c.example 443 "20300101 00:00:00"
+                h1 d.example 443 h2 c/d 443 "20300101 00:00:00" 0 0
+                h1 kept.example 443 h2 c.example 443 "20300101 00:00:00" 0 0
+                garbage
+                """.utf8))
+        let kept = try CurlewURI("https://kept.example/")
+        store.note([Array("h2=\":1\"".utf8)], from: kept)
+        #expect(try await store.load(from: path) == [6, 7, 8, 9, 10, 12])
+        let services = store.services(for: try CurlewURI("https://a.example/"))
+        #expect(services.count == 1 && services.first?.host == "b.example" && services.first?.persists == true)
+        #expect(services.first?.expirySeconds == 1_002_592_000)
+        #expect(store.services(for: kept).map(\.port) == [1])
+        #expect(store.services(for: try CurlewURI("https://d.example/")).isEmpty)
+        let error = await curlewError { try await store.load(from: folder.file("none")) }
+        #expect(error?.code == .originFileFailed)
+    }
+}
