@@ -225,7 +225,8 @@ struct RotationTests {
             #expect(rename(folder.path + "/data.new", folder.path + "/data") == 0)
         }
         try await files.look()
-        #expect(leaf(await files.updates.next()) == second.certificateDER)
+        let news = await files.updates.next()
+        #expect(leaf(news) == second.certificateDER)
         #expect(files.rotation.material.identity?.chain.first?.der == second.certificateDER)
         let version = files.rotation.version
         for _ in 0..<3 { try await files.look() }
@@ -254,18 +255,21 @@ struct RotationTests {
             try FileManager.default.createDirectory(atPath: path + "/tls.crt", withIntermediateDirectories: false)
         }
         for _ in 0..<4 { try await files.look() }
-        let error = try #require(refusal(await files.updates.next()))
+        let first = await files.updates.next()
+        let error = try #require(refusal(first))
         #expect(error.code == .invalidTLSSetting)
         #expect(files.rotation.material.identity?.chain.first?.der == files.first.certificateDER)
         #expect(files.rotation.version == 1)
         // Whoever asks is told each time.
-        await #expect(throws: CurlewError.self) { try await files.rotation.reload() }
+        let rotation = files.rotation
+        await #expect(throws: CurlewError.self) { try await rotation.reload() }
         #expect(log.lines.count == 1)
         #expect(log.lines.allSatisfy { $0.level == .warning && !$0.message.contains("PRIVATE") })
         if damage == .folderInstead { try FileManager.default.removeItem(atPath: path + "/tls.crt") }
         try Files.write(second, in: path)
         try await files.look()
-        #expect(leaf(await files.updates.next()) == second.certificateDER)
+        let next = await files.updates.next()
+        #expect(leaf(next) == second.certificateDER)
         #expect(log.lines.count == 1)
     }
 
@@ -275,10 +279,12 @@ struct RotationTests {
         let second = try Self.client("second")
         try files.write("tls.crt", second.certificatePEM)
         try await files.look()
-        #expect(refusal(await files.updates.next()) != nil)
+        let first = await files.updates.next()
+        #expect(refusal(first) != nil)
         try files.write("tls.key", second.privateKeyPEM)
         try await files.look()
-        #expect(leaf(await files.updates.next()) == second.certificateDER)
+        let next = await files.updates.next()
+        #expect(leaf(next) == second.certificateDER)
     }
 
     @Test(
@@ -349,12 +355,14 @@ struct RotationTests {
         #expect(failed?.underlying is Outage)
         answer.withLock { $0 = .success(.init(anchors: [])) }
         for _ in 0..<3 { try await look() }
-        #expect(refusal(await updates.next())?.code == .invalidTLSSetting)
+        let unusable = await updates.next()
+        #expect(refusal(unusable)?.code == .invalidTLSSetting)
         answer.withLock { [material = SecurityPolicy.Rotation.Material(identity: try Self.identity(second))] in
             $0 = .success(material)
         }
         for _ in 0..<3 { try await look() }
-        #expect(leaf(await updates.next()) == second.certificateDER)
+        let usable = await updates.next()
+        #expect(leaf(usable) == second.certificateDER)
         #expect(rotation.version == 2)
         answer.withLock { $0 = .failure(CancellationError()) }
         await #expect(throws: CancellationError.self) { try await rotation.reload() }
@@ -405,7 +413,8 @@ struct RotationTests {
         rotation = nil
         #expect(seen == nil)
         var iterator = updates
-        #expect(await iterator.next() == nil)
+        let end = await iterator.next()
+        #expect(end == nil)
         try await eventually("the provider is cancelled") { isCancelled.withLock { $0 } }
         try await eventually("nobody sleeps on the clock") { clock.sleeperCount == 0 }
     }
