@@ -285,7 +285,8 @@ struct StrictTransportStoreTests {
         let path = try folder.write("hsts.txt", lines.flatMap { Array($0.utf8) })
         let store = StrictTransportStore(limits: .init(hosts: 1500)) { 1_000_000_000 }
         #expect(try await store.load(from: path) == [])
-        #expect(store.hosts.count == 1500 && store.requiresHTTPS(try CurlewURI("http://h2999.example/")))
+        #expect(store.hosts.count == 1500)
+        #expect(store.requiresHTTPS(try CurlewURI("http://h2999.example/")))
     }
 
     @Test("moments are written and read to the second")
