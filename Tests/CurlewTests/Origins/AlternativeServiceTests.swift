@@ -125,7 +125,9 @@ struct AlternativeServiceTests {
         let response = try await session(store).post(.raw(uri.description), body: .string("once"))
         #expect(response.status == .ok)
         #expect(await origin.takeRequest()?.text == "once")
-        #expect(alternative.requestCount == 1 && store.service(for: uri) { _ in true } == nil)
+        try await alternative.waitForRequests(1)
+        #expect(alternative.requestCount == 1)
+        #expect(store.service(for: uri) { _ in true } == nil)
     }
 
     @Test("an alternative at an address that the policy forbids is not connected to")
