@@ -72,6 +72,22 @@ struct StrictTransportTests {
         #expect(store.hosts.isEmpty && clear.requestCount == 1 && server.requestCount == 4)
     }
 
+    @Test("of two fields the first counts, even if it is nonsense or the end of it")
+    func twice() async throws {
+        let store = StrictTransportStore { 0 }
+        for (first, second, expected) in [
+            ("max-age=5", "max-age=9; includeSubDomains", [5]), ("nonsense", "max-age=9", [5]),
+            ("max-age=0", "max-age=9", []),
+        ] as [(String, String, [Int64])] {
+            var fields = HTTPFields()
+            fields.append(HTTPField(name: .strictTransportSecurity, value: first))
+            fields.append(HTTPField(name: .strictTransportSecurity, value: second))
+            let server = try await secureServer(fields)
+            _ = try await session(store).get(.raw(local(server.url())))
+            #expect(store.hosts.map(\.expirySeconds) == expected, "\(first)")
+        }
+    }
+
     @Test("a response that no connection brought is not noted")
     func stubbed() async throws {
         let store = StrictTransportStore()
