@@ -2,21 +2,24 @@ internal import HTTPTypes
 
 /// Spreads the requests to a host over its addresses, as a headless service of Kubernetes has them.
 ///
-/// libcurl keeps to a connection for as long as it can, and so to one address. This link looks a host up itself, as the system does
-/// (`getaddrinfo`), and picks one of its addresses for each request, by turns or by the least number of requests under way.
+/// libcurl keeps to a connection for as long as it can, and so to one address. This link looks a host up itself, as the system
+/// does (`getaddrinfo`), and picks one of its addresses for each request, by turns or by the least number of requests under
+/// way.
 ///
-/// - Addresses are kept for ``lifetime`` and then looked up anew beside the requests, which use the old ones meanwhile, and for as long as the
-///   look-up fails. Only a host that was not asked for ten lifetimes is waited for. Simultaneous callers share a look-up. Where the first one fails or takes
-///   more than five seconds, the request is sent as without the link.
-/// - An address that cannot be connected to is left out for ten seconds, then for twice as long, and so on, up to five minutes. The
-///   request tries the next one at once if its body can be sent again: nothing of it was sent. A server that is not trusted is no such case.
+/// - Addresses are kept for ``lifetime`` and then looked up anew beside the requests, which use the old ones meanwhile, and for
+///   as long as the look-up fails. Only a host that was not asked for ten lifetimes is waited for. Simultaneous callers share a
+///   look-up. Where the first one fails or takes more than five seconds, the request is sent as without the link.
+/// - An address that cannot be connected to is left out for ten seconds, then for twice as long, and so on, up to five minutes.
+///   The request tries the next one at once if its body can be sent again: nothing of it was sent. A server that is not trusted
+///   is no such case.
 /// - When every address is left out, they are tried all the same.
-/// - A request counts as under way from its start to the end of its response's body; over another transport than a session, to the head.
-/// - Requests to a host that is written as an address, with a route of their own, through a proxy or over a Unix socket are left alone.
-///   The same holds where the session says so. ``ConnectionRoute/addressFamily`` and ``AddressPolicy`` hold.
+/// - A request counts as under way from its start to the end of its response's body; over another transport than a session, to
+///   the head.
+/// - Requests to a host that is written as an address, with a route of their own, through a proxy or over a Unix socket are
+///   left alone. The same holds where the session says so. ``ConnectionRoute/addressFamily`` and ``AddressPolicy`` hold.
 ///
-/// ``ConnectionLimits/perHost`` holds for each address. It is written after ``StandardChain``, so that it sees each request, and an attempt that
-/// ``Retry`` makes goes to another address:
+/// ``ConnectionLimits/perHost`` holds for each address. It is written after ``StandardChain``, so that it sees each request,
+/// and an attempt that ``Retry`` makes goes to another address:
 ///
 /// ```swift
 /// let api = try HTTPSession(baseURL: "http://birds.default.svc.cluster.local:8080/") {

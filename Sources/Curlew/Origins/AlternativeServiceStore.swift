@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The places at which origins can be reached beside their own (RFC 7838), for an ``AlternativeServices`` link or several.
 ///
-/// It is a reference, and may be used from anywhere at once. Alternatives that are not marked to last belong to the network on which they
-/// were learnt: call ``networkChanged()`` when it becomes another.
+/// It is a reference, and may be used from anywhere at once. Alternatives that are not marked to last belong to the network on
+/// which they were learnt: call ``networkChanged()`` when it becomes another.
 ///
 /// ```swift
 /// let alternatives = AlternativeServiceStore()
@@ -35,7 +35,8 @@ public final class AlternativeServiceStore: Sendable {
         /// When it may be tried again, in seconds since 1970.
         var end: Int64 = 0
 
-        /// The time that an alternative is left out for after a failure: five minutes, then twice as long each time, up to two days.
+        /// The time that an alternative is left out for after a failure: five minutes, then twice as long each time, up to two
+        /// days.
         static func pause(after count: Int) -> Int64 { min(300 << Int64(min(count - 1, 10)), longestPause) }
 
         static let longestPause: Int64 = 172_800
@@ -128,7 +129,8 @@ public final class AlternativeServiceStore: Sendable {
         }
     }
 
-    /// Forgets the alternatives that are not marked to last (`persist`), and which ones had failed: the network has become another.
+    /// Forgets the alternatives that are not marked to last (`persist`), and which ones had failed: the network has become
+    /// another.
     ///
     /// ```swift
     /// for await _ in try ReachabilityMonitor().updates.dropFirst() { alternatives.networkChanged() }
@@ -219,8 +221,8 @@ extension AlternativeServiceStore {
         }
     }
 
-    /// Adds the alternatives of a file in the format of `curl --alt-svc`. Those of an origin that has some already are skipped, and so
-    /// is what has expired and what is for HTTP/3. Lines that are no alternatives are skipped, and reported.
+    /// Adds the alternatives of a file in the format of `curl --alt-svc`. Those of an origin that has some already are skipped,
+    /// and so is what has expired and what is for HTTP/3. Lines that are no alternatives are skipped, and reported.
     /// - Returns: The numbers of the lines that could not be read, from 1 on; the first hundred.
     /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed`` for a file that cannot be read, or is larger than
     ///   ``Limits/fileSize``; the store is then as it was.

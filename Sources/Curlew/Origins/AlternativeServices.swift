@@ -3,18 +3,18 @@ internal import HTTPTypes
 /// Connects to another host or port where an origin has said that it can be reached there, too (Alt-Svc, RFC 7838).
 ///
 /// - The Alt-Svc fields of a response are noted if it came over TLS, from a host whose certificate was verified for its name.
-/// - A later request to that origin connects to the first alternative that can be used. URI, Host field, the name in the handshake
-///   and the certificate stay the origin's, so that an alternative without a certificate for the origin gets nothing. The field Alt-Used
-///   names it.
-/// - An alternative that cannot be connected to, or fails the handshake, is left out for five minutes, then for twice as long, and so
-///   on; so is one that answers 421. The request then goes to the origin, at once: nobody has acted on it.
+/// - A later request to that origin connects to the first alternative that can be used. URI, Host field, the name in the
+///   handshake and the certificate stay the origin's, so that an alternative without a certificate for the origin gets nothing.
+///   The field Alt-Used names it.
+/// - An alternative that cannot be connected to, or fails the handshake, is left out for five minutes, then for twice as long,
+///   and so on; so is one that answers 421. The request then goes to the origin, at once: nobody has acted on it.
 /// - Alternatives for HTTP/2 and HTTP/1.1 are used, others, as for HTTP/3, are not.
-/// - Requests with a route of their own, through a proxy or over a Unix socket go where they would have gone, as do those with a body that can be read
-///   only once, and those whose policy does not verify certificates. The same holds where the session says so. ``AddressPolicy`` judges the
-///   alternative's address as any other.
+/// - Requests with a route of their own, through a proxy or over a Unix socket go where they would have gone, as do those with
+///   a body that can be read only once, and those whose policy does not verify certificates. The same holds where the session
+///   says so. ``AddressPolicy`` judges the alternative's address as any other.
 ///
-/// An alternative at a port from 1024 on is not used for an origin at a port below, as on some machines any user may listen there
-/// (RFC 7838 §9.1), unless ``allowsUnprivilegedPorts`` says so. Below 1024, only 443 and the origin's own port are.
+/// An alternative at a port from 1024 on is not used for an origin at a port below, as on some machines any user may listen
+/// there (RFC 7838 §9.1), unless ``allowsUnprivilegedPorts`` says so. Below 1024, only 443 and the origin's own port are.
 ///
 /// It is written after ``StandardChain``, so that it sees each request and each response:
 ///

@@ -37,8 +37,8 @@ extension CurlewRequest {
 
 /// The name of a host as the stores of origins know it.
 enum OriginHost {
-    /// In lower case, without the dot at its end; nil for an address, and for what is no name. Names of other scripts have their
-    /// ASCII form in every URI.
+    /// In lower case, without the dot at its end; nil for an address, and for what is no name. Names of other scripts have
+    /// their ASCII form in every URI.
     static func name(_ host: some StringProtocol) -> String? {
         var name = host.lowercased()
         if name.hasSuffix(".") { name.removeLast() }

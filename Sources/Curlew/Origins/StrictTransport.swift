@@ -2,16 +2,16 @@ internal import HTTPTypes
 
 /// Goes over to `https` where a host has asked for it (HTTP Strict Transport Security, RFC 6797).
 ///
-/// - A request for `http` to a host that the store knows is sent by `https`, before anything has left: port 80 and none become 443,
-///   another port stays. Method, fields and body are kept, and ``CurlewResponse/uri`` says where the answer came from.
+/// - A request for `http` to a host that the store knows is sent by `https`, before anything has left: port 80 and none become
+///   443, another port stays. Method, fields and body are kept, and ``CurlewResponse/uri`` says where the answer came from.
 /// - The Strict-Transport-Security field of a response is noted if the response came over TLS, from a host whose certificate
-///   was verified for its name. Where the policy takes certificates that cannot be verified, or an evaluator has the last word, nothing is noted;
-///   nor from `http`, from an address, or of what a store or a stub answers. Of several fields the first counts; one that does not keep to the grammar is
-///   ignored.
+///   was verified for its name. Where the policy takes certificates that cannot be verified, or an evaluator has the last word,
+///   nothing is noted; nor from `http`, from an address, or of what a store or a stub answers. Of several fields the first
+///   counts; one that does not keep to the grammar is ignored.
 ///
 /// It belongs behind ``Redirects``, so that each hop is looked at, and around ``Retry``, ``CookieHandling`` and ``HTTPCache``,
-/// which are to see `https`: ``StandardChain/Options/strictTransport`` puts it there. A redirect from `https` to `http` is refused
-/// by ``Redirects`` as ever, unless that allows it; then the request goes by `https` once more.
+/// which are to see `https`: ``StandardChain/Options/strictTransport`` puts it there. A redirect from `https` to `http` is
+/// refused by ``Redirects`` as ever, unless that allows it; then the request goes by `https` once more.
 ///
 /// ```swift
 /// let store = StrictTransportStore()

@@ -150,8 +150,8 @@ extension StrictTransportStore {
         }
     }
 
-    /// Adds the hosts of a file in the format of `curl --hsts`. What has expired is skipped. Of a host that is there already, what
-    /// expires later stays. Lines that are none are skipped, and reported.
+    /// Adds the hosts of a file in the format of `curl --hsts`. What has expired is skipped. Of a host that is there already,
+    /// what expires later stays. Lines that are none are skipped, and reported.
     /// - Returns: The numbers of the lines that could not be read, from 1 on; the first hundred.
     /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed`` for a file that cannot be read, or is larger than
     ///   ``Limits/fileSize``; the store is then as it was.

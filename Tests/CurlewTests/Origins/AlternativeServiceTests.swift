@@ -125,7 +125,10 @@ struct AlternativeServiceTests {
         let response = try await session(store).post(.raw(uri.description), body: .string("once"))
         #expect(response.status == .ok)
         #expect(await origin.takeRequest()?.text == "once")
-        #expect(alternative.requestCount == 1 && store.service(for: uri) { _ in true } == nil)
+        // The engine asks once more over a fresh connection, as after any 421.
+        try await alternative.waitForRequests(2)
+        #expect(alternative.requestCount == 2 && origin.requestCount == 1)
+        #expect(store.service(for: uri) { _ in true } == nil)
     }
 
     @Test("an alternative at an address that the policy forbids is not connected to")
@@ -324,8 +327,10 @@ struct AlternativeServiceStoreTests {
             store.note([Array("h2=\":1\"; ma=\(age)".utf8)], from: try CurlewURI("https://\(host).example/"))
         }
         func count(_ url: String) throws -> Int { store.services(for: try CurlewURI(url)).count }
-        #expect(try count("https://a.example/") == 1 && count("https://a.example:444/") == 0)
-        #expect(try count("https://b.example/") == 0 && count("https://c.example/") == 1)
+        #expect(try count("https://a.example/") == 1)
+        #expect(try count("https://a.example:444/") == 0)
+        #expect(try count("https://b.example/") == 0)
+        #expect(try count("https://c.example/") == 1)
         store.note([Array("h2=\":1\"".utf8)], from: try CurlewURI("http://d.example/"))
         #expect(try count("http://d.example/") == 0)
         store.removeAll()
