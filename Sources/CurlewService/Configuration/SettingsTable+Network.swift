@@ -85,7 +85,7 @@ extension SettingsTable {
             "security.key-passphrase", \.trust.keyPassphrase, Form.text.optional, secret: true,
             "What the client's key is encrypted with"),
         SettingsEntry(
-            "security.reload-interval", \.trust.reloadInterval, Form.duration().optional, standard: "never",
+            "security.reload-interval", \.trust.reloadInterval, Form.duration().or("never"),
             "The time between two looks at whether the files of certificates and key have changed"),
         SettingsEntry(
             "security.pins", \.trust.pins, Form.pin.list("list of pins", "pins: sha256/ and the Base64 of 32 bytes"),

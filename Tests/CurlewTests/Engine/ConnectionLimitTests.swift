@@ -108,24 +108,20 @@ struct ConnectionLimitTests {
             try await group.waitForAll()
         }
         try await stage.fetch("/last")
-        try await stage.server.waitForConnections { $0.open <= 1 }
+        // In cleartext the others are idle, and found one by one.
+        try await stage.server.waitForConnections { kind.isSecure ? $0.open <= 1 : $0.open < $0.accepted }
         await stage.end()
     }
 
-    @Test("new requests share the connection that follows one whose requests are used up", arguments: [false, true])
-    func shared(_ atOnce: Bool) async throws {
+    @Test("new requests share the connection that follows one whose requests are used up")
+    func shared() async throws {
         let stage = try await Stage(.tls2) { $0.maximumUses = 3 }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await stage.fetch("/held/1") }
+            group.addTask { try await stage.fetch("/held") }
             try await stage.server.waitForRequests(1)
             for index in 0..<2 { try await stage.fetch("/\(index)") }
             #expect(stage.server.connectionCounts.accepted == 1)
-            if atOnce {
-                for index in 0..<3 { group.addTask { try await stage.fetch("/held/at-once/\(index)") } }
-                try await stage.server.waitForRequests(6)
-            } else {
-                for index in 0..<3 { try await stage.fetch("/\(index)") }
-            }
+            for index in 0..<3 { try await stage.fetch("/\(index)") }
             #expect(stage.server.connectionCounts.accepted == 2)
             try await stage.fetch("/another")
             #expect(stage.server.connectionCounts.accepted == 3)
@@ -136,6 +132,27 @@ struct ConnectionLimitTests {
         try await stage.server.waitForConnections(open: 1)
         for index in 0..<2 { try await stage.fetch("/\(index)") }
         #expect(stage.server.connectionCounts.accepted == 3)
+        await stage.end()
+    }
+
+    @Test("requests that come at once after the last of a connection open one each at most, and later ones share those")
+    func sharedAtOnce() async throws {
+        let stage = try await Stage(.tls2) { $0.maximumUses = 3 }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await stage.fetch("/held") }
+            try await stage.server.waitForRequests(1)
+            for index in 0..<2 { try await stage.fetch("/\(index)") }
+            for index in 0..<2 { group.addTask { try await stage.fetch("/held/\(index)") } }
+            try await stage.server.waitForRequests(5)
+            let accepted = stage.server.connectionCounts.accepted
+            // libcurl 7.88 does not wait for a connection that is being made where it has another to the same host.
+            #expect((2...3).contains(accepted))
+            try await stage.fetch("/another")
+            #expect(stage.server.connectionCounts.accepted == accepted)
+            stage.gate.open()
+            try await group.waitForAll()
+        }
+        try await stage.server.waitForConnections { $0.open < $0.accepted }
         await stage.end()
     }
 

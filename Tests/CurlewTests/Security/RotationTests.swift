@@ -162,7 +162,7 @@ struct RotationTests {
         policy.rotation = rotation
         if place == .host {
             var around = SecurityPolicy.anchors([try TestChain.otherRoot.get().certificate])
-            around.hosts = [SecurityPolicy.HostPolicy("localhost", policy)]
+            around.hosts = ["localhost", "127.0.0.1"].map { [policy] in SecurityPolicy.HostPolicy($0, policy) }
             policy = around
         }
         let session = try makeSession { [policy] in if place != .request { $0.security = policy } }
