@@ -206,7 +206,7 @@ extension AddressPool.Host {
 }
 
 /// One request to an address, from its start to the end of its exchange.
-final class AddressUse: ExchangeObserver {
+final class AddressUse: AttemptObserver {
     let host: String
     let address: IPAddress
     private let pool: AddressPool
@@ -221,7 +221,7 @@ final class AddressUse: ExchangeObserver {
     // What no exchange ends, ends with the request.
     deinit { end() }
 
-    func exchangeEnded(_ exchange: EndedExchange) { end() }
+    func ended(_ exchange: ObjectIdentifier) { end() }
 
     func end() {
         let isFirst = hasEnded.withLock { hasEnded in
