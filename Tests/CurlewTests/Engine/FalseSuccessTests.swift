@@ -140,6 +140,15 @@ enum FalseSuccess {
                 "a silent connection is not given to the next request while others still wait on it",
                 in: "Engine/SilentConnectionTests")),
         Row(
+            beginning: "The age of a connection",
+            proof: .test(
+                "a connection that has reached a limit is closed, and the next request goes over another",
+                in: "Engine/ConnectionLimitTests")),
+        Row(
+            beginning: "TCP keep-alive sends as many probes",
+            proof: .test(
+                "the system probes silent connections as often as the session says", in: "Engine/ConnectionLimitTests")),
+        Row(
             beginning: "libcurl 7.88 to 8.14 send the RST_STREAM",
             proof: .test(
                 "a server learns that a stream was dropped, though no other request follows",
