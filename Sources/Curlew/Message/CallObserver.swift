@@ -36,6 +36,8 @@ extension CallObserver {
 
 /// An observer of one request on the wire.
 package protocol AttemptObserver: AnyObject, Sendable {
+    /// True if it is to have the figures of an exchange, too: a cast would find that out, and cost more than most of a request's steps.
+    var takesFigures: Bool { get }
     /// The head of a response has come, or the request has failed before. Called where the call runs.
     func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>)
     /// An exchange of a session's that carried the request has ended, its body included. Called on its event loop: it returns at once.
@@ -43,6 +45,7 @@ package protocol AttemptObserver: AnyObject, Sendable {
 }
 
 extension AttemptObserver {
+    package var takesFigures: Bool { false }
     package func ended(_ exchange: ObjectIdentifier) {}
 
     package func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {}

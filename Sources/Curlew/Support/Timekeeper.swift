@@ -2,13 +2,22 @@
 struct Timekeeper: Sendable {
     /// The time since the timekeeper was made.
     let elapsed: @Sendable () -> Duration
+    /// The same in nanoseconds, and quicker where the clock is the system's.
+    let nanoseconds: @Sendable () -> Int64
     private let clock: any Clock<Duration>
 
     static let continuous = Timekeeper(ContinuousClock())
 
     init(_ clock: any Clock<Duration>) {
         self.clock = clock
-        elapsed = Self.stopwatch(clock)
+        let elapsed = Self.stopwatch(clock)
+        self.elapsed = elapsed
+        if clock is ContinuousClock {
+            let start = Instant.now
+            nanoseconds = { start.nanoseconds(to: .now) }
+        } else {
+            nanoseconds = { elapsed().nanosecondsClamped }
+        }
     }
 
     private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {

@@ -6,6 +6,10 @@ package protocol ExchangeObserver: AttemptObserver {
     func exchangeEnded(_ exchange: EndedExchange)
 }
 
+extension ExchangeObserver {
+    package var takesFigures: Bool { true }
+}
+
 /// What became of an exchange.
 package struct EndedExchange: Sendable {
     /// The request as it was sent.

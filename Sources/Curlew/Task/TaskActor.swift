@@ -277,7 +277,7 @@ public actor TaskActor: LoopActor {
         var exchange: EndedExchange?
         for observer in request.attemptObservers {
             observer.ended(ObjectIdentifier(self))
-            guard let observer = observer as? any ExchangeObserver else { continue }
+            guard observer.takesFigures, let observer = observer as? any ExchangeObserver else { continue }
             let ended = exchange ?? EndedExchange(request: request, head: head, metrics: metrics, error: end)
             observer.exchangeEnded(ended)
             exchange = ended

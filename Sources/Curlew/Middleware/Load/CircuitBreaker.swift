@@ -99,24 +99,27 @@ public struct CircuitBreaker: CurlewMiddleware {
         guard let pass = try core.enter(request) else { return try await next(request) }
         do {
             let response = try await next(request)
-            core.leave(pass, request, judgement(.success(response)))
+            core.leave(pass, request, judgement(of: response))
             return response
         } catch {
-            core.leave(pass, request, judgement(.failure(error)))
+            core.leave(pass, request, judgement(of: error))
             throw error
         }
     }
 
-    private func judgement(_ result: Result<CurlewResponse, any Error>) -> CircuitMachine.Result {
-        if let judge, let own = judge(result) { return own.result }
-        switch result {
-        case .success(let response): return Self.failures.contains(response.status.code) ? .failure : .success
-        case .failure(let error as CurlewError): return error.code.isServersFailure ? .failure : .none
-        case .failure: return .none
+    private func judgement(of response: CurlewResponse) -> CircuitMachine.Result {
+        if let judge, let own = judge(.success(response)) { return own.result }
+        switch response.status.code {
+        case 500, 502, 503, 504: return .failure
+        default: return .success
         }
     }
 
-    private static let failures = [500, 502, 503, 504]
+    private func judgement(of error: any Error) -> CircuitMachine.Result {
+        if let judge, let own = judge(.failure(error)) { return own.result }
+        guard let error = error as? CurlewError else { return .none }
+        return error.code.isServersFailure ? .failure : .none
+    }
 }
 
 extension ErrorCode {
@@ -167,7 +170,7 @@ extension CircuitBreaker {
 
         deinit { broadcaster.finish() }
 
-        private var now: Int64 { timekeeper.elapsed().nanosecondsClamped }
+        private var now: Int64 { timekeeper.nanoseconds() }
 
         var states: [String: CircuitState] {
             groups.withLock { groups in

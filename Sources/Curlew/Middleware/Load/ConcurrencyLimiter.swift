@@ -51,10 +51,10 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         request.attemptObservers.append(ticket)
         do {
             let response = try await next(request)
-            ticket.answered(.success(response))
+            ticket.answered(LoadOutcome(response), by: response.exchange.map { ObjectIdentifier($0) })
             return response
         } catch {
-            ticket.answered(.failure(error))
+            ticket.answered(LoadOutcome(error), by: nil)
             throw error
         }
     }
@@ -241,10 +241,9 @@ extension ConcurrencyLimiter {
         }
 
         /// The head of the response has come, or there will be none.
-        func answered(_ result: Result<CurlewResponse, any Error>) {
+        /// - Parameter exchange: What brought the response; nil if its end is not known.
+        func answered(_ outcome: LoadOutcome, by exchange: ObjectIdentifier?) {
             let now = core.now
-            let outcome = LoadOutcome(result)
-            let exchange = (try? result.get())?.exchange.map { ObjectIdentifier($0) }
             core.change(group) {
                 if outcome != .saysNothing {
                     let sample = AdaptiveLimit.Sample(latency: now - start, isOverload: outcome == .isOverload)

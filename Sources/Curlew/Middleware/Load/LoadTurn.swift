@@ -80,7 +80,7 @@ protocol LoadCore: AnyObject, Sendable {
 
 extension LoadCore {
     /// In nanoseconds.
-    var now: Int64 { timekeeper.elapsed().nanosecondsClamped }
+    var now: Int64 { timekeeper.nanoseconds() }
 
     /// Waits for a turn.
     /// - Throws: ``CurlewError`` if there is none.
@@ -130,14 +130,20 @@ enum LoadOutcome {
     /// Nothing: the request was refused here, or cancelled.
     case saysNothing
 
-    init(_ result: Result<CurlewResponse, any Error>) {
-        switch result {
-        case .success(let response): self = [429, 503, 504].contains(response.status.code) ? .isOverload : .isWell
-        case .failure(let error as CurlewError):
+    init(_ response: CurlewResponse) {
+        switch response.status.code {
+        case 429, 503, 504: self = .isOverload
+        default: self = .isWell
+        }
+    }
+
+    init(_ error: any Error) {
+        switch error {
+        case let error as CurlewError:
             let code = error.code
             let isRefused = code == .connectionRefused || code == .connectionFailed || code == .connectionLost
             self = isRefused || code.isTimeout ? .isOverload : .saysNothing
-        case .failure: self = .saysNothing
+        default: self = .saysNothing
         }
     }
 }

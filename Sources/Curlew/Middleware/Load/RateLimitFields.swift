@@ -22,6 +22,8 @@ package struct ServerQuota: Sendable, Equatable {
 
     /// The tightest quota; nil if there is none that can be understood.
     init?(_ fields: HTTPFields, now: @autoclosure () -> HTTPDate = .now) {
+        // Most responses have none of them, and looking each up by its name costs more.
+        guard fields.contains(where: { Self.mayConcern($0.name.canonicalName.utf8) }) else { return nil }
         if fields.contains(.rateLimit) {
             guard let quota = Self.ofPolicies(fields) ?? Self.ofDictionary(fields) else { return nil }
             self = quota
@@ -33,6 +35,14 @@ package struct ServerQuota: Sendable, Equatable {
             self = quota
         } else {
             return nil
+        }
+    }
+
+    private static func mayConcern(_ name: String.UTF8View) -> Bool {
+        switch name.first {
+        case UInt8(ascii: "r"): name.starts(with: "ratelimit".utf8)
+        case UInt8(ascii: "x"): name.starts(with: "x-ratelimit".utf8)
+        default: false
         }
     }
 
