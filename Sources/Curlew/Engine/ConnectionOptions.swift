@@ -11,7 +11,7 @@ final class ConnectionOptions: @unchecked Sendable {
         var idleLifetime = 0
         /// In seconds; 0 is none.
         var maximumAge = 0
-        /// In seconds; -1 is for ever.
+        /// In seconds.
         var nameLifetime = 60
         var route = ConnectionRoute()
         var security = SecurityPolicy.system

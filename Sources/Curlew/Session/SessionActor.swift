@@ -283,8 +283,8 @@ extension RequestDefaults {
             readBufferSize: configuration.readBufferSize.bytes,
             idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
             maximumAge: configuration.connections.maximumAge?.secondsRoundedUp ?? 0,
-            nameLifetime: configuration.connections.nameLifetime.isUnlimited
-                ? -1 : configuration.connections.nameLifetime.secondsRoundedUp,
+            // Not -1, which libcurl 8.14 takes for a time that is always over.
+            nameLifetime: configuration.connections.nameLifetime.secondsRoundedUp,
             route: configuration.route,
             security: configuration.security,
             addressPolicy: configuration.addressPolicy,
