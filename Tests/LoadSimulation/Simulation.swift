@@ -65,7 +65,7 @@ package struct Simulation {
     private struct Attempt {
         let call: Call
         let start: Int64
-        let leave: CircuitMachine.Leave?
+        let permit: CircuitMachine.Permit?
     }
 
     private let plan: Plan
@@ -77,7 +77,7 @@ package struct Simulation {
 
     private var attempts: [Int: Attempt] = [:]
     private var lastAttempt = 0
-    private var waiting: [UInt64: (Call, CircuitMachine.Leave?)] = [:]
+    private var waiting: [UInt64: (Call, CircuitMachine.Permit?)] = [:]
     private var concurrency: ConcurrencyMachine?
     private var circuit: CircuitMachine?
 
@@ -136,22 +136,22 @@ package struct Simulation {
 
     private mutating func attempt(_ call: Call) {
         call.attempts += 1
-        var leave: CircuitMachine.Leave?
+        var permit: CircuitMachine.Permit?
         if circuit != nil {
-            leave = circuit?.ask(at: now).leave
+            permit = circuit?.ask(at: now).permit
             // As Retry has it: a refusal of our own is not tried again.
-            if leave == nil { return end(call, isSuccess: false) }
+            if permit == nil { return end(call, isSuccess: false) }
         }
-        guard concurrency != nil else { return send(call, leave) }
+        guard concurrency != nil else { return send(call, permit) }
         switch concurrency?.arrive(.normal, remaining: nil, now: now) {
-        case .goes: send(call, leave)
+        case .goes: send(call, permit)
         case .waits(let number, let dropped):
             if let dropped { refuse(dropped) }
-            waiting[number] = (call, leave)
+            waiting[number] = (call, permit)
             let timeout = plan.limits?.queue.timeout ?? .zero
             events.insert(.turnTimeout(number), at: now + timeout.nanosecondsClamped)
         case .isRefused, .isHopeless, nil:
-            takeCircuit(.none, leave, start: now)
+            takeCircuit(.none, permit, start: now)
             end(call, isSuccess: false)
         }
     }
@@ -161,19 +161,19 @@ package struct Simulation {
     }
 
     private mutating func refuse(_ number: UInt64) {
-        guard let (call, leave) = waiting.removeValue(forKey: number) else { return }
-        takeCircuit(.none, leave, start: now)
+        guard let (call, permit) = waiting.removeValue(forKey: number) else { return }
+        takeCircuit(.none, permit, start: now)
         end(call, isSuccess: false)
     }
 
-    private mutating func takeCircuit(_ result: CircuitMachine.Result, _ leave: CircuitMachine.Leave?, start: Int64) {
-        guard let leave else { return }
-        _ = circuit?.take(result, leave, duration: now - start, at: now)
+    private mutating func takeCircuit(_ result: CircuitMachine.Result, _ permit: CircuitMachine.Permit?, start: Int64) {
+        guard let permit else { return }
+        _ = circuit?.take(result, permit, duration: now - start, at: now)
     }
 
-    private mutating func send(_ call: Call, _ leave: CircuitMachine.Leave?) {
+    private mutating func send(_ call: Call, _ permit: CircuitMachine.Permit?) {
         lastAttempt += 1
-        attempts[lastAttempt] = Attempt(call: call, start: now, leave: leave)
+        attempts[lastAttempt] = Attempt(call: call, start: now, permit: permit)
         note { $0.sent += 1 }
         events.insert(.timeout(lastAttempt), at: now + nanoseconds(plan.timeout))
         receive(lastAttempt)
@@ -183,7 +183,7 @@ package struct Simulation {
 
     private mutating func finish(_ number: Int, isSuccess: Bool) {
         guard let attempt = attempts.removeValue(forKey: number) else { return }
-        takeCircuit(isSuccess ? .success : .failure, attempt.leave, start: attempt.start)
+        takeCircuit(isSuccess ? .success : .failure, attempt.permit, start: attempt.start)
         let held = now - attempt.start
         concurrency?.take(AdaptiveLimit.Sample(latency: held, isOverload: !isSuccess), now: now)
         concurrency?.end(held: held)
@@ -194,7 +194,7 @@ package struct Simulation {
             events.insert(.attempt(attempt.call), at: now + about(backoff))
         }
         while let next = concurrency?.next() {
-            if let (call, leave) = waiting.removeValue(forKey: next) { send(call, leave) }
+            if let (call, permit) = waiting.removeValue(forKey: next) { send(call, permit) }
         }
     }
 

@@ -52,9 +52,9 @@ struct ConnectionHygiene: Equatable, Sendable {
 
 /// The generations of connections that requests look for.
 ///
-/// libcurl takes the oldest connection that fits, and would find one that is in use, and takes no new request, again for each
-/// request. So it is told to look for connections that were made under another number: a part of an option that it compares for
-/// TLS (``CompiledPolicy/identifier``). What is under way on the others ends there.
+/// libcurl takes the oldest connection that fits, so one beyond its limits that is still in use would be found for each request. A
+/// generation is a number in an option that libcurl compares before it reuses a connection over TLS (``CompiledPolicy/identifier``):
+/// requests of another generation find only the connections of that. Requests under way end on theirs.
 struct ConnectionGenerations {
     /// A policy at an authority.
     struct Place: Hashable {

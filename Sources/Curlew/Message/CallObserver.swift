@@ -41,12 +41,13 @@ package protocol AttemptObserver: AnyObject, Sendable {
     /// The head of a response has come, or the request has failed before. Called where the call runs.
     func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>)
     /// An exchange of a session's that carried the request has ended, its body included. Called on its event loop: it returns at once.
-    func ended(_ exchange: ObjectIdentifier)
+    /// - Parameter exchange: Its number, which no other has.
+    func ended(_ exchange: UInt64)
 }
 
 extension AttemptObserver {
     package var takesFigures: Bool { false }
-    package func ended(_ exchange: ObjectIdentifier) {}
+    package func ended(_ exchange: UInt64) {}
 
     package func answered(_ request: CurlewRequest, _ result: Result<CurlewResponse, any Error>) {}
 }

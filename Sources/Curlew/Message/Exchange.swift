@@ -4,6 +4,8 @@ internal import HTTPTypes
 protocol Exchange: AnyObject, Sendable {
     /// The request as it was sent.
     var request: CurlewRequest { get }
+    /// A number that no other exchange of the process has.
+    var number: UInt64 { get }
     /// True if anybody listens to what is reported.
     var isObserved: Bool { get }
     /// True if it went over TLS, and its policy takes nobody for the host whose certificate was not verified.

@@ -221,7 +221,7 @@ final class AddressUse: AttemptObserver {
     // What no exchange ends, ends with the request.
     deinit { end() }
 
-    func ended(_ exchange: ObjectIdentifier) { end() }
+    func ended(_ exchange: UInt64) { end() }
 
     func end() {
         let isFirst = hasEnded.withLock { hasEnded in

@@ -214,11 +214,7 @@ extension AlternativeServiceStore {
                 text += "\(service.persists ? 1 : 0) 0\n"
             }
         }
-        do {
-            try await KeptFile(path: path).write(Array(text.utf8))
-        } catch {
-            throw CurlewError(.originFileFailed, "the alternative services cannot be written", underlying: error)
-        }
+        try await OriginFile.save(text, to: path, of: "alternative services")
     }
 
     /// Adds the alternatives of a file in the format of `curl --alt-svc`. Those of an origin that has some already are skipped,
@@ -228,12 +224,7 @@ extension AlternativeServiceStore {
     ///   ``Limits/fileSize``; the store is then as it was.
     @discardableResult
     public func load(from path: String) async throws -> [Int] {
-        let bytes: [UInt8]
-        do {
-            bytes = try await KeptFile(path: path).read(upTo: limits.fileSize, code: .originFileFailed)
-        } catch {
-            throw CurlewError(.originFileFailed, "the alternative services cannot be read", underlying: error)
-        }
+        let bytes = try await OriginFile.bytes(of: path, upTo: limits.fileSize, of: "alternative services")
         let (read, skipped) = OriginFile.read(bytes, Self.line)
         let now = clock()
         change { state in

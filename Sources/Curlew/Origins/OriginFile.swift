@@ -5,6 +5,26 @@ enum OriginFile {
     /// The most lines in one report that could not be read.
     private static let skippedLimit = 100
 
+    /// Writes a store's text, whole or not at all.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/originFileFailed``.
+    static func save(_ text: String, to path: String, of contents: String) async throws {
+        do {
+            try await KeptFile(path: path).write(Array(text.utf8))
+        } catch {
+            throw CurlewError(.originFileFailed, "the \(contents) cannot be written", underlying: error)
+        }
+    }
+
+    /// Reads the file of a store.
+    /// - Throws: As ``save(_:to:of:)``; also for a file that is larger than `limit`.
+    static func bytes(of path: String, upTo limit: ByteSize, of contents: String) async throws -> [UInt8] {
+        do {
+            return try await KeptFile(path: path).read(upTo: limit, code: .originFileFailed)
+        } catch {
+            throw CurlewError(.originFileFailed, "the \(contents) cannot be read", underlying: error)
+        }
+    }
+
     /// The entries of a file, and the numbers of the first lines that are none. Empty lines and comments are neither.
     static func read<Entry>(_ bytes: [UInt8], _ entry: ([String]) -> Entry?) -> (entries: [Entry], skipped: [Int]) {
         var entries: [Entry] = []

@@ -143,11 +143,7 @@ extension StrictTransportStore {
         for host in hosts {
             text += "\(host.includesSubdomains ? "." : "")\(host.name) \"\(OriginFile.text(of: host.expirySeconds))\"\n"
         }
-        do {
-            try await KeptFile(path: path).write(Array(text.utf8))
-        } catch {
-            throw CurlewError(.originFileFailed, "the hosts cannot be written", underlying: error)
-        }
+        try await OriginFile.save(text, to: path, of: "hosts")
     }
 
     /// Adds the hosts of a file in the format of `curl --hsts`. What has expired is skipped. Of a host that is there already,
@@ -157,12 +153,7 @@ extension StrictTransportStore {
     ///   ``Limits/fileSize``; the store is then as it was.
     @discardableResult
     public func load(from path: String) async throws -> [Int] {
-        let bytes: [UInt8]
-        do {
-            bytes = try await KeptFile(path: path).read(upTo: limits.fileSize, code: .originFileFailed)
-        } catch {
-            throw CurlewError(.originFileFailed, "the hosts cannot be read", underlying: error)
-        }
+        let bytes = try await OriginFile.bytes(of: path, upTo: limits.fileSize, of: "hosts")
         let (read, skipped) = OriginFile.read(bytes) { words -> (String, Entry)? in
             guard words.count == 2, let expiry = OriginFile.seconds(of: words[1]) else { return nil }
             let includesSubdomains = words[0].hasPrefix(".")

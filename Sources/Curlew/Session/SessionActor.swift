@@ -124,7 +124,7 @@ public actor SessionActor {
     nonisolated func publishTransitions(of links: some CurlewMiddleware) {
         for breaker in links.links(of: CircuitBreaker.self) {
             let publisher = CircuitBreaker.Core.Publisher(
-                isAlive: { [weak self] in self != nil },
+                identifier: ObjectIdentifier(self), isAlive: { [weak self] in self != nil },
                 publish: { [weak self] transition in
                     var event = SessionEvent(.circuitChanged)
                     event.circuit = transition

@@ -41,6 +41,8 @@ extension TaskActor {
 }
 
 extension TaskActor: Exchange {
+    nonisolated var number: UInt64 { id.number }
+
     /// Publishes what became of the response. The task may have outlived its session.
     nonisolated func report(_ outcome: ResponseOutcome) {
         guard isObserved else { return }

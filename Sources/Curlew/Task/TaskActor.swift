@@ -276,7 +276,7 @@ public actor TaskActor: LoopActor {
     private func reportEnd() {
         var exchange: EndedExchange?
         for observer in request.attemptObservers {
-            observer.ended(ObjectIdentifier(self))
+            observer.ended(id.number)
             guard observer.takesFigures, let observer = observer as? any ExchangeObserver else { continue }
             let ended = exchange ?? EndedExchange(request: request, head: head, metrics: metrics, error: end)
             observer.exchangeEnded(ended)

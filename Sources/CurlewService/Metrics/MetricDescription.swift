@@ -62,10 +62,10 @@ extension RequestMetrics {
             meaning: "requests that were sent once more as the answer took long"),
         Description(
             name: "curlew.client.circuit.transitions", kind: .counter, labels: server + ["curlew.circuit.state"],
-            meaning: "changes of a circuit breaker's state, by the new one"),
+            meaning: "changes of the state of an origin's circuit, by the new one"),
         Description(
             name: "curlew.client.circuit.state", kind: .gauge, labels: server,
-            meaning: "the state of the circuit since its last change: 0 closed, 1 half-open, 2 open"),
+            meaning: "the state of an origin's circuit since its last change: 0 closed, 1 half-open, 2 open"),
         Description(
             name: "curlew.client.cache.results", kind: .counter, labels: ["cache.result"],
             meaning: "responses by the part that the cache had in them, such as `hit` and `miss`"),

@@ -128,6 +128,8 @@ extension MetricsCore: CallObserver {
     }
 
     func circuitChanged(_ transition: CircuitTransition, _ request: CurlewRequest) {
+        // A circuit of other requests than those to one origin has no server of its own.
+        guard transition.group == request.uri.origin else { return }
         notes.add(MetricNote(.circuit(transition.to), request.uri))
     }
 

@@ -221,6 +221,23 @@ struct RequestMetricsTests {
         }
     }
 
+    @Test("a circuit of more than one origin is no server's metric")
+    func circuitOfATag() async throws {
+        let backend = TestMetrics()
+        let metrics = RequestMetrics(factory: backend)
+        let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
+        let breaker = CircuitBreaker(CircuitBreaker.Policy(minimumCalls: 1), per: .tag)
+        let api = try HTTPSession(configuration: testConfiguration(), chain: .bare) {
+            metrics
+            breaker
+        }
+        _ = try await api.get(.raw(server.url())).body.collect(upTo: 10)
+        await api.shutdown()
+        await metrics.flush()
+        #expect(breaker.states == ["": .open])
+        #expect(!backend.counters.contains { $0.label == "curlew.client.circuit.transitions" })
+    }
+
     @Test("the level of a budget for retries is a gauge")
     func budget() async throws {
         let budget = Retry.Budget(extraLoad: 0, reserve: 2, clock: TestClock())

@@ -321,7 +321,7 @@ struct AlternativeServiceStoreTests {
         #expect(!store.isFilled)
     }
 
-    @Test("origins are told apart by host and port, and the soonest to expire makes room")
+    @Test("origins differ by host and port, and the one that expires first makes room")
     func origins() throws {
         let store = AlternativeServiceStore(limits: .init(origins: 2)) { 0 }
         for (host, age) in [("a", 20), ("b", 10), ("c", 30)] {

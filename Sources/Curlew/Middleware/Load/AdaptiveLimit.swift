@@ -43,7 +43,7 @@ package struct AdaptiveLimit: Sendable {
         additively sample: Sample, _ inFlight: Int, _ bounds: ClosedRange<Int>, _ now: Int64
     ) {
         if sample.isOverload {
-            decrease(to: 0.9, now, within: bounds)
+            decrease(to: 0.9, after: sample, now, within: bounds)
         } else if 2 * inFlight >= current {
             // A limit that is not made use of has not shown that more is well.
             value = min(value + 1 / value, Double(bounds.upperBound))
@@ -54,7 +54,7 @@ package struct AdaptiveLimit: Sendable {
     private mutating func change(
         byGradient sample: Sample, _ inFlight: Int, _ bounds: ClosedRange<Int>, _ now: Int64
     ) {
-        guard !sample.isOverload else { return decrease(to: 0.8, now, within: bounds) }
+        guard !sample.isOverload else { return decrease(to: 0.8, after: sample, now, within: bounds) }
         let latency = max(1, Double(sample.latency))
         samples += 1
         longLatency += (latency - longLatency) / Double(min(samples, 600))
@@ -66,10 +66,12 @@ package struct AdaptiveLimit: Sendable {
         value = min(max(value * 0.8 + wanted * 0.2, Double(bounds.lowerBound)), Double(bounds.upperBound))
     }
 
-    /// Once for all that were under way together: a hundred refusals of one moment are one overload.
-    private mutating func decrease(to part: Double, _ now: Int64, within bounds: ClosedRange<Int>) {
-        let pause = max(100_000_000, Int64(longLatency))
-        guard lastDecrease == .min || now &- lastDecrease >= pause else { return }
+    /// Once for all that were under way together: those that began before the limit shrank say nothing about the smaller one.
+    private mutating func decrease(
+        to part: Double, after sample: Sample, _ now: Int64, within bounds: ClosedRange<Int>
+    ) {
+        let (start, overflow) = now.subtractingReportingOverflow(sample.latency)
+        guard lastDecrease == .min || (!overflow && start >= lastDecrease) else { return }
         lastDecrease = now
         value = max(value * part, Double(bounds.lowerBound))
     }

@@ -5,8 +5,8 @@ internal import HTTPTypes
 ///
 /// For each group of requests there is a circuit. It is *closed* as long as all is well. When of the calls of the last
 /// ``Policy/window`` too many failed, or were slow, it *opens*: nothing is sent, and callers get ``ErrorCode/circuitOpen``. After
-/// ``Policy/firstWait`` it is *half-open*: ``Policy/probes`` calls are sent. If all go well it closes; if one fails it opens again, for twice
-/// as long.
+/// ``Policy/firstWait`` it is *half-open*: ``Policy/probes`` calls are sent. If all go well it closes; if one fails or is slow it opens again, for
+/// twice as long.
 ///
 /// ```swift
 /// let breaker = CircuitBreaker()
@@ -17,15 +17,18 @@ internal import HTTPTypes
 /// for await change in breaker.transitions { logger.warning("\(change.group): \(change.to)") }
 /// ```
 ///
-/// A failure is an answer of 500, 502, 503 or 504, a lack of connection, a connection that is lost, an answer that is not HTTP, and a timeout. What
-/// was cancelled or refused on this side says nothing, and every other answer is a success; ``judge`` decides otherwise. What counts is the head:
-/// a body that breaks off is no failure here.
+/// A failure is an answer of 500, 502, 503 or 504, a lack of connection, a connection that is lost, an answer that is not HTTP, and a timeout. A
+/// request that was cancelled, refused on this side, or still waited for its turn here says nothing, and every other answer is a success;
+/// ``judge`` decides otherwise. A call's time is that to the head, without the waits of links further in; a body that breaks off is no
+/// failure here.
 ///
 /// It stands behind the standard chain, so that it sees every attempt, and no answer of a cache. ``Retry`` does not repeat what an open
 /// circuit refuses. A change is an event, ``SessionEvent/Kind/circuitChanged``, of each session made with the link, and a metric of
 /// `RequestMetrics`. Copies of a link share their circuits.
 public struct CircuitBreaker: CurlewMiddleware {
     /// When a circuit opens, and how it closes.
+    ///
+    /// What is outside of its bounds counts as the nearest that is not.
     public struct Policy: Sendable, Hashable {
         /// The part of calls that have to fail. 0.5 by default.
         public var failureRate: Double
@@ -49,14 +52,27 @@ public struct CircuitBreaker: CurlewMiddleware {
             window: Duration = .seconds(10), firstWait: Duration = .seconds(5), longestWait: Duration = .seconds(60),
             probes: Int = 3
         ) {
-            self.failureRate = min(max(failureRate, 0), 1)
+            self.failureRate = failureRate
             self.slowAfter = slowAfter
-            self.slowRate = min(max(slowRate, 0), 1)
-            self.minimumCalls = max(1, minimumCalls)
-            self.window = max(.milliseconds(1), window)
-            self.firstWait = max(.zero, firstWait)
-            self.longestWait = max(.zero, longestWait)
-            self.probes = max(1, probes)
+            self.slowRate = slowRate
+            self.minimumCalls = minimumCalls
+            self.window = window
+            self.firstWait = firstWait
+            self.longestWait = longestWait
+            self.probes = probes
+        }
+
+        /// The same within its bounds.
+        var inBounds: Policy {
+            var policy = self
+            policy.failureRate = min(max(failureRate, 0), 1)
+            policy.slowRate = min(max(slowRate, 0), 1)
+            policy.minimumCalls = max(1, minimumCalls)
+            policy.window = max(.milliseconds(1), window)
+            policy.firstWait = max(.zero, firstWait)
+            policy.longestWait = max(.zero, longestWait)
+            policy.probes = max(1, probes)
+            return policy
         }
     }
 
@@ -99,10 +115,10 @@ public struct CircuitBreaker: CurlewMiddleware {
         guard let pass = try core.enter(request) else { return try await next(request) }
         do {
             let response = try await next(request)
-            core.leave(pass, request, judgement(of: response))
+            core.leave(pass, request, judgement(of: response), innerWait: response.turnWait)
             return response
         } catch {
-            core.leave(pass, request, judgement(of: error))
+            core.leave(pass, request, judgement(of: error), innerWait: 0)
             throw error
         }
     }
@@ -118,7 +134,7 @@ public struct CircuitBreaker: CurlewMiddleware {
     private func judgement(of error: any Error) -> CircuitMachine.Result {
         if let judge, let own = judge(.failure(error)) { return own.result }
         guard let error = error as? CurlewError else { return .none }
-        return error.code.isServersFailure ? .failure : .none
+        return error.code.isServersFailure && !error.isOfOwnWait ? .failure : .none
     }
 }
 
@@ -132,38 +148,46 @@ extension ErrorCode {
 extension CircuitBreaker {
     /// What copies of the link share.
     final class Core: Sendable {
-        final class Group {
-            let name: String
+        struct State: LoadState {
             var machine: CircuitMachine
 
-            init(_ name: String, _ policy: Policy) {
-                self.name = name
-                machine = CircuitMachine(policy)
-            }
+            var isInUse: Bool { machine.isInUse }
+            mutating func isIdle(at now: Int64) -> Bool { machine.isIdle(at: now) }
         }
 
         /// Somebody who publishes changes elsewhere.
         struct Publisher: Sendable {
+            let identifier: ObjectIdentifier
             let isAlive: @Sendable () -> Bool
             let publish: @Sendable (CircuitTransition) -> Void
         }
 
-        /// The leave of a call. `@unchecked Sendable`: the group is touched under the lock alone.
-        struct Pass: @unchecked Sendable {
-            fileprivate let group: Group
-            fileprivate let leave: CircuitMachine.Leave
+        /// The permit of a call.
+        struct Pass: Sendable {
+            fileprivate let group: LoadGroup
+            fileprivate let permit: CircuitMachine.Permit
             fileprivate let start: Int64
         }
 
+        private struct Change: Sendable {
+            let transition: CircuitTransition
+            let request: CurlewRequest
+        }
+
         private let policy: Policy
+        private let scope: LoadScope
         private let timekeeper: Timekeeper
-        private let groups: Guarded<LoadGroups<Group>>
+        private let groups: Guarded<LoadGroups<State>>
         let broadcaster = Broadcaster<CircuitTransition>(bufferSize: 100)
-        /// Those who publish a change elsewhere.
         private let publishers = Guarded<[Publisher]>([])
+        /// Changes that are not published yet, in their order: they are added under the lock of the groups.
+        private let changes = Guarded<[Change]>([])
+        /// Held while changes are published.
+        private let turn = Lock()
 
         init(_ policy: Policy, _ scope: LoadScope, _ timekeeper: Timekeeper) {
             self.policy = policy
+            self.scope = scope
             self.timekeeper = timekeeper
             groups = Guarded(LoadGroups(scope))
         }
@@ -174,13 +198,17 @@ extension CircuitBreaker {
 
         var states: [String: CircuitState] {
             groups.withLock { groups in
-                Dictionary(uniqueKeysWithValues: groups.all.map { ($0.name, $0.group.machine.current) })
+                Dictionary(uniqueKeysWithValues: groups.all.map { ($0.name, $0.state.machine.current) })
             }
         }
 
+        /// The number of those who publish changes and have not gone.
+        var publisherCount: Int { publishers.withLock { $0.count { $0.isAlive() } } }
+
+        /// Adds a publisher, in the place of an earlier one of the same identity.
         func add(_ publisher: Publisher) {
             publishers.withLock { publishers in
-                publishers.removeAll { !$0.isAlive() }
+                publishers.removeAll { !$0.isAlive() || $0.identifier == publisher.identifier }
                 publishers.append(publisher)
             }
         }
@@ -189,16 +217,23 @@ extension CircuitBreaker {
         /// - Throws: ``CurlewError`` with ``ErrorCode/circuitOpen``.
         func enter(_ request: CurlewRequest) throws -> Pass? {
             let now = now
-            let (pass, closed, change) = groups.withLock { groups -> (Pass?, (Group, Int64)?, CircuitTransition?) in
-                let group = groups.group(of: request, isIdle: { $0.machine.isIdle }) { Group($0, policy) }
-                guard let group else { return (nil, nil, nil) }
-                let (leave, change) = group.machine.ask(at: now)
-                let transition = change.map { CircuitTransition(group: group.name, $0) }
-                guard let leave else { return (nil, (group, group.machine.wait(at: now)), transition) }
-                return (Pass(group: group, leave: leave, start: now), nil, transition)
+            let ownName = scope.ownName(of: request)
+            var hasChanged = false
+            let (pass, closed) = groups.withLock { groups -> (Pass?, (String, Int64)?) in
+                let group = groups.group(of: request, named: ownName, now: now) {
+                    State(machine: CircuitMachine(policy))
+                }
+                guard let group else { return (nil, nil) }
+                let (permit, change) = groups[group].machine.ask(at: now)
+                if let change {
+                    hasChanged = true
+                    note(change, group, request)
+                }
+                guard let permit else { return (nil, (group.name, groups[group].machine.wait(at: now))) }
+                return (Pass(group: group, permit: permit, start: now), nil)
             }
-            if let change { publish(change, request) }
-            if let closed { throw refusal(of: request, closed.0.name, wait: closed.1) }
+            if hasChanged { publishChanges() }
+            if let closed { throw refusal(of: request, closed.0, wait: closed.1) }
             return pass
         }
 
@@ -211,19 +246,39 @@ extension CircuitBreaker {
             return request.refusal(.circuitOpen, "\(circuit) \(when), so nothing was sent")
         }
 
-        func leave(_ pass: Pass, _ request: CurlewRequest, _ result: CircuitMachine.Result) {
+        func leave(_ pass: Pass, _ request: CurlewRequest, _ result: CircuitMachine.Result, innerWait: Int64) {
             let now = now
-            let change = groups.withLock { _ in
-                pass.group.machine.take(result, pass.leave, duration: now - pass.start, at: now)
+            let hasChanged = groups.withLock { groups in
+                let duration = max(0, now - pass.start - innerWait)
+                let change = groups[pass.group].machine.take(result, pass.permit, duration: duration, at: now)
+                guard let change else { return false }
+                note(change, pass.group, request)
+                return true
             }
-            if let change { publish(CircuitTransition(group: pass.group.name, change), request) }
+            if hasChanged { publishChanges() }
         }
 
+        /// Under the lock of the groups, so that changes are noted in their order.
+        private func note(_ change: CircuitMachine.Change, _ group: LoadGroup, _ request: CurlewRequest) {
+            let noted = Change(transition: CircuitTransition(group: group.name, change), request: request)
+            changes.withLock { $0.append(noted) }
+        }
+
+        // Not inlined: almost no call changes anything.
         @inline(never)
-        private func publish(_ transition: CircuitTransition, _ request: CurlewRequest) {
-            broadcaster.publish(transition)
-            for observer in request.observers { observer.circuitChanged(transition, request) }
-            for publisher in publishers.withLock({ $0 }) { publisher.publish(transition) }
+        private func publishChanges() {
+            turn.withLock {
+                for change in changes.withLock({ noted in
+                    defer { noted = [] }
+                    return noted
+                }) {
+                    broadcaster.publish(change.transition)
+                    for observer in change.request.observers {
+                        observer.circuitChanged(change.transition, change.request)
+                    }
+                    for publisher in publishers.withLock({ $0 }) { publisher.publish(change.transition) }
+                }
+            }
         }
     }
 }

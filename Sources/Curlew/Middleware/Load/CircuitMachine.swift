@@ -8,11 +8,10 @@ package struct CircuitMachine: Sendable {
         case none
     }
 
-    /// The leave of one call, to be given back with its result.
-    package struct Leave: Sendable, Equatable {
+    /// The permit of one call, to be given back with its result.
+    package struct Permit: Sendable, Equatable {
         /// Which stay in a state it belongs to: results of an earlier one say nothing.
         fileprivate let period: Int
-        fileprivate let isProbe: Bool
     }
 
     /// What a state was left for.
@@ -49,10 +48,12 @@ package struct CircuitMachine: Sendable {
     /// How often it opened without having been closed between.
     private var openings = 0
     private var period = 0
-    /// The clock never runs backwards for the machine.
-    private var latest: Int64 = .min
+    private var time = SteadyTime()
+    /// Permits that have not been given back.
+    private var underWay = 0
 
     package init(_ policy: CircuitBreaker.Policy) {
+        let policy = policy.inBounds
         self.policy = policy
         window = SlidingCounts(length: policy.window.nanosecondsClamped)
     }
@@ -65,42 +66,52 @@ package struct CircuitMachine: Sendable {
         }
     }
 
-    /// True if nothing would be lost with the group.
-    var isIdle: Bool {
-        guard case .closed = state else { return false }
-        return window.total.failures == 0
+    var isInUse: Bool { underWay > 0 }
+
+    /// True if nothing would be lost with the group: no failure counts any more, or nobody has asked for long after it was open.
+    mutating func isIdle(at moment: Int64) -> Bool {
+        let now = time.at(moment)
+        switch state {
+        case .closed: return window.counts(at: now).failures == 0
+        case .open(let until): return now >= until.clampedAdding(policy.longestWait.nanosecondsClamped)
+        case .halfOpen: return false
+        }
     }
 
     /// The time until a call may be sent; 0 if one may, or a probe is under way that decides.
-    package func wait(at now: Int64) -> Int64 {
+    package mutating func wait(at moment: Int64) -> Int64 {
         guard case .open(let until) = state else { return 0 }
-        return max(0, until - max(now, latest))
+        return max(0, until - time.at(moment))
     }
 
-    /// Asks for leave to send.
+    /// Asks for a permit to send.
     /// - Returns: nil if nothing may be sent; and the change of state that came with it.
-    package mutating func ask(at moment: Int64) -> (leave: Leave?, change: Change?) {
-        let now = advance(to: moment)
+    package mutating func ask(at moment: Int64) -> (permit: Permit?, change: Change?) {
+        let now = time.at(moment)
         var change: Change?
         if case .open(let until) = state, now >= until {
             change = become(.halfOpen(granted: 0, Counts()), after: Counts())
         }
         switch state {
-        case .closed: return (Leave(period: period, isProbe: false), change)
+        case .closed:
+            underWay += 1
+            return (Permit(period: period), change)
         case .open: return (nil, change)
         case .halfOpen(let granted, let counts):
             guard granted < policy.probes else { return (nil, change) }
             state = .halfOpen(granted: granted + 1, counts)
-            return (Leave(period: period, isProbe: true), change)
+            underWay += 1
+            return (Permit(period: period), change)
         }
     }
 
     /// Takes what came of a call.
     /// - Parameter duration: The time to the head of its response.
-    package mutating func take(_ result: Result, _ leave: Leave, duration: Int64, at moment: Int64) -> Change? {
-        let now = advance(to: moment)
+    package mutating func take(_ result: Result, _ permit: Permit, duration: Int64, at moment: Int64) -> Change? {
+        let now = time.at(moment)
+        underWay -= 1
         // It began before the state did.
-        guard leave.period == period else { return nil }
+        guard permit.period == period else { return nil }
         var counts = Counts(calls: 1, failures: result == .failure ? 1 : 0, slow: 0)
         if result == .success, let limit = policy.slowAfter?.nanosecondsClamped, duration > limit { counts.slow = 1 }
         switch state {
@@ -150,7 +161,7 @@ package struct CircuitMachine: Sendable {
         let (product, overflow) = first.multipliedReportingOverflow(by: factor)
         let wait = max(1, overflow ? longest : min(product, longest))
         openings += 1
-        return become(.open(until: now &+ wait), after: counts, wait: wait)
+        return become(.open(until: now.clampedAdding(wait)), after: counts, wait: wait)
     }
 
     private mutating func become(_ next: State, after counts: Counts, wait: Int64 = 0) -> Change {
@@ -158,11 +169,6 @@ package struct CircuitMachine: Sendable {
         state = next
         period += 1
         return Change(from: from, to: current, counts: counts, wait: wait)
-    }
-
-    private mutating func advance(to moment: Int64) -> Int64 {
-        latest = max(latest, moment)
-        return latest
     }
 }
 

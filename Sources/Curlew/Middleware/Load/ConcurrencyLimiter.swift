@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// Limits how many requests are under way at a time, and lets the others wait in a bounded queue.
+/// Limits how many requests are under way at a time; the others wait in a bounded queue.
 ///
 /// A request is under way from when it has its turn to the end of its response's body; over a transport that is no session, to the head.
 /// Those that wait have their turns by ``RequestOptions/priority``, and among equals in the order of their arrival. The limit is
@@ -46,15 +46,21 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         let arrival = core.arrive(request)
         if case .isUnlimited = arrival { return try await next(request) }
         var request = request
+        var waited: Int64 = 0
         let ticket: Ticket
-        if case .goes(let own) = arrival { ticket = own } else { ticket = try await core.wait(&request, arrival) }
+        if case .goes(let own) = arrival {
+            ticket = own
+        } else {
+            (ticket, waited) = try await core.wait(&request, arrival)
+        }
         request.attemptObservers.append(ticket)
         do {
-            let response = try await next(request)
-            ticket.answered(LoadOutcome(response), by: response.exchange.map { ObjectIdentifier($0) })
+            var response = try await next(request)
+            ticket.answered(LoadOutcome(response), by: response.exchange?.number, innerWait: response.turnWait)
+            if waited > 0 { response.turnWait += waited }
             return response
         } catch {
-            ticket.answered(LoadOutcome(error), by: nil)
+            ticket.answered(LoadOutcome(error), by: nil, innerWait: 0)
             throw error
         }
     }
@@ -70,8 +76,13 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         let kind: Kind
         let initial: Int
 
+        /// The largest limit: a billion. Larger ones count as this.
+        public static let largest = 1_000_000_000
+
         /// Always the same; 1 at least.
-        public static func fixed(_ count: Int) -> Limit { Limit(kind: .fixed, initial: max(1, count)) }
+        public static func fixed(_ count: Int) -> Limit {
+            Limit(kind: .fixed, initial: clamp(count, 1...largest))
+        }
 
         /// One more after as many good answers as the limit, a tenth less when the server has too much to do: it answers 429, 503 or 504,
         /// or not in time, or takes no connection.
@@ -87,7 +98,7 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
         }
 
         private static func clamped(_ bounds: ClosedRange<Int>) -> ClosedRange<Int> {
-            max(1, bounds.lowerBound)...max(1, bounds.upperBound)
+            min(max(1, bounds.lowerBound), largest)...min(max(1, bounds.upperBound), largest)
         }
 
         private static func clamp(_ count: Int, _ bounds: ClosedRange<Int>) -> Int {
@@ -110,27 +121,24 @@ public struct ConcurrencyLimiter: CurlewMiddleware {
 extension ConcurrencyLimiter {
     /// What copies of the link share.
     final class Core: LoadCore {
-        /// `@unchecked Sendable`: its state is touched under the lock of the core alone.
-        final class Group: LoadGroup, @unchecked Sendable {
-            let name: String
+        struct State: WaitingState {
             var machine: ConcurrencyMachine
             var turns = AwaitedTurns()
 
-            init(_ name: String, _ machine: ConcurrencyMachine) {
-                self.name = name
-                self.machine = machine
-            }
-
-            func leave(_ number: UInt64) -> Bool { machine.leave(number) }
+            var isInUse: Bool { machine.isInUse }
+            func isIdle(at now: Int64) -> Bool { !isInUse }
+            mutating func leave(_ number: UInt64) -> Bool { machine.leave(number) }
         }
 
         private let limit: Limit
+        private let scope: LoadScope
         let queue: LoadQueue
         let timekeeper: Timekeeper
-        let groups: Guarded<LoadGroups<Group>>
+        let groups: Guarded<LoadGroups<State>>
 
         init(_ limit: Limit, _ scope: LoadScope, _ queue: LoadQueue, _ timekeeper: Timekeeper) {
             self.limit = limit
+            self.scope = scope
             self.queue = queue
             self.timekeeper = timekeeper
             groups = Guarded(LoadGroups(scope))
@@ -139,8 +147,8 @@ extension ConcurrencyLimiter {
         var figures: [String: Figures] {
             groups.withLock { groups in
                 Dictionary(
-                    uniqueKeysWithValues: groups.all.map { name, group in
-                        let machine = group.machine
+                    uniqueKeysWithValues: groups.all.map { name, state in
+                        let machine = state.machine
                         let figures = Figures(
                             inFlight: machine.inFlight, waiting: machine.waiting, limit: machine.currentLimit)
                         return (name, figures)
@@ -150,42 +158,44 @@ extension ConcurrencyLimiter {
 
         enum Arrival {
             case goes(Ticket)
-            case waits(Group, UInt64, since: Int64)
-            case isRefused(Group)
-            case isHopeless(Group)
+            case waits(LoadGroup, UInt64, since: Int64)
+            case isRefused(LoadGroup)
+            case isHopeless(LoadGroup)
             case isUnlimited
         }
 
         /// Gives a request a place, lets it wait for one, or refuses it.
         func arrive(_ request: CurlewRequest) -> Arrival {
             let now = now
+            let ownName = scope.ownName(of: request)
             var resumed = ResumedTurns()
             defer { resumed.resume() }
             return groups.withLock { groups in
-                let group = groups.group(of: request, isIdle: { $0.machine.isIdle }) {
-                    Group($0, ConcurrencyMachine(limit, queue))
+                let group = groups.group(of: request, named: ownName, now: now) {
+                    State(machine: ConcurrencyMachine(limit, queue))
                 }
                 guard let group else { return .isUnlimited }
-                let arrival = group.machine.arrive(
+                let arrival = groups[group].machine.arrive(
                     request.options.priority, remaining: request.remainingNanoseconds, now: now)
                 switch arrival {
                 case .goes: return .goes(Ticket(self, group, since: now))
                 case .isRefused: return .isRefused(group)
                 case .isHopeless: return .isHopeless(group)
                 case .waits(let number, let dropped):
-                    if let dropped { resumed.add(group.turns.decide(dropped, .isDropped), .isDropped) }
-                    group.turns.open(number)
+                    if let dropped { resumed.add(groups[group].turns.decide(dropped, .isDropped), .isDropped) }
+                    groups[group].turns.open(number)
                     return .waits(group, number, since: now)
                 }
             }
         }
 
         /// Waits for the turn of a request that has no place yet.
+        /// - Returns: Its place, and the time that it has waited, in nanoseconds.
         // Not inlined: every call would keep room for it in its frame while it waits.
         @inline(never)
-        func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> Ticket {
+        func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> (Ticket, Int64) {
             switch arrival {
-            case .goes(let ticket): return ticket
+            case .goes(let ticket): return (ticket, 0)
             case .isRefused(let group):
                 throw request.refusal(.overloaded, "\(queue.capacity) requests wait for their turns\(group.place)")
             case .isHopeless(let group):
@@ -193,43 +203,51 @@ extension ConcurrencyLimiter {
                     .deadlineUnreachable, "the answer would come too late\(group.place), so nothing was sent")
             case .isUnlimited: throw request.refusal(.engineFailed, "a request without a limit has waited")
             case .waits(let group, let number, let start):
-                try await turn(of: number, in: group, request)
+                _ = try await turn(of: number, in: group, request)
                 // From here on the place is given back whatever happens.
                 let ticket = Ticket(self, group, since: now)
-                try request.shortenTotal(by: .nanoseconds(now - start))
-                return ticket
+                let waited = max(0, now - start)
+                try request.shortenTotal(by: .nanoseconds(waited))
+                return (ticket, waited)
             }
         }
 
-        /// Lets those go whose turns have come. Under the lock.
-        private func advance(_ group: Group, _ resumed: inout ResumedTurns) {
-            while let number = group.machine.next() { resumed.add(group.turns.decide(number, .goes), .goes) }
-        }
-
-        /// Changes what a ticket stands for, under the lock, and lets those go whose turns have come by that.
-        fileprivate func change(_ group: Group, _ body: () -> Void) {
+        /// Changes the machine of a group, and resumes the requests whose turns have come by that.
+        fileprivate func change(_ group: LoadGroup, _ body: (inout ConcurrencyMachine) -> Void) {
             var resumed = ResumedTurns()
-            groups.withLock { _ in
-                body()
-                advance(group, &resumed)
+            groups.withLock { groups in
+                // Where a sample comes after the end of its place, the group may have been forgotten between the two.
+                guard groups.holds(group) else { return }
+                body(&groups[group].machine)
+                while let number = groups[group].machine.next() {
+                    resumed.add(groups[group].turns.decide(number, .goes(period: 0)), .goes(period: 0))
+                }
             }
             resumed.resume()
         }
     }
 
     /// A request's place among those under way, to the end of its exchange.
-    ///
-    /// `@unchecked Sendable`: what changes is touched under the lock of the link's core alone.
-    final class Ticket: AttemptObserver, @unchecked Sendable {
-        private let core: Core
-        private let group: Core.Group
-        private let start: Int64
-        /// The exchange whose end is waited for, and those that have ended before.
-        private var awaited: ObjectIdentifier?
-        private var ended: [ObjectIdentifier] = []
-        private var isOver = false
+    final class Ticket: AttemptObserver {
+        private struct State {
+            /// The exchange whose end is waited for, and those that have ended before.
+            var awaited: UInt64?
+            var ended: [UInt64] = []
+            var isOver = false
 
-        init(_ core: Core, _ group: Core.Group, since start: Int64) {
+            /// - Returns: Whether it was not over before.
+            mutating func end() -> Bool {
+                defer { isOver = true }
+                return !isOver
+            }
+        }
+
+        private let core: Core
+        private let group: LoadGroup
+        private let start: Int64
+        private let state = Guarded(State())
+
+        init(_ core: Core, _ group: LoadGroup, since start: Int64) {
             self.core = core
             self.group = group
             self.start = start
@@ -237,33 +255,40 @@ extension ConcurrencyLimiter {
 
         deinit {
             // Nobody is left who could notify it of an end: the response came by another way than a session.
-            if !isOver { core.change(group) { group.machine.end(held: nil) } }
+            if state.withLock({ $0.end() }) { core.change(group) { $0.end(held: nil) } }
         }
 
         /// The head of the response has come, or there will be none.
-        /// - Parameter exchange: What brought the response; nil if its end is not known.
-        func answered(_ outcome: LoadOutcome, by exchange: ObjectIdentifier?) {
+        /// - Parameters:
+        ///   - exchange: The number of the exchange that brought the response; nil if its end is not known.
+        ///   - innerWait: The time for which links further in let the request wait.
+        func answered(_ outcome: LoadOutcome, by exchange: UInt64?, innerWait: Int64) {
             let now = core.now
-            core.change(group) {
+            let ends = state.withLock { state in
+                guard let exchange, !state.ended.contains(exchange) else { return state.end() }
+                state.awaited = exchange
+                return false
+            }
+            guard ends || outcome != .saysNothing else { return }
+            let held = max(0, now - start)
+            core.change(group) { machine in
                 if outcome != .saysNothing {
-                    let sample = AdaptiveLimit.Sample(latency: now - start, isOverload: outcome == .isOverload)
-                    group.machine.take(sample, now: now)
+                    let latency = max(0, held - innerWait)
+                    machine.take(.init(latency: latency, isOverload: outcome == .isOverload), now: now)
                 }
-                if let exchange, !ended.contains(exchange) { awaited = exchange } else { end(now) }
+                if ends { machine.end(held: held) }
             }
         }
 
-        func ended(_ exchange: ObjectIdentifier) {
-            let now = core.now
-            core.change(group) {
-                if awaited == exchange { end(now) } else if !isOver { ended.append(exchange) }
+        func ended(_ exchange: UInt64) {
+            let ends = state.withLock { state in
+                if state.awaited == exchange { return state.end() }
+                if !state.isOver { state.ended.append(exchange) }
+                return false
             }
-        }
-
-        private func end(_ now: Int64) {
-            guard !isOver else { return }
-            isOver = true
-            group.machine.end(held: now - start)
+            guard ends else { return }
+            let held = max(0, core.now - start)
+            core.change(group) { $0.end(held: held) }
         }
     }
 }

@@ -13,26 +13,28 @@ package struct ConcurrencyMachine: Sendable {
     }
 
     private let queue: LoadQueue
-    private var line = WaitingLine()
+    private var queued = WaitingQueue()
     private var limit: AdaptiveLimit
     private(set) package var inFlight = 0
     private var holding = HoldTimes()
+    private var time = SteadyTime()
 
     package init(_ limit: ConcurrencyLimiter.Limit, _ queue: LoadQueue) {
         self.limit = AdaptiveLimit(limit)
         self.queue = queue
     }
 
-    package var waiting: Int { line.count }
+    package var waiting: Int { queued.count }
     package var currentLimit: Int { limit.current }
-    var isIdle: Bool { inFlight == 0 && line.isEmpty }
+    var isInUse: Bool { inFlight > 0 || !queued.isEmpty }
 
     /// - Parameters:
     ///   - remaining: The time that the call has left; nil without a limit. In nanoseconds, as `now`.
-    package mutating func arrive(_ priority: RequestOptions.Priority, remaining: Int64?, now: Int64) -> Arrival {
-        let hasPlace = inFlight < limit.current && line.isEmpty
+    package mutating func arrive(_ priority: RequestOptions.Priority, remaining: Int64?, now moment: Int64) -> Arrival {
+        let now = time.at(moment)
+        let hasPlace = inFlight < limit.current && queued.isEmpty
         if let remaining, queue.shedsLateCalls {
-            let ahead = hasPlace ? 0 : line.ahead(of: priority) + 1
+            let ahead = hasPlace ? 0 : queued.ahead(of: priority) + 1
             if let least = holding.leastTime(behind: ahead, of: limit.current, now), least > remaining {
                 return .isHopeless
             }
@@ -41,17 +43,18 @@ package struct ConcurrencyMachine: Sendable {
             inFlight += 1
             return .goes
         }
-        guard line.count >= queue.capacity else { return .waits(line.join(priority), dropping: nil) }
-        guard queue.dropsOldest, let dropped = line.dropOldest(below: priority) else { return .isRefused }
-        return .waits(line.join(priority), dropping: dropped)
+        guard queued.count >= queue.capacity else { return .waits(queued.join(priority), dropping: nil) }
+        guard queue.dropsOldest, let dropped = queued.dropOldest(below: priority) else { return .isRefused }
+        return .waits(queued.join(priority), dropping: dropped)
     }
 
     /// Somebody waits no more.
     /// - Returns: False if it has had its turn, or was dropped.
-    package mutating func leave(_ number: UInt64) -> Bool { line.leave(number) }
+    package mutating func leave(_ number: UInt64) -> Bool { queued.leave(number) }
 
     /// The head of a response has come, or a failure that says something about the server.
-    package mutating func take(_ sample: AdaptiveLimit.Sample, now: Int64) {
+    package mutating func take(_ sample: AdaptiveLimit.Sample, now moment: Int64) {
+        let now = time.at(moment)
         limit.take(sample, inFlight: inFlight, now: now)
         if !sample.isOverload { holding.noteAnswer(sample.latency, now) }
     }
@@ -65,7 +68,7 @@ package struct ConcurrencyMachine: Sendable {
 
     /// The next to have a turn; called until it is nil after each end and each sample.
     package mutating func next() -> UInt64? {
-        guard inFlight < limit.current, let number = line.next() else { return nil }
+        guard inFlight < limit.current, let number = queued.next() else { return nil }
         inFlight += 1
         return number
     }
@@ -95,7 +98,7 @@ private struct HoldTimes: Sendable {
     private mutating func turn(_ now: Int64) {
         guard now >= periodEnd else { return }
         // Long after it, both are old.
-        let isFresh = periodEnd > .min && now - periodEnd < Self.period
+        let isFresh = periodEnd > .min && now &- periodEnd < Self.period
         quickest = (.max, isFresh ? quickest.current : .max)
         periodEnd = now &+ Self.period
     }
@@ -106,6 +109,6 @@ private struct HoldTimes: Sendable {
         let answer = min(quickest.current, quickest.previous)
         guard answer < .max, count >= Self.sampleCount else { return nil }
         let wait = Double(ahead) * average / Double(places)
-        return answer &+ Int64(min(wait, 1e18))
+        return min(answer, Int64.max / 2) + Int64(min(wait, 1e18))
     }
 }

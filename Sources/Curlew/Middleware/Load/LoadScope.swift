@@ -1,10 +1,10 @@
 /// The requests that share a limit: those to one origin, those with one tag, all of them, or what a closure says.
 ///
-/// ``ConcurrencyLimiter``, ``RequestRateLimiter`` and ``CircuitBreaker`` have a state for each. At most ``groupLimit`` groups are
-/// remembered; beyond them the half that was used longest ago is forgotten, but for groups with requests under way or
-/// waiting.
+/// ``ConcurrencyLimiter``, ``RequestRateLimiter`` and ``CircuitBreaker`` have a state for each. At ``groupLimit`` groups half of them
+/// are forgotten, first those of which there is nothing to remember, then those that were used longest ago; groups with requests under way
+/// or waiting never are.
 public struct LoadScope: Sendable {
-    /// The most groups that a link remembers: 1,000.
+    /// The most groups that a link remembers, those with requests under way or waiting aside: 1,000.
     public static let groupLimit = 1000
 
     enum Kind: Sendable {
@@ -23,7 +23,8 @@ public struct LoadScope: Sendable {
     public static let tag = LoadScope(kind: .tag)
     /// All requests.
     public static let all = LoadScope(kind: .all)
-    /// The requests for which a closure returns the same name. Those for which it returns nil pass without a limit.
+    /// The requests for which a closure returns the same name. Those for which it returns nil pass without a limit. The closure runs where the
+    /// call runs, once for each request.
     ///
     /// ```swift
     /// LoadScope.custom { request in request.options.tenant }
@@ -32,63 +33,116 @@ public struct LoadScope: Sendable {
         LoadScope(kind: .custom(name))
     }
 
-    /// The name of a request's group; nil if it has none.
-    func name(of request: CurlewRequest) -> String? {
-        switch kind {
-        case .origin: request.uri.origin
-        case .tag: request.options.tag ?? ""
-        case .all: ""
-        case .custom(let name): name(request)
-        }
+    /// The name that the user's closure gives. It is asked before any lock is taken.
+    func ownName(of request: CurlewRequest) -> String? {
+        if case .custom(let name) = kind { name(request) } else { nil }
     }
 }
 
-/// The groups of a link, found by request. Its owner's lock guards it.
-struct LoadGroups<Group: AnyObject> {
+/// What a link knows of a group.
+protocol LoadState {
+    /// True if requests of the group are under way or wait.
+    var isInUse: Bool { get }
+
+    /// True if nothing would be lost with it.
+    mutating func isIdle(at now: Int64) -> Bool
+}
+
+/// A group of requests: where its state is found, for as long as the group is in use.
+struct LoadGroup: Sendable {
+    let name: String
+    fileprivate let slot: Int
+    /// A slot serves other groups later; none has the same number.
+    fileprivate let number: UInt64
+
+    /// For a sentence.
+    var place: String { name.isEmpty ? "" : " at \(name)" }
+}
+
+/// The groups of a link and their states. Its owner's lock guards it.
+struct LoadGroups<State: LoadState> {
+    private struct Slot {
+        let group: LoadGroup
+        var state: State
+        var use: UInt64
+    }
+
     private let scope: LoadScope
-    private var table: [String: (group: Group, use: UInt64)] = [:]
+    private var slots: [Slot] = []
+    private var freeSlots: [Int] = []
+    private var indices: [String: Int] = [:]
     private var uses: UInt64 = 0
+    private var forgetsAt = LoadScope.groupLimit
     /// The group of the request before, which the next mostly has too.
-    private var last: (uri: CurlewURI?, tag: String?, group: Group)?
+    private var last: (uri: CurlewURI, tag: String, group: LoadGroup)?
 
     init(_ scope: LoadScope) { self.scope = scope }
 
-    var count: Int { table.count }
-    var all: [(name: String, group: Group)] { table.map { ($0.key, $0.value.group) } }
+    var count: Int { indices.count }
+    var all: [(name: String, state: State)] { indices.map { ($0.key, slots[$0.value].state) } }
 
-    subscript(name: String) -> Group? { table[name]?.group }
+    subscript(group: LoadGroup) -> State {
+        get { slots[group.slot].state }
+        _modify { yield &slots[group.slot].state }
+    }
+
+    /// False if the group has been forgotten.
+    func holds(_ group: LoadGroup) -> Bool { slots[group.slot].group.number == group.number }
 
     /// The group of a request, made if need be; nil if the request has none.
-    /// - Parameter isIdle: True of a group that may be forgotten.
+    /// - Parameters:
+    ///   - ownName: What ``LoadScope/ownName(of:)`` has returned.
+    ///   - now: In nanoseconds.
     mutating func group(
-        of request: CurlewRequest, isIdle: (Group) -> Bool, make: (_ name: String) -> Group
-    ) -> Group? {
+        of request: CurlewRequest, named ownName: String?, now: Int64, make: () -> State
+    ) -> LoadGroup? {
+        let name: String
         switch scope.kind {
-        case .origin: if let last, let uri = last.uri, request.uri.begins(like: uri) { return last.group }
-        case .tag: if let last, last.tag == request.options.tag ?? "" { return last.group }
-        case .all: if let last { return last.group }
-        case .custom: break
+        case .origin:
+            if let last, request.uri.begins(like: last.uri) { return last.group }
+            name = request.uri.origin
+        case .tag:
+            name = request.options.tag ?? ""
+            if let last, last.tag == name { return last.group }
+        case .all:
+            if let last { return last.group }
+            name = ""
+        case .custom:
+            guard let ownName else { return nil }
+            name = ownName
         }
-        guard let name = scope.name(of: request) else { return nil }
-        let group = group(named: name, isIdle: isIdle, make: make)
+        let group = group(named: name, now, make)
         last = (request.uri, request.options.tag ?? "", group)
         return group
     }
 
-    private mutating func group(named name: String, isIdle: (Group) -> Bool, make: (String) -> Group) -> Group {
+    private mutating func group(named name: String, _ now: Int64, _ make: () -> State) -> LoadGroup {
         uses &+= 1
-        if let known = table[name]?.group {
-            table[name]?.use = uses
-            return known
+        if let known = indices[name] {
+            slots[known].use = uses
+            return slots[known].group
         }
-        if table.count >= LoadScope.groupLimit { forget(isIdle) }
-        let made = make(name)
-        table[name] = (made, uses)
-        return made
+        if indices.count >= forgetsAt { forget(now) }
+        let free = freeSlots.popLast()
+        let group = LoadGroup(name: name, slot: free ?? slots.count, number: uses)
+        let made = Slot(group: group, state: make(), use: uses)
+        if let free { slots[free] = made } else { slots.append(made) }
+        indices[name] = group.slot
+        return group
     }
 
-    private mutating func forget(_ isIdle: (Group) -> Bool) {
-        let oldest = table.filter { isIdle($0.value.group) }.sorted { $0.value.use < $1.value.use }
-        for entry in oldest.prefix(LoadScope.groupLimit / 2) { table[entry.key] = nil }
+    private mutating func forget(_ now: Int64) {
+        last = nil
+        var idle: [Int] = []
+        var others: [Int] = []
+        for index in indices.values.sorted(by: { slots[$0].use < slots[$1].use }) where !slots[index].state.isInUse {
+            if slots[index].state.isIdle(at: now) { idle.append(index) } else { others.append(index) }
+        }
+        for index in (idle + others).prefix(LoadScope.groupLimit / 2) {
+            indices[slots[index].group.name] = nil
+            freeSlots.append(index)
+        }
+        // Where most are in use, not for each new group again.
+        forgetsAt = max(LoadScope.groupLimit, indices.count + LoadScope.groupLimit / 2)
     }
 }

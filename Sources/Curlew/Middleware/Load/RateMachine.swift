@@ -2,7 +2,8 @@
 package struct RateMachine: Sendable {
     /// The decision about a newcomer.
     package enum Arrival: Sendable, Equatable {
-        case goes
+        /// It goes, counted in a period.
+        case goes(Int)
         /// It waits under a number; one that has waited longer may have to leave for it.
         case waits(UInt64, dropping: UInt64?)
         /// There is no place to wait.
@@ -40,7 +41,8 @@ package struct RateMachine: Sendable {
 
     private let rate: RequestRateLimiter.Rate?
     private let queue: LoadQueue
-    private var line = WaitingLine()
+    private var queued = WaitingQueue()
+    private var time = SteadyTime()
     private var tokens: Double
     private var refilledAt: Int64
     /// Which part of the rate holds, as the server has refused requests.
@@ -51,10 +53,13 @@ package struct RateMachine: Sendable {
     private var refusals = 0
     /// What the server still takes before `until`.
     private var quota: (left: Int64, until: Int64)?
-    /// How many may be unanswered at a time after a refusal: those who wait do not come back all at once.
+    /// A refusal begins another period. What was sent before it says nothing about what may be sent after it.
+    private var period = 0
+    /// How many of the period may be unanswered at a time after a refusal: those who wait do not come back all at once.
     private var care: Int?
-    /// Sent, and without a head yet.
-    private(set) package var unanswered = 0
+    /// Sent, and without a head yet: of the period, and in all.
+    private var unanswered = 0
+    private var underWay = 0
 
     package init(_ rate: RequestRateLimiter.Rate?, _ queue: LoadQueue, now: Int64) {
         self.rate = rate
@@ -63,90 +68,118 @@ package struct RateMachine: Sendable {
         refilledAt = now
     }
 
-    package var waiting: Int { line.count }
+    package var waiting: Int { queued.count }
+    var isInUse: Bool { underWay > 0 || !queued.isEmpty }
+
     /// True if nothing would be lost with the group.
-    func isIdle(at now: Int64) -> Bool {
-        line.isEmpty && unanswered == 0 && blockedUntil <= now && quota.map { $0.until <= now } ?? true
+    mutating func isIdle(at moment: Int64) -> Bool {
+        let now = time.at(moment)
+        return !isInUse && blockedUntil <= now && quota.map { $0.until <= now } ?? true
     }
 
-    /// The time at which the first of those who wait may go; nil if only an answer can say.
-    package mutating func nextTime(at now: Int64) -> Int64? {
+    /// The time until the first of those who wait may go; nil if only an answer can say.
+    package mutating func wait(at moment: Int64) -> Int64? {
+        let now = time.at(moment)
         refill(at: now)
-        if let care, unanswered >= care { return nil }
-        var time = max(now, blockedUntil)
-        if let quota, quota.left <= 0 { time = max(time, quota.until) }
+        return isAwaitingAnswer ? nil : wait(now)
+    }
+
+    private var isAwaitingAnswer: Bool { care.map { unanswered >= $0 } ?? false }
+
+    /// The time that the server and the rate ask for, care aside.
+    private func wait(_ now: Int64) -> Int64 {
+        var until = max(now, blockedUntil)
+        if let quota, quota.left <= 0 { until = max(until, quota.until) }
+        var wait = until - now
         if let rate, tokens < 1 {
             let missing = (1 - tokens) * rate.interval / factor
-            time = max(time, now &+ Int64(min(missing.rounded(.up), 1e18)))
+            wait = max(wait, Int64(min(missing.rounded(.up), 1e18)))
         }
-        return time
+        return wait
     }
 
     private mutating func refill(at now: Int64) {
         if let quota, quota.until <= now { self.quota = nil }
         guard let rate, now > refilledAt else { return }
-        let passed = Double(now - refilledAt)
+        let passed = Double(now) - Double(refilledAt)
         refilledAt = now
         tokens = min(Double(rate.burst), tokens + passed / rate.interval * factor)
         factor = min(1, factor + passed / Double(Self.second) * 0.1)
     }
 
-    private mutating func mayGo(at now: Int64) -> Bool { nextTime(at: now).map { $0 <= now } ?? false }
+    private func mayGo(_ now: Int64) -> Bool { !isAwaitingAnswer && wait(now) == 0 }
 
-    private mutating func go() {
+    /// - Returns: The period.
+    private mutating func go() -> Int {
         if rate != nil { tokens -= 1 }
         quota?.left -= 1
         unanswered += 1
+        underWay += 1
+        return period
     }
 
     /// - Parameter remaining: The time that the call has left; nil without a limit.
-    package mutating func arrive(_ priority: RequestOptions.Priority, remaining: Int64?, now: Int64) -> Arrival {
-        if line.isEmpty, mayGo(at: now) {
-            go()
-            return .goes
-        }
+    package mutating func arrive(
+        _ priority: RequestOptions.Priority, remaining: Int64?, now moment: Int64
+    ) -> Arrival {
+        let now = time.at(moment)
+        refill(at: now)
+        if queued.isEmpty, mayGo(now) { return .goes(go()) }
         let wait = expectedWait(priority, now)
         let limit = queue.timeout.nanosecondsClamped
         if let remaining, queue.shedsLateCalls, wait >= remaining, remaining <= limit { return .isHopeless }
         if wait > limit { return .isTooLate(wait: wait) }
-        guard line.count >= queue.capacity else { return .waits(line.join(priority), dropping: nil) }
-        guard queue.dropsOldest, let dropped = line.dropOldest(below: priority) else { return .isRefused }
-        return .waits(line.join(priority), dropping: dropped)
+        guard queued.count >= queue.capacity else { return .waits(queued.join(priority), dropping: nil) }
+        guard queue.dropsOldest, let dropped = queued.dropOldest(below: priority) else { return .isRefused }
+        return .waits(queued.join(priority), dropping: dropped)
     }
 
     /// The least time that a newcomer waits.
-    private mutating func expectedWait(_ priority: RequestOptions.Priority, _ now: Int64) -> Int64 {
-        guard let time = nextTime(at: now) else { return 0 }
-        guard let rate else { return time - now }
-        return (time - now) &+ Int64(min(Double(line.ahead(of: priority)) * rate.interval / factor, 1e18))
+    private func expectedWait(_ priority: RequestOptions.Priority, _ now: Int64) -> Int64 {
+        let first = wait(now)
+        guard let rate else { return first }
+        let behind = Int64(min(Double(queued.ahead(of: priority)) * rate.interval / factor, 1e18))
+        return min(first, .max / 2) + behind
     }
 
     /// - Returns: False if it has had its turn, or was dropped.
-    package mutating func leave(_ number: UInt64) -> Bool { line.leave(number) }
+    package mutating func leave(_ number: UInt64) -> Bool { queued.leave(number) }
 
-    /// The next whose time has come; called until it is nil.
-    package mutating func next(at now: Int64) -> UInt64? {
-        guard !line.isEmpty, mayGo(at: now), let number = line.next() else { return nil }
-        go()
-        return number
+    /// The next whose time has come, and its period; called until it is nil.
+    package mutating func next(at moment: Int64) -> (number: UInt64, period: Int)? {
+        let now = time.at(moment)
+        refill(at: now)
+        guard !queued.isEmpty, mayGo(now), let number = queued.next() else { return nil }
+        return (number, go())
     }
 
     /// A request has an answer, or will have none.
-    package mutating func take(_ answer: Answer, now: Int64) {
-        unanswered -= 1
+    /// - Parameter sent: The period that it was counted in.
+    package mutating func take(_ answer: Answer, of sent: Int, now moment: Int64) {
+        let now = time.at(moment)
+        underWay -= 1
+        let isCurrent = sent == period
+        if isCurrent { unanswered -= 1 }
         refill(at: now)
         if let quota = answer.quota { take(quota, now) }
         let isRefusal = answer.status == 429
         guard isRefusal || (answer.status == 503 && answer.retryAfter != nil) else {
-            guard answer.status > 0 else { return }
+            guard answer.status > 0, isCurrent else { return }
             refusals = 0
             care = care.flatMap { $0 >= Self.enoughAtATime ? nil : $0 * 2 }
             return
         }
+        if isCurrent { beginPeriod(isRefusal, now) }
         block(answer, now)
+    }
+
+    /// What was refused together counts once.
+    private mutating func beginPeriod(_ isRefusal: Bool, _ now: Int64) {
+        period += 1
+        unanswered = 0
+        refusals += 1
         care = 1
         guard isRefusal, lastDecrease == .min || now &- lastDecrease >= Self.second else { return }
-        // Once for all that were refused together.
         lastDecrease = now
         factor = max(Self.leastFactor, factor / 2)
         tokens = min(tokens, 0)
@@ -154,21 +187,20 @@ package struct RateMachine: Sendable {
 
     private mutating func take(_ quota: ServerQuota, _ now: Int64) {
         // Those under way are not counted yet.
-        let left = quota.remaining - min(quota.remaining, Int64(unanswered))
+        let left = quota.remaining - min(quota.remaining, Int64(underWay))
         if let reset = quota.reset {
-            self.quota = (left, now &+ min(reset.nanosecondsClamped, Self.longestBlock))
+            self.quota = (left, now.clampedAdding(min(reset.nanosecondsClamped, Self.longestBlock)))
         } else if quota.remaining == 0 {
-            self.quota = (0, now &+ Self.firstBackoff)
+            self.quota = (0, now.clampedAdding(Self.firstBackoff))
         }
     }
 
     private mutating func block(_ answer: Answer, _ now: Int64) {
-        refusals += 1
-        let backoff = min(Self.firstBackoff << Int64(min(refusals - 1, 10)), Self.lastBackoff)
+        let backoff = min(Self.firstBackoff << Int64(min(max(refusals, 1) - 1, 10)), Self.lastBackoff)
         let own = answer.quota.flatMap { $0.remaining == 0 ? $0.reset : nil }
         let asked = (answer.retryAfter ?? own)?.nanosecondsClamped
         // A server that says "at once" and refuses all the same is not taken at its word for ever.
         let wait = min(asked.map { refusals > 1 ? max($0, Self.second / 10) : $0 } ?? backoff, Self.longestBlock)
-        blockedUntil = max(blockedUntil, now &+ wait)
+        blockedUntil = max(blockedUntil, now.clampedAdding(wait))
     }
 }

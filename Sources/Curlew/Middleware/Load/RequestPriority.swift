@@ -1,5 +1,5 @@
 extension RequestOptions {
-    /// How soon a request has its turn where ``ConcurrencyLimiter`` or ``RequestRateLimiter`` lets requests wait.
+    /// The priority of a request that waits for its turn, at a ``ConcurrencyLimiter`` or a ``RequestRateLimiter``.
     public struct Priority: RawRepresentable, Sendable, Hashable, Codable, Comparable {
         /// From 0, the last, to 4, the first; other numbers count as the nearest of these.
         public let rawValue: Int
@@ -23,7 +23,7 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// How soon the request has its turn where requests wait for one. Of eight turns one is of the request that has waited longest, so that
+    /// The priority of the request where it waits for its turn. Of eight turns one is of the request that has waited longest, so that
     /// none waits for ever.
     public var priority: Priority {
         get { isAnySet ? self[PriorityKey.self] : .normal }

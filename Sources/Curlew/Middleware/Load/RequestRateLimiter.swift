@@ -44,18 +44,19 @@ public struct RequestRateLimiter: CurlewMiddleware {
     {
         let arrival = core.arrive(request)
         var request = request
-        let group: Core.Group
+        let turn: Core.Turn
         switch arrival {
         case .isUnlimited: return try await next(request)
-        case .goes(let own): group = own
-        default: group = try await core.wait(&request, arrival)
+        case .goes(let own): turn = own
+        default: turn = try await core.wait(&request, arrival)
         }
         do {
-            let response = try await next(request)
-            core.take(response, in: group)
+            var response = try await next(request)
+            core.take(response, of: turn)
+            if turn.waited > 0 { response.turnWait += turn.waited }
             return response
         } catch {
-            core.take(error, in: group)
+            core.takeFailure(of: turn)
             throw error
         }
     }
@@ -93,27 +94,22 @@ public struct RequestRateLimiter: CurlewMiddleware {
 extension RequestRateLimiter {
     /// What copies of the link share.
     final class Core: LoadCore {
-        /// `@unchecked Sendable`: its state is touched under the lock of the core alone.
-        final class Group: LoadGroup, @unchecked Sendable {
-            let name: String
+        struct State: WaitingState {
             var machine: RateMachine
             var turns = AwaitedTurns()
             /// Waits for the time of the next turn.
             var pump: Task<Void, Never>?
 
-            init(_ name: String, _ machine: RateMachine) {
-                self.name = name
-                self.machine = machine
-            }
+            var isInUse: Bool { machine.isInUse }
+            mutating func isIdle(at now: Int64) -> Bool { machine.isIdle(at: now) }
 
-            func leave(_ number: UInt64) -> Bool {
-                defer {
-                    if machine.waiting == 0 {
-                        pump?.cancel()
-                        pump = nil
-                    }
+            mutating func leave(_ number: UInt64) -> Bool {
+                let hasWaited = machine.leave(number)
+                if machine.waiting == 0 {
+                    pump?.cancel()
+                    pump = nil
                 }
-                return machine.leave(number)
+                return hasWaited
             }
         }
 
@@ -121,49 +117,60 @@ extension RequestRateLimiter {
         private static let longestSleep: Int64 = 1_000_000_000
 
         private let rate: Rate?
+        private let scope: LoadScope
         let queue: LoadQueue
         let timekeeper: Timekeeper
-        let groups: Guarded<LoadGroups<Group>>
+        let groups: Guarded<LoadGroups<State>>
 
         init(_ rate: Rate?, _ scope: LoadScope, _ queue: LoadQueue, _ timekeeper: Timekeeper) {
             self.rate = rate
+            self.scope = scope
             self.queue = queue
             self.timekeeper = timekeeper
             groups = Guarded(LoadGroups(scope))
         }
 
-        var waiting: Int { groups.withLock { $0.all.reduce(0) { $0 + $1.group.machine.waiting } } }
+        var waiting: Int { groups.withLock { $0.all.reduce(0) { $0 + $1.state.machine.waiting } } }
+
+        /// The turn of a request.
+        struct Turn: Sendable {
+            let group: LoadGroup
+            let period: Int
+            /// In nanoseconds.
+            var waited: Int64 = 0
+        }
 
         enum Arrival {
             case isUnlimited
-            case goes(Group)
-            case waits(Group, UInt64, since: Int64)
-            case isRefused(Group)
-            case isTooLate(Group, wait: Int64)
-            case isHopeless(Group)
+            case goes(Turn)
+            case waits(LoadGroup, UInt64, since: Int64)
+            case isRefused(LoadGroup)
+            case isTooLate(LoadGroup, wait: Int64)
+            case isHopeless(LoadGroup)
         }
 
-        /// Lets a request go, lets it wait, or refuses it.
+        /// Sends a request on, keeps it waiting, or refuses it.
         func arrive(_ request: CurlewRequest) -> Arrival {
             let now = now
+            let ownName = scope.ownName(of: request)
             var resumed = ResumedTurns()
             defer { resumed.resume() }
             return groups.withLock { groups in
-                let group = groups.group(of: request, isIdle: { $0.machine.isIdle(at: now) }) {
-                    Group($0, RateMachine(rate, queue, now: now))
+                let group = groups.group(of: request, named: ownName, now: now) {
+                    State(machine: RateMachine(rate, queue, now: now))
                 }
                 guard let group else { return .isUnlimited }
-                let arrival = group.machine.arrive(
+                let arrival = groups[group].machine.arrive(
                     request.options.priority, remaining: request.remainingNanoseconds, now: now)
                 switch arrival {
-                case .goes: return .goes(group)
+                case .goes(let period): return .goes(Turn(group: group, period: period))
                 case .isRefused: return .isRefused(group)
                 case .isTooLate(let wait): return .isTooLate(group, wait: wait)
                 case .isHopeless: return .isHopeless(group)
                 case .waits(let number, let dropped):
-                    if let dropped { resumed.add(group.turns.decide(dropped, .isDropped), .isDropped) }
-                    group.turns.open(number)
-                    startPump(group)
+                    if let dropped { resumed.add(groups[group].turns.decide(dropped, .isDropped), .isDropped) }
+                    groups[group].turns.open(number)
+                    startPump(group, &groups[group], now)
                     return .waits(group, number, since: now)
                 }
             }
@@ -172,82 +179,87 @@ extension RequestRateLimiter {
         /// Waits for the turn of a request that may not go yet.
         // Not inlined: every call would keep room for it in its frame while it waits.
         @inline(never)
-        func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> Group {
+        func wait(_ request: inout CurlewRequest, _ arrival: Arrival) async throws -> Turn {
             switch arrival {
-            case .goes(let group): return group
+            case .goes(let turn): return turn
             case .isUnlimited: throw request.refusal(.engineFailed, "a request without a limit has waited")
             case .isRefused(let group):
                 throw request.refusal(.overloaded, "\(queue.capacity) requests wait for their turns\(group.place)")
             case .isTooLate(let group, let wait):
                 throw request.refusal(
                     .rateLimited,
-                    "the rate of requests\(group.place) would let it wait for \(Duration.nanoseconds(wait))")
+                    "the rate of requests\(group.place) would keep it waiting for \(Duration.nanoseconds(wait))")
             case .isHopeless(let group):
                 throw request.refusal(
                     .deadlineUnreachable, "its turn\(group.place) would come too late, so nothing was sent")
             case .waits(let group, let number, let start):
-                try await turn(of: number, in: group, request)
+                let period = try await turn(of: number, in: group, request)
+                let turn = Turn(group: group, period: period, waited: max(0, now - start))
                 do {
-                    try request.shortenTotal(by: .nanoseconds(now - start))
+                    try request.shortenTotal(by: .nanoseconds(turn.waited))
                 } catch {
-                    take(error, in: group)
+                    takeFailure(of: turn)
                     throw error
                 }
-                return group
+                return turn
             }
         }
 
-        func take(_ response: CurlewResponse, in group: Group) {
+        func take(_ response: CurlewResponse, of turn: Turn) {
             var answer = RateMachine.Answer(status: response.status.code)
-            // In most responses no field begins with what these begin with.
             if answer.status == 429 || answer.status == 503 { answer.retryAfter = RetryAfter.wait(response.fields) }
             answer.quota = ServerQuota(response.fields)
-            take(answer, in: group)
+            take(answer, of: turn)
         }
 
-        func take(_ error: any Error, in group: Group) { take(RateMachine.Answer(status: 0), in: group) }
+        /// No answer has come.
+        func takeFailure(of turn: Turn) { take(RateMachine.Answer(status: 0), of: turn) }
 
-        private func take(_ answer: RateMachine.Answer, in group: Group) {
+        private func take(_ answer: RateMachine.Answer, of turn: Turn) {
             let now = now
             var resumed = ResumedTurns()
-            groups.withLock { _ in
-                group.machine.take(answer, now: now)
-                guard group.machine.waiting > 0 else { return }
-                advance(group, now, &resumed)
-                startPump(group)
+            groups.withLock { groups in
+                groups[turn.group].machine.take(answer, of: turn.period, now: now)
+                guard groups[turn.group].machine.waiting > 0 else { return }
+                advance(&groups[turn.group], now, &resumed)
+                startPump(turn.group, &groups[turn.group], now)
             }
             resumed.resume()
         }
 
-        private func advance(_ group: Group, _ now: Int64, _ resumed: inout ResumedTurns) {
-            while let number = group.machine.next(at: now) { resumed.add(group.turns.decide(number, .goes), .goes) }
+        private func advance(_ state: inout State, _ now: Int64, _ resumed: inout ResumedTurns) {
+            while let (number, period) = state.machine.next(at: now) {
+                resumed.add(state.turns.decide(number, .goes(period: period)), .goes(period: period))
+            }
         }
 
         /// Under the lock.
-        private func startPump(_ group: Group) {
-            guard group.pump == nil, group.machine.waiting > 0, group.machine.nextTime(at: now) != nil else { return }
-            group.pump = Task { [weak self] in
+        private func startPump(_ group: LoadGroup, _ state: inout State, _ now: Int64) {
+            guard state.pump == nil, state.machine.waiting > 0, state.machine.wait(at: now) != nil else { return }
+            state.pump = Task { [weak self] in
                 while let sleep = self?.pump(group) {
                     guard let timekeeper = self?.timekeeper else { return }
-                    do { try await timekeeper.sleep(for: .nanoseconds(sleep)) } catch { return }
+                    // A clock that fails costs a turn of the loop, and no more.
+                    if (try? await timekeeper.sleep(for: .nanoseconds(sleep))) == nil, Task.isCancelled { return }
                 }
             }
         }
 
-        /// Lets those go whose time has come.
+        /// Resumes the requests whose time has come.
         /// - Returns: The time until the next; nil if there is none to be waited for.
-        private func pump(_ group: Group) -> Int64? {
+        private func pump(_ group: LoadGroup) -> Int64? {
             let now = now
             var resumed = ResumedTurns()
             defer { resumed.resume() }
-            return groups.withLock { _ in
-                guard !Task.isCancelled else { return nil }
-                advance(group, now, &resumed)
-                guard group.machine.waiting > 0, let time = group.machine.nextTime(at: now) else {
-                    group.pump = nil
+            return groups.withLock { groups in
+                // Whoever cancels has begun another, or there is nobody who waits.
+                guard !Task.isCancelled, groups.holds(group) else { return nil }
+                advance(&groups[group], now, &resumed)
+                guard groups[group].machine.waiting > 0, let wait = groups[group].machine.wait(at: now) else {
+                    groups[group].pump = nil
                     return nil
                 }
-                return min(max(time - now, 1), Self.longestSleep)
+                return min(max(wait, 1), Self.longestSleep)
             }
         }
     }

@@ -10,7 +10,7 @@ import Testing
 struct CircuitBreakerTests {
     private let policy = CircuitBreaker.Policy(minimumCalls: 3, firstWait: .seconds(5), probes: 1)
 
-    @Test("a server that fails is left alone, and asked again after the wait; changes are told to all who listen")
+    @Test("a server that fails is left alone, and asked again after the wait, and every listener gets the changes")
     func circuit() async throws {
         let isWell = Atomic(false)
         let server = try await MockServer.start { _ in
@@ -121,16 +121,84 @@ struct CircuitBreakerTests {
         #expect(breaker.states.values.first == .closed)
     }
 
-    @Test("a breaker outlives its sessions, and publishes nothing to those that have gone")
-    func sessionsThatHaveGone() async throws {
+    @Test("a breaker publishes once in each session that lives, and keeps none alive")
+    func publishers() async throws {
         let breaker = CircuitBreaker(policy)
+        weak var gone: SessionActor?
         for _ in 0..<3 {
             let session = try makeSession { breaker }
+            gone = session.session
             await session.shutdown()
         }
-        let stub = StubTransport { _ in .failure(.connectionLost) }
+        try await eventually("the session goes") { gone == nil }
+        #expect(breaker.core.publisherCount == 0)
+        let server = try await MockServer.start { _ in MockResponse(status: .badGateway) }
+        let session = try makeSession { breaker }
+        let actor = try #require(session.session)
+        // Others over the same connections, such as one for each tenant.
+        let others = try (0..<5).map { _ in try HTTPSession(transport: actor, chain: .bare) { breaker } }
+        #expect(breaker.core.publisherCount == 1)
+        var events = actor.events.makeAsyncIterator()
+        for _ in 0..<3 { _ = try await session.get(.raw(server.url())).body.collect(upTo: 10) }
+        await session.shutdown()
+        var changes = 0
+        while let event = await events.next(), event.kind != .invalidated {
+            if event.kind == .circuitChanged { changes += 1 }
+        }
+        #expect(changes == 1)
+        withExtendedLifetime(others) {}
+        await server.shutdown()
+    }
+
+    @Test("hosts that fail leave as many circuits as are allowed, and a circuit with a call under way stays")
+    func groups() async throws {
+        let breaker = CircuitBreaker(CircuitBreaker.Policy(minimumCalls: 1))
+        let stub = StubTransport { request in
+            request.path == "/stall" ? .stall : .failure(.connectionRefused)
+        }
         let session = try HTTPSession(transport: stub, chain: .bare) { breaker }
-        for _ in 0..<3 { _ = await curlewError { _ = try await session.get("http://a.test/") } }
-        #expect(breaker.states.values.first == .open)
+        let stalled = Task { try await session.get("http://stalled.test/stall") }
+        try await stub.waitForRequests(1)
+        for number in 0..<(LoadScope.groupLimit + 600) {
+            _ = await curlewError { _ = try await session.get(.raw("http://h\(number).test/")) }
+            #expect(breaker.states.count <= LoadScope.groupLimit)
+        }
+        #expect(breaker.states["http://stalled.test:80"] == .closed)
+        stalled.cancel()
+        _ = await stalled.result
+    }
+
+    @Test("a wait in a queue of ours is neither a failure of the server nor slow")
+    func ownWaits() async throws {
+        let clock = TestClock()
+        let breaker = CircuitBreaker(
+            CircuitBreaker.Policy(slowAfter: .milliseconds(1500), slowRate: 0.1, minimumCalls: 1), clock: clock)
+        let limiter = ConcurrencyLimiter(.fixed(1), queue: LoadQueue(shedsLateCalls: false), clock: clock)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let stub = StubTransport { request in
+            if request.path == "/first" { for await _ in gate {} }
+            return .response(.ok)
+        }
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            breaker
+            limiter
+        }
+        let first = Task { try await session.get("http://b.test/first") }
+        try await stub.waitForRequests(1)
+        let hasty = Task {
+            try await session.get("http://b.test/", options: RequestOptions(totalTimeout: .seconds(1)))
+        }
+        try await clock.waitForSleepers(1)
+        let patient = Task { try await session.get("http://b.test/") }
+        try await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(1))
+        #expect(await curlewError { _ = try await hasty.value }?.code == .totalTimeout)
+        #expect(breaker.states.values.first == .closed)
+        first.cancel()
+        open.finish()
+        _ = await first.result
+        clock.advance(by: .seconds(1))
+        #expect(try await patient.value.status == .ok)
+        #expect(breaker.states.values.first == .closed)
     }
 }

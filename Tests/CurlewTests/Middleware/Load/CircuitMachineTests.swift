@@ -14,8 +14,8 @@ struct CircuitMachineTests {
     private func call(
         _ machine: inout CircuitMachine, _ result: CircuitMachine.Result, at now: Int64, duration: Int64 = 0
     ) -> CircuitMachine.Change? {
-        guard let leave = machine.ask(at: now).leave else { return nil }
-        return machine.take(result, leave, duration: duration, at: now)
+        guard let permit = machine.ask(at: now).permit else { return nil }
+        return machine.take(result, permit, duration: duration, at: now)
     }
 
     private func opened(at now: Int64 = 0) -> CircuitMachine {
@@ -33,7 +33,7 @@ struct CircuitMachineTests {
         let change = call(&machine, .failure, at: 0)
         #expect(change?.from == .closed && change?.to == .open && change?.wait == 5 * second)
         #expect(change?.counts == CircuitMachine.Counts(calls: 4, failures: 3, slow: 0))
-        #expect(machine.ask(at: second).leave == nil && machine.wait(at: second) == 4 * second)
+        #expect(machine.ask(at: second).permit == nil && machine.wait(at: second) == 4 * second)
     }
 
     @Test("failures that are older than the window do not count")
@@ -58,8 +58,8 @@ struct CircuitMachineTests {
         var machine = opened()
         let (first, change) = machine.ask(at: 5 * second)
         #expect(change?.to == .halfOpen)
-        let second = machine.ask(at: 5 * self.second).leave
-        #expect(machine.ask(at: 5 * self.second).leave == nil)
+        let second = machine.ask(at: 5 * self.second).permit
+        #expect(machine.ask(at: 5 * self.second).permit == nil)
         let one = try #require(first)
         let two = try #require(second)
         #expect(machine.take(.success, one, duration: 0, at: 6 * self.second) == nil)
@@ -88,10 +88,10 @@ struct CircuitMachineTests {
     @Test("a call of an earlier state changes nothing when it comes back")
     func lateResults() throws {
         var machine = CircuitMachine(policy)
-        let early = try #require(machine.ask(at: 0).leave)
+        let early = try #require(machine.ask(at: 0).permit)
         for _ in 0..<4 { call(&machine, .failure, at: 0) }
         #expect(machine.take(.success, early, duration: 0, at: second) == nil)
-        let probe = try #require(machine.ask(at: 5 * second).leave)
+        let probe = try #require(machine.ask(at: 5 * second).permit)
         #expect(machine.take(.failure, early, duration: 0, at: 5 * second) == nil)
         #expect(machine.current == .halfOpen)
         #expect(machine.take(.failure, probe, duration: 0, at: 5 * second)?.to == .open)
@@ -107,16 +107,31 @@ struct CircuitMachineTests {
         #expect(change?.to == .open && change?.counts.slow == 4 && change?.counts.failures == 0)
     }
 
-    @Test("a clock that jumps, back and far ahead, neither traps nor opens nor keeps open")
+    @Test("a clock that goes back keeps a circuit open no longer than it was to be, and one far ahead traps nothing")
     func clockJumps() {
         var machine = opened(at: 100 * second)
-        // Back: the time since the opening does not run.
-        #expect(machine.ask(at: 0).leave == nil && machine.wait(at: 0) == 5 * second)
-        // Ahead, to the end of time.
-        call(&machine, .success, at: .max - 10)
-        #expect(call(&machine, .success, at: .max)?.to == .closed)
-        for _ in 0..<3 { call(&machine, .failure, at: .min) }
-        #expect(call(&machine, .failure, at: 0)?.to == .open)
+        #expect(machine.ask(at: 0).permit == nil)
+        #expect(machine.wait(at: 0) == 5 * second)
+        #expect(machine.ask(at: 4 * second).permit == nil)
+        #expect(machine.ask(at: 5 * second).permit != nil)
+        var other = opened(at: .max - 10)
+        #expect(other.ask(at: .max - 5).permit == nil)
+        #expect(other.ask(at: .max).permit != nil)
+        for moment in [Int64.min, .max, 0, .min] { call(&machine, .failure, at: moment) }
+    }
+
+    @Test("a circuit is in use while a call is under way, and has nothing to remember once its failures are old")
+    func idle() throws {
+        var machine = CircuitMachine(policy)
+        let permit = try #require(machine.ask(at: 0).permit)
+        #expect(machine.isInUse)
+        _ = machine.take(.failure, permit, duration: 0, at: 0)
+        #expect(!machine.isInUse)
+        #expect(machine.isIdle(at: second) == false)
+        #expect(machine.isIdle(at: 11 * second) == true)
+        var open = opened()
+        #expect(open.isIdle(at: 19 * second) == false)
+        #expect(open.isIdle(at: 20 * second) == true)
     }
 
     @Test("policies without sense become ones with sense")
@@ -124,7 +139,15 @@ struct CircuitMachineTests {
         let policy = CircuitBreaker.Policy(
             failureRate: -1, slowAfter: .zero, slowRate: 7, minimumCalls: -3, window: .seconds(-1),
             firstWait: .seconds(-1), longestWait: .seconds(Int64.max), probes: 0)
-        #expect(policy.failureRate == 0 && policy.slowRate == 1 && policy.minimumCalls == 1 && policy.probes == 1)
+        let inBounds = policy.inBounds
+        #expect(inBounds.failureRate == 0 && inBounds.slowRate == 1)
+        #expect(inBounds.minimumCalls == 1 && inBounds.probes == 1 && inBounds.window == .milliseconds(1))
+        // Also where they are set later: with no probe it would never close.
+        var changed = CircuitBreaker.Policy(minimumCalls: 1, firstWait: .seconds(1))
+        changed.probes = 0
+        var probed = CircuitMachine(changed)
+        call(&probed, .failure, at: 0)
+        #expect(call(&probed, .success, at: second)?.to == .closed)
         var machine = CircuitMachine(policy)
         for _ in 0..<100 { call(&machine, .success, at: 0) }
         #expect(machine.current == .closed)

@@ -242,4 +242,67 @@ struct ConcurrencyLimiterTests {
         stalled.cancel()
         _ = await stalled.result
     }
+
+    @Test("a closure that names groups may ask the link itself")
+    func closure() async throws {
+        let seen = Guarded(0)
+        let box = Guarded<ConcurrencyLimiter?>(nil)
+        let limiter = ConcurrencyLimiter(
+            .fixed(1),
+            per: .custom { request in
+                seen.withLock { $0 += 1 }
+                return (box.withLock { $0 }?.figures.count).map { _ in request.uri.path }
+            })
+        box.withLock { $0 = limiter }
+        let stub = StubTransport { _ in .response(.ok) }
+        let session = try HTTPSession(transport: stub, chain: .bare) { limiter }
+        for _ in 0..<2 { #expect(try await session.get("http://a.test/x").status == .ok) }
+        #expect(limiter.figures["/x"] == .init(inFlight: 0, waiting: 0, limit: 1))
+        #expect(seen.withLock { $0 } == 2)
+        box.withLock { $0 = nil }
+    }
+
+    @Test("around Retry, a place is held to the end of the body of the last attempt")
+    func aroundRetry() async throws {
+        let server = try await MockServer.start { _ in MockResponse(body: .pattern(count: 4 << 20)) }
+        server.enqueue(MockResponse(status: .serviceUnavailable))
+        let limiter = ConcurrencyLimiter(.fixed(1))
+        let session = try makeSession {
+            limiter
+            quickRetry(2)
+        }
+        let response = try await session.get(.raw(server.url()))
+        #expect(response.attempts == 2 && figures(limiter)?.inFlight == 1)
+        #expect(try await response.body.collect(upTo: .mebibytes(8)).count == 4 << 20)
+        try await eventually("no place is taken") { figures(limiter)?.inFlight == 0 }
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a wait in another limit says nothing about the server")
+    func innerWait() async throws {
+        let clock = TestClock()
+        let outer = ConcurrencyLimiter(.additive(from: 8), clock: clock)
+        let inner = ConcurrencyLimiter(.fixed(1), queue: LoadQueue(shedsLateCalls: false), clock: clock)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let stub = StubTransport { request in
+            if request.index == 0 { for await _ in gate {} }
+            return .response(.ok)
+        }
+        let session = try HTTPSession(transport: stub, chain: .bare) {
+            outer
+            inner
+        }
+        let first = Task { try await session.get("http://a.test/") }
+        try await stub.waitForRequests(1)
+        let hasty = Task {
+            try await session.get("http://a.test/", options: RequestOptions(totalTimeout: .seconds(1)))
+        }
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        #expect(await curlewError { _ = try await hasty.value }?.code == .totalTimeout)
+        #expect(figures(outer)?.limit == 8)
+        open.finish()
+        _ = try await first.value
+    }
 }

@@ -80,7 +80,13 @@ struct ConcurrencyMachineTests {
         #expect(limit.current == 12)
         for _ in 0..<50 { limit.take(.init(latency: 1, isOverload: true), inFlight: 12, now: second) }
         #expect(limit.current == 10)
-        for step in 2..<100 {
+        // Sent together, and refused one after the other: one overload.
+        for step in 1...40 {
+            let now = second + Int64(step) * second / 20
+            limit.take(.init(latency: now - second / 2, isOverload: true), inFlight: 12, now: now)
+        }
+        #expect(limit.current == 10)
+        for step in 10..<110 {
             limit.take(.init(latency: 1, isOverload: true), inFlight: 12, now: Int64(step) * second)
         }
         #expect(limit.current == 2)
@@ -106,9 +112,31 @@ struct ConcurrencyMachineTests {
         #expect(limit.current == 50)
     }
 
+    @Test("samples from a clock that jumps trap nothing")
+    func clockJumps() {
+        var limits = [AdaptiveLimit(.additive(from: 10)), AdaptiveLimit(.gradient(from: 10))]
+        var machine = machine(1)
+        for index in limits.indices {
+            for moment in [Int64.max, .min, 0] {
+                for isOverload in [false, true] {
+                    limits[index].take(.init(latency: .max, isOverload: isOverload), inFlight: 10, now: moment)
+                }
+            }
+            #expect(limits[index].current >= 1)
+        }
+        for moment in [Int64.max, 0, .max] {
+            #expect(machine.arrive(.normal, remaining: nil, now: moment) == .goes)
+            machine.take(.init(latency: .max, isOverload: false), now: moment)
+            machine.end(held: .max)
+        }
+    }
+
     @Test("bounds and starts without sense become ones with sense")
     func bounds() {
         #expect(AdaptiveLimit(.fixed(-5)).current == 1)
+        #expect(AdaptiveLimit(.fixed(.max)).current == ConcurrencyLimiter.Limit.largest)
+        #expect(
+            AdaptiveLimit(.additive(from: .max, within: 1...Int.max)).current == ConcurrencyLimiter.Limit.largest)
         #expect(AdaptiveLimit(.additive(from: 1000, within: -3...10)).current == 10)
         #expect(AdaptiveLimit(.gradient(from: -1, within: -3...0)).current == 1)
     }

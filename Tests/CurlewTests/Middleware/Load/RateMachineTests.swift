@@ -18,14 +18,14 @@ struct RateMachineTests {
     @Test("a burst goes at once, and then one after the other by the rate")
     func bucket() {
         var machine = machine(.perSecond(10, burst: 3))
-        for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes) }
+        for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
         let waiting = number(machine.arrive(.normal, remaining: nil, now: 0))
         #expect(waiting != nil)
-        #expect(machine.nextTime(at: 0) == second / 10)
-        #expect(machine.next(at: second / 10 - 1) == nil)
-        #expect(machine.next(at: second / 10) == waiting)
+        #expect(machine.wait(at: 0) == second / 10)
+        #expect(machine.next(at: second / 10 - 1)?.number == nil)
+        #expect(machine.next(at: second / 10)?.number == waiting)
         // A long pause brings the burst back, and no more.
-        for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 100 * second) == .goes) }
+        for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 100 * second) == .goes(0)) }
         #expect(number(machine.arrive(.normal, remaining: nil, now: 100 * second)) != nil)
     }
 
@@ -41,18 +41,65 @@ struct RateMachineTests {
         #expect(number(machine.arrive(.critical, remaining: nil, now: 0)) != nil)
     }
 
-    @Test("a 429 stops all for as long as it says, and lets one go first after that")
+    @Test("a 429 stops all for as long as it says, and one goes first after that")
     func retryAfter() {
         var machine = machine(nil)
-        for _ in 0..<5 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes) }
-        for _ in 0..<5 { machine.take(.init(status: 429, retryAfter: .seconds(7)), now: second) }
+        for _ in 0..<5 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
+        for _ in 0..<5 { machine.take(.init(status: 429, retryAfter: .seconds(7)), of: 0, now: second) }
         let numbers = (0..<10).map { _ in number(machine.arrive(.normal, remaining: nil, now: second)) }
-        #expect(machine.nextTime(at: second) == 8 * second)
-        #expect(machine.next(at: 8 * second) == numbers[0])
-        #expect(machine.next(at: 8 * second) == nil && machine.nextTime(at: 8 * second) == nil)
-        machine.take(.init(status: 200), now: 8 * second)
-        #expect(machine.next(at: 8 * second) == numbers[1] && machine.next(at: 8 * second) == numbers[2])
-        #expect(machine.next(at: 8 * second) == nil)
+        #expect(machine.wait(at: second) == 7 * second)
+        #expect(machine.next(at: 8 * second - 1)?.number == nil)
+        let first = machine.next(at: 8 * second)
+        #expect(first?.number == numbers[0] && first?.period == 1)
+        #expect(machine.next(at: 8 * second)?.number == nil)
+        #expect(machine.wait(at: 8 * second) == nil)
+        machine.take(.init(status: 200), of: 1, now: 8 * second)
+        #expect(machine.next(at: 8 * second)?.number == numbers[1])
+        #expect(machine.next(at: 8 * second)?.number == numbers[2])
+        #expect(machine.next(at: 8 * second)?.number == nil)
+    }
+
+    @Test("requests that have no answer yet hold up nobody after a refusal of another")
+    func longPolls() {
+        var machine = machine(nil)
+        for _ in 0..<20 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
+        machine.take(.init(status: 429, retryAfter: .seconds(1)), of: 0, now: 0)
+        #expect(machine.arrive(.normal, remaining: nil, now: second) == .goes(1))
+        machine.take(.init(status: 200), of: 1, now: second)
+        for _ in 0..<2 { #expect(machine.arrive(.normal, remaining: nil, now: second) == .goes(1)) }
+    }
+
+    @Test("requests that are refused together count as one refusal")
+    func burst() {
+        var machine = machine(nil)
+        for _ in 0..<7 { _ = machine.arrive(.normal, remaining: nil, now: 0) }
+        for _ in 0..<7 { machine.take(.init(status: 429), of: 0, now: 0) }
+        #expect(machine.wait(at: 0) == second)
+    }
+
+    @Test("answers to requests that were sent before a refusal do not end the care after it")
+    func earlierAnswers() {
+        var machine = machine(nil)
+        for _ in 0..<50 { _ = machine.arrive(.normal, remaining: nil, now: 0) }
+        machine.take(.init(status: 429, retryAfter: .seconds(1)), of: 0, now: 0)
+        for _ in 0..<49 { machine.take(.init(status: 200), of: 0, now: 0) }
+        #expect(machine.arrive(.normal, remaining: nil, now: second) == .goes(1))
+        #expect(number(machine.arrive(.normal, remaining: nil, now: second)) != nil)
+        // The refusal still counts: the next one is the second.
+        machine.take(.init(status: 429), of: 1, now: second)
+        #expect(machine.wait(at: second) == 2 * second)
+    }
+
+    @Test("who would wait for too long is refused at once, also while the first one after a refusal is under way")
+    func tooLateDuringCare() {
+        var machine = machine(nil, timeout: .seconds(30))
+        _ = machine.arrive(.normal, remaining: nil, now: 0)
+        machine.take(.init(status: 429, retryAfter: .seconds(1)), of: 0, now: 0)
+        #expect(machine.arrive(.normal, remaining: nil, now: second) == .goes(1))
+        let quota = ServerQuota(remaining: 0, reset: .seconds(600))
+        _ = machine.arrive(.normal, remaining: nil, now: second)
+        machine.take(.init(status: 200, quota: quota), of: 0, now: second)
+        #expect(machine.arrive(.normal, remaining: nil, now: second) == .isTooLate(wait: 600 * second))
     }
 
     @Test("a server that answers 429 for ever is asked ever more seldom, once a minute in the end")
@@ -60,26 +107,28 @@ struct RateMachineTests {
         var machine = machine(nil)
         var now: Int64 = 0
         var waits: [Int64] = []
-        for _ in 0..<10 {
-            #expect(machine.arrive(.normal, remaining: nil, now: now) == .goes)
-            machine.take(.init(status: 429), now: now)
-            let next = machine.nextTime(at: now) ?? 0
-            waits.append((next - now) / second)
-            now = next
+        for period in 0..<10 {
+            #expect(machine.arrive(.normal, remaining: nil, now: now) == .goes(period))
+            machine.take(.init(status: 429), of: period, now: now)
+            let wait = machine.wait(at: now) ?? 0
+            waits.append(wait / second)
+            now += wait
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60])
-        _ = machine.arrive(.normal, remaining: nil, now: now)
-        machine.take(.init(status: 200), now: now)
-        #expect(machine.nextTime(at: now) == now)
+        #expect(machine.arrive(.normal, remaining: nil, now: now) == .goes(10))
+        machine.take(.init(status: 200), of: 10, now: now)
+        #expect(machine.wait(at: now) == 0)
     }
 
     @Test("a time of zero does not let a server that refuses be asked without a pause")
     func zero() {
         var machine = machine(nil)
-        for step in 1...5 {
-            _ = machine.arrive(.normal, remaining: nil, now: 0)
-            machine.take(.init(status: 429, retryAfter: .zero), now: 0)
-            #expect(machine.nextTime(at: 0) == (step == 1 ? 0 : second / 10))
+        var now: Int64 = 0
+        for period in 0..<5 {
+            #expect(machine.arrive(.normal, remaining: nil, now: now) == .goes(period))
+            machine.take(.init(status: 429, retryAfter: .zero), of: period, now: now)
+            #expect(machine.wait(at: now) == (period == 0 ? 0 : second / 10))
+            now += second / 10
         }
     }
 
@@ -87,8 +136,8 @@ struct RateMachineTests {
     func longBlock() {
         var machine = machine(nil)
         _ = machine.arrive(.normal, remaining: nil, now: 0)
-        machine.take(.init(status: 503, retryAfter: RetryAfter.longest), now: 0)
-        #expect(machine.nextTime(at: 0) == 3600 * second)
+        machine.take(.init(status: 503, retryAfter: RetryAfter.longest), of: 0, now: 0)
+        #expect(machine.wait(at: 0) == 3600 * second)
         #expect(machine.arrive(.normal, remaining: nil, now: 0) == .isTooLate(wait: 3600 * second))
     }
 
@@ -96,46 +145,62 @@ struct RateMachineTests {
     func plain503() {
         var machine = machine(nil)
         _ = machine.arrive(.normal, remaining: nil, now: 0)
-        machine.take(.init(status: 503), now: 0)
-        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes)
+        machine.take(.init(status: 503), of: 0, now: 0)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
     }
 
     @Test("nothing goes once the server's quota is used up, those under way included, until its reset")
     func quota() {
         var machine = machine(nil)
-        for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes) }
-        machine.take(.init(status: 200, quota: ServerQuota(remaining: 3, reset: .seconds(10))), now: 0)
+        for _ in 0..<3 { #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0)) }
+        machine.take(.init(status: 200, quota: ServerQuota(remaining: 3, reset: .seconds(10))), of: 0, now: 0)
         // Two of the three are under way.
-        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) == 1)
-        #expect(machine.nextTime(at: 0) == 10 * second)
-        #expect(machine.next(at: 10 * second) == 1)
+        #expect(machine.wait(at: 0) == 10 * second)
+        #expect(machine.next(at: 10 * second - 1)?.number == nil)
+        #expect(machine.next(at: 10 * second)?.number == 1)
     }
 
-    @Test("a 429 halves a rate of our own, once for all refused together, and it comes back")
+    @Test("a 429 halves a rate of our own, and it comes back")
     func halving() {
         var machine = machine(.perSecond(10, burst: 1))
-        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes)
-        machine.take(.init(status: 429, retryAfter: .zero), now: 0)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
+        machine.take(.init(status: 429, retryAfter: .zero), of: 0, now: 0)
         #expect(number(machine.arrive(.normal, remaining: nil, now: 0)) != nil)
-        #expect(machine.nextTime(at: 0) == second / 5)
-        #expect(machine.next(at: 10 * second) != nil)
-        machine.take(.init(status: 200), now: 10 * second)
+        #expect(machine.wait(at: 0) == second / 5)
+        #expect(machine.next(at: 10 * second)?.period == 1)
+        machine.take(.init(status: 200), of: 1, now: 10 * second)
         #expect(number(machine.arrive(.normal, remaining: nil, now: 10 * second)) != nil)
-        #expect(machine.nextTime(at: 10 * second).map { $0 - 10 * second } == second / 10)
+        #expect(machine.wait(at: 10 * second) == second / 10)
     }
 
-    @Test("a clock that jumps neither traps nor blocks")
+    @Test("a clock that goes back holds up nobody for longer than was to be, and one far ahead traps nothing")
     func clockJumps() {
         var machine = machine(.perSecond(10, burst: 1))
-        #expect(machine.arrive(.normal, remaining: nil, now: .max - 1) == .goes)
-        machine.take(.init(status: 429), now: .max)
-        #expect(machine.nextTime(at: .max) == .max)
+        #expect(machine.arrive(.normal, remaining: nil, now: 100 * second) == .goes(0))
+        machine.take(.init(status: 429, retryAfter: .seconds(2)), of: 0, now: 100 * second)
+        let waiting = number(machine.arrive(.normal, remaining: nil, now: 0))
+        #expect(machine.wait(at: 0) == 2 * second)
+        #expect(machine.next(at: 2 * second - 1)?.number == nil)
+        #expect(machine.next(at: 2 * second)?.number == waiting)
         var other = self.machine(.perSecond(10, burst: 1))
-        #expect(other.arrive(.normal, remaining: nil, now: 100 * second) == .goes)
-        // Back: the bucket waits for the time to come again, a tenth of a second from where it stands.
-        #expect(number(other.arrive(.normal, remaining: nil, now: 0)) != nil)
-        #expect(other.nextTime(at: 0) == second / 10)
+        for moment in [Int64.max, .min, 0, .max] {
+            guard case .goes(let period) = other.arrive(.normal, remaining: nil, now: moment) else { continue }
+            let quota = ServerQuota(remaining: .max, reset: .seconds(86_400))
+            other.take(.init(status: 429, quota: quota), of: period, now: moment)
+        }
+    }
+
+    @Test("a group is in use while a request is under way or waits")
+    func use() {
+        var machine = machine(nil)
+        _ = machine.arrive(.normal, remaining: nil, now: 0)
+        #expect(machine.isInUse)
+        machine.take(.init(status: 429), of: 0, now: 0)
+        #expect(!machine.isInUse)
+        #expect(machine.isIdle(at: second - 1) == false)
+        #expect(machine.isIdle(at: second) == true)
     }
 
     @Test("rates without sense become ones with sense")

@@ -1,7 +1,7 @@
-/// Those who wait for a turn, by priority, and among equals in the order of their arrival.
+/// The requests that wait for a turn, by priority, and among equals in the order of their arrival.
 ///
 /// A pure value. Every operation takes constant time on average, as a thousand may leave at once.
-package struct WaitingLine: Sendable {
+package struct WaitingQueue: Sendable {
     private struct Level: Sendable {
         /// In the order of arrival; those who have left are still in it.
         var numbers: [UInt64] = []
