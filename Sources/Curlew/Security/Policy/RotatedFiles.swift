@@ -94,16 +94,21 @@ final class RotatedFiles: RotationSource {
         anchorsPath = anchors
     }
 
-    func look() async -> RotationReading? {
-        await withCheckedContinuation { waiter in
-            queue.async { waiter.resume(returning: self.reading(isForced: false)) }
-        }
-    }
+    func look() async -> RotationReading? { await read(isForced: false) }
 
-    func reload() async -> RotationReading {
+    func reload() async -> RotationReading { await read(isForced: true) ?? impossible }
+
+    private func read(isForced: Bool) async -> RotationReading? {
+        // By a lock, as ThreadSanitizer does not see how a continuation hands over what a queue has made.
+        let result = Guarded<RotationReading?>(nil)
         await withCheckedContinuation { waiter in
-            queue.async { waiter.resume(returning: self.reading(isForced: true) ?? self.impossible) }
+            queue.async {
+                let reading = self.reading(isForced: isForced)
+                result.withLock { $0 = reading }
+                waiter.resume()
+            }
         }
+        return result.withLock { $0 }
     }
 
     /// Reads them in this thread.
