@@ -11,14 +11,15 @@ struct RequestRateLimiterTests {
     func rate() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }
         let clock = TestClock()
-        let limiter = RequestRateLimiter(.perSecond(1, burst: 2), clock: clock)
+        let limiter = RequestRateLimiter(
+            .perSecond(1, burst: 2), queue: LoadQueue(timeout: Timeouts.unlimited), clock: clock)
         let session = try makeSession { limiter }
         for _ in 0..<2 { _ = try await session.fetch(server.url()) }
         let calls = (0..<2).map { _ in Task { try await session.fetch(server.url()) } }
         for count in 1...2 {
-            // The waits have a limit of their own, which sleeps on the clock, too.
             try await eventually("\(3 - count) wait") { limiter.waiting == 3 - count }
-            try await clock.waitForSleepers(4 - count)
+            // Waits without a limit do not sleep on the clock: what sleeps there waits for the next turn.
+            try await clock.waitForSleepers()
             clock.advance(by: .seconds(1))
             try await server.waitForRequests(2 + count)
         }
@@ -112,7 +113,8 @@ struct RequestRateLimiterTests {
     @Test("the higher priority goes first")
     func priority() async throws {
         let clock = TestClock()
-        let limiter = RequestRateLimiter(.perSecond(1, burst: 1), clock: clock)
+        let limiter = RequestRateLimiter(
+            .perSecond(1, burst: 1), queue: LoadQueue(timeout: Timeouts.unlimited), clock: clock)
         let stub = StubTransport { _ in .response(.ok) }
         let session = try HTTPSession(transport: stub, chain: .bare) { limiter }
         _ = try await session.get("http://a.test/first")
@@ -126,7 +128,7 @@ struct RequestRateLimiterTests {
         }
         try await eventually("two wait") { limiter.waiting == 2 }
         for waiting in [1, 0] {
-            try await clock.waitForSleepers(waiting + 2)
+            try await clock.waitForSleepers()
             clock.advance(by: .seconds(1))
             try await eventually("\(waiting) wait") { limiter.waiting == waiting }
         }
