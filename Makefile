@@ -64,9 +64,9 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=thread --scratch-path .build-thread \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
 
-test-crash: setup ## Kills processes that download, and that use a cache, at twenty moments each; CRASH_SEED=… repeats them
+test-crash: setup ## Kills processes that download, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
-	timeout 175 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
+	timeout 300 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 
 # In the time of a simulation: it takes a second or two, and brings the same picture wherever it runs.
 simulate: setup ## Runs the simulation of the article "Load and failure", and draws its picture

@@ -126,8 +126,9 @@ struct IndexFile: Sendable, Hashable {
 
     var name: String { "index-\(number).sqlite" }
     var lockName: String { "index-\(number).lock" }
+    var checkpointLockName: String { "index-\(number).checkpoint" }
     /// All its files, the one that holds it first.
-    var names: [String] { [name, "\(name)-wal", "\(name)-shm", "\(name)-journal", lockName] }
+    var names: [String] { [name, "\(name)-wal", "\(name)-shm", "\(name)-journal", checkpointLockName, lockName] }
 
     init(number: Int) { self.number = number }
 
@@ -209,6 +210,8 @@ extension StoreFolder {
     }
 
     func path(of file: IndexFile) -> String { "\(path)/\(file.name)" }
+
+    func path(ofCheckpointLock file: IndexFile) -> String { "\(path)/\(file.checkpointLockName)" }
 }
 
 // MARK: Bodies

@@ -2,11 +2,11 @@
 import Glibc
 
 /// Kills a downloading process again and again, and looks whether the next one makes a whole file of what is left; then one that
-/// uses a cache on the disk, and looks whether all that is left of it is right.
+/// uses a cache on the disk, and looks whether all that is left of it is right; then two workers of a queue of transfers.
 ///
 ///     crash-campaign [SEED]
 ///
-/// Called with `child` or `cache` it is the process that is killed.
+/// Called with `child`, `cache` or `queue` it is the process that is killed.
 @main
 struct CrashCampaign {
     static func main() async throws {
@@ -18,11 +18,13 @@ struct CrashCampaign {
             let user = CacheUser(folder: arguments[2], seed: UInt64(arguments[3]) ?? 0, rounds: Int(arguments[4]) ?? 0)
             return try await user.run()
         }
+        if arguments.count == 5, arguments[1] == "queue" { return try await QueueCampaign.work(arguments[2]) }
         let seed = arguments.count > 1 ? UInt64(arguments[1]) : nil
         let campaign = Campaign(seed: seed ?? UInt64.random(in: 0...UInt64(UInt32.max)))
         do {
             try await CacheCampaign(seed: campaign.seed).run()
             try await campaign.run()
+            try await QueueCampaign(seed: campaign.seed).run()
         } catch {
             print("failed with seed \(campaign.seed): \(error)")
             exit(1)

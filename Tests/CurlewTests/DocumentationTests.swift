@@ -99,6 +99,13 @@ struct DocumentationTests {
             "Tests/CurlewStorageTests/Support/Snippets.swift")
     }
 
+    @Test("the article on transfers that outlive the process shows code that compiles")
+    func durableTransfers() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/TransfersThatOutliveTheProcess.md",
+            in: "Tests/CurlewStorageTests/Support/Snippets.swift")
+    }
+
     @Test("the article on reachability shows code that compiles")
     func reachability() throws {
         try expectBlocks(

@@ -55,9 +55,19 @@ public struct Destination: Sendable {
         }
     }
 
+    /// The path of the file or of the folder; nil if a closure chooses it.
+    package var location: (path: String, isFolder: Bool)? {
+        switch place {
+        case .file(let path): (path, false)
+        case .folder(let path): (path, true)
+        case .chosen: nil
+        }
+    }
+
     /// Makes the file that is to become the one at a path.
-    func makePart(for path: String) async throws -> PartFile {
-        try await PartFile.create(beside: path, existing: existing, createsFolders: createsFolders)
+    /// - Parameter name: The name that it has until then; nil is one that is drawn at random.
+    func makePart(for path: String, named name: String? = nil) async throws -> PartFile {
+        try await PartFile.create(beside: path, named: name, existing: existing, createsFolders: createsFolders)
     }
 
     /// Looks whether a part that is there already can become the file at a path.

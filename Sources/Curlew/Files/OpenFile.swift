@@ -29,16 +29,18 @@ final class OpenFile: Sendable {
 
     /// Makes a file beside another one that it is to become: `.NAME.RANDOM.part`.
     convenience init(
-        beside destination: String, existing: Destination.ExistingFile, createsFolders: Bool, permissions: mode_t
+        beside destination: String, named fixedName: String? = nil, existing: Destination.ExistingFile,
+        createsFolders: Bool, permissions: mode_t
     ) throws {
         let place = try FilePlace(destination)
         let folder = try OpenFolder(place.folder, creates: createsFolders)
         try folder.checkPlace(of: place.name, existing: existing)
         for attempt in 0..<Self.attempts {
             // Some file systems take only shorter names.
-            let name = Self.partName(for: attempt < Self.attempts / 2 ? place.name : "")
+            let name = fixedName ?? Self.partName(for: attempt < Self.attempts / 2 ? place.name : "")
             let opened = folder.open(name, O_RDWR | O_CREAT | O_EXCL, permissions: permissions)
-            if opened.errorNumber == EEXIST || opened.errorNumber == ENAMETOOLONG { continue }
+            let isTaken = opened.errorNumber == EEXIST || opened.errorNumber == ENAMETOOLONG
+            if isTaken, fixedName == nil { continue }
             let descriptor = Int32(try opened.get("there can be no file beside the destination"))
             try self.init(place: try FilePlace(place.path(of: name)), folder: folder, descriptor: descriptor)
             return

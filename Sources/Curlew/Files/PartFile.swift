@@ -28,18 +28,20 @@ final class PartFile: Sendable {
     /// Makes a file beside another one that it is to become: `.NAME.RANDOM.part`.
     /// - Parameters:
     ///   - destination: The path that the file is to have in the end.
+    ///   - name: Another name than that, which nothing may have.
     ///   - existing: What happens to a file that is there. With ``Destination/ExistingFile/fail`` this throws, before a byte is written.
     ///   - createsFolders: Whether missing folders are made.
     ///   - permissions: Those of the file, without the bits of the umask.
     /// - Throws: ``CurlewError``: ``ErrorCode/invalidDestination``, ``ErrorCode/fileExists``, ``ErrorCode/diskFull``,
     ///   ``ErrorCode/fileFailed``.
     static func create(
-        beside destination: String, existing: Destination.ExistingFile = .replace, createsFolders: Bool = false,
-        permissions: mode_t = 0o666
+        beside destination: String, named name: String? = nil, existing: Destination.ExistingFile = .replace,
+        createsFolders: Bool = false, permissions: mode_t = 0o666
     ) async throws -> PartFile {
         try await PartFile {
             try OpenFile(
-                beside: destination, existing: existing, createsFolders: createsFolders, permissions: permissions)
+                beside: destination, named: name, existing: existing, createsFolders: createsFolders,
+                permissions: permissions)
         }
     }
 

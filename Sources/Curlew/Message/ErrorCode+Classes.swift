@@ -26,7 +26,7 @@ extension ErrorCode {
     public var isTrustFailure: Bool { Self.trustFailures.contains(self) }
 
     /// True if a lack of network may be the reason.
-    var mayLackNetwork: Bool { Self.networkFailures.contains(self) }
+    package var mayLackNetwork: Bool { Self.networkFailures.contains(self) }
 
     /// True if the same request can never succeed: it cannot be sent as it stands, is refused, or nobody wants it any
     /// more.
@@ -74,4 +74,19 @@ extension HTTPResponse.Status {
 
     /// True if a server that answers so, and says when to come again, has not processed the request: 429 and 503.
     var refusesUnprocessed: Bool { self == .tooManyRequests || self == .serviceUnavailable }
+}
+
+extension CurlewError {
+    /// True if the same transfer may go well another time: the failure is transient, the body broke off, or the status may pass.
+    package var isWorthRepeating: Bool {
+        if code == .unacceptableStatus, let response { return HTTPResponse.Status.transient.contains(response.status) }
+        return code.isTransient || code == .responseTruncated
+    }
+
+    /// A response whose status says that nothing was done.
+    package init(refusal response: CurlewResponse, _ message: String) {
+        self.init(
+            .unacceptableStatus, message,
+            context: Context(uri: response.uri, stage: .receiving, response: response.head))
+    }
 }

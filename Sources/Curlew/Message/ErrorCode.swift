@@ -176,6 +176,16 @@ extension ErrorCode {
     public static let cacheFailed = Self("cache-failed")
 }
 
+/// Codes of transfers that outlive a process.
+extension ErrorCode {
+    /// The store of a queue of transfers cannot be opened, read or written.
+    public static let queueFailed = Self("queue-failed")
+    /// The process ended while a request was on its way that must not be sent twice: the server may have processed it.
+    public static let outcomeUnknown = Self("outcome-unknown")
+    /// Another worker has taken the transfer over, or it was cancelled meanwhile.
+    public static let leaseLost = Self("lease-lost")
+}
+
 /// Codes of requests that a limit of ours refused; nothing was sent.
 extension ErrorCode {
     /// Too many requests are under way, and the queue of a ``ConcurrencyLimiter`` is full or the wait in it took too long.

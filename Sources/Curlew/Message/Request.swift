@@ -147,7 +147,7 @@ extension CurlewRequest {
 
 extension HTTPRequest.Method {
     /// True if sending the request twice means the same as sending it once (RFC 9110 §9.2.2).
-    var isIdempotent: Bool {
+    package var isIdempotent: Bool {
         switch self {
         case .get, .head, .put, .delete, .options, .trace: true
         default: false

@@ -12,4 +12,26 @@ enum CacheSnippets {
         return api
     }
 }
+
+/// The code of the article on transfers that outlive the process.
+enum DurableSnippets {
+    private func enqueue() async throws -> DurableSession {
+        let http = try HTTPSession()
+        let transfers = try await DurableSession(identifier: "mirror", folder: "/var/lib/example/transfers", http: http)
+        var request = DurableTransfer.Request.download("https://example.com/disc.iso", to: .folder("/srv/mirror"))
+        request.tags = ["nightly"]
+        try await transfers.enqueue(request)
+        return transfers
+    }
+
+    private func follow(_ transfers: DurableSession) async throws {
+        async let work: Void = transfers.run()
+        for try await event in transfers.events {
+            guard case .ended(let transfer) = event else { continue }
+            print(transfer.request.url, transfer.state)
+            try await transfers.acknowledge(transfer.id)
+        }
+        try await work
+    }
+}
 #endif

@@ -88,13 +88,13 @@ extension FileReader: CachedFile {
 }
 
 /// The identity and the state of a file, to tell later whether it is still the same.
-struct FileSnapshot: Sendable, Hashable, Codable {
+package struct FileSnapshot: Sendable, Hashable, Codable {
     private let device: UInt64
     private let node: UInt64
     private let modifiedSeconds: Int
     private let modifiedNanoseconds: Int
     /// The size in bytes.
-    let size: Int64
+    package let size: Int64
 
     /// Looks at a regular file that is to be sent, and can be read.
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for one that is not there, is none, or cannot be read.
@@ -107,7 +107,7 @@ struct FileSnapshot: Sendable, Hashable, Codable {
     }
 
     /// Looks at a regular file without asking whether it can be read: one system call.
-    init(statusOf path: String, for use: FileUse) throws {
+    package init(statusOf path: String, for use: FileUse) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw use.failure("\(use.subject) cannot be read: \(describe(errno))")
@@ -137,7 +137,7 @@ struct FileSnapshot: Sendable, Hashable, Codable {
 }
 
 /// The purpose that a file is looked at or read for: it decides the words and the code of a failure.
-enum FileUse: Sendable {
+package enum FileUse: Sendable {
     /// Its bytes are a request's body.
     case sending
     /// It is one of the library's own: a part file, a token, a jar of cookies.

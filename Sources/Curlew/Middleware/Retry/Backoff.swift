@@ -1,4 +1,4 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 extension Retry {
     /// The wait before a request is sent again: any time up to a bound that doubles with each failure ("full jitter"),
@@ -29,14 +29,14 @@ extension Retry {
             return min(first * (1 << min(max(failures, 1) - 1, 30)), limit)
         }
 
-        func wait(after failures: Int) -> Duration {
+        package func wait(after failures: Int) -> Duration {
             bound(after: failures) * min(max(random(), 0), 1)
         }
     }
 }
 
 /// The wait that a server asks for (RFC 9110 §10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// Waits beyond this, 136 years, are taken for it, so that no clock overflows.
     static let longest = Duration.seconds(1 << 32)
 
@@ -50,6 +50,9 @@ enum RetryAfter {
         let sent = fields[.date].flatMap { HTTPDate($0, now: now) } ?? now
         return values.compactMap { wait($0, sent, now) }.max()
     }
+
+    /// The wait, as of now.
+    package static func wait(askedBy fields: HTTPFields) -> Duration? { wait(fields) }
 
     private static func wait(_ value: String, _ sent: HTTPDate, _ now: HTTPDate) -> Duration? {
         if !value.isEmpty, value.utf8.allSatisfy(\.isDigit) {

@@ -327,7 +327,9 @@ actor DownloadOperation {
         if storage.isCheckpointDue { try await checkpoint() }
     }
 
-    private func checkpoint() async throws { try await storage.checkpoint(plan.ranges, of: subject) }
+    private func checkpoint() async throws {
+        try await storage.checkpoint(plan.ranges, of: subject, total: plan.representation?.total)
+    }
 
     /// The content of a token beside the bytes; nil if they cannot be resumed.
     private var subject: DownloadStorage.Subject? {

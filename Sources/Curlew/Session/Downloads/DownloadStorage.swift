@@ -130,7 +130,7 @@ final class DownloadStorage {
             // Known now, and not when all bytes have come.
             try await destination.check(place, for: part)
         } else {
-            part = try await destination.makePart(for: place)
+            part = try await destination.makePart(for: place, named: options.custody?.partName)
         }
         self.part = part
     }
@@ -197,9 +197,10 @@ final class DownloadStorage {
     /// - Parameters:
     ///   - ranges: What has been received.
     ///   - subject: What it is of; nil if it cannot be resumed.
-    func checkpoint(_ ranges: [Range<Int64>], of subject: Subject?) async throws {
+    ///   - total: The length of the whole, if it is known.
+    func checkpoint(_ ranges: [Range<Int64>], of subject: Subject?, total: Int64?) async throws {
         // Where another segment is at it, the next chunk tries again.
-        guard let path = options.tokenFile, let part, !isAtCheckpoint else { return }
+        guard options.hashes, let part, !isAtCheckpoint else { return }
         sinceCheckpoint = 0
         isAtCheckpoint = true
         defer { isAtCheckpoint = false }
@@ -207,11 +208,13 @@ final class DownloadStorage {
         let received = try self.received(ranges)
         if options.synchronizesCheckpoints { try await part.synchronize() } else { try await part.drain() }
         let snapshot = try await part.snapshot()
-        guard let subject, let token = token(received, part, snapshot, subject) else {
-            return await TokenFile.remove(path)
+        let token = subject.flatMap { self.token(received, part, snapshot, $0) }
+        if let custody = options.custody { try await custody.keep(token, total) }
+        if let path = options.tokenFile {
+            guard let token else { return await TokenFile.remove(path) }
+            try await token.write(to: path, synchronizes: options.synchronizesCheckpoints)
         }
-        try await token.write(to: path, synchronizes: options.synchronizesCheckpoints)
-        checkpointed = received
+        if token != nil { checkpointed = received }
     }
 
     /// The token that a download which has failed can be resumed with, written to the token's file as well.
@@ -284,7 +287,15 @@ final class DownloadStorage {
         if snapshot.size > total { try await part.truncate(to: total) }
         guard snapshot.size >= total else { throw CurlewError(.fileFailed, "the part file became shorter") }
         let digest = try await verify(part)
-        let path = try await destination.commit(part, to: place)
+        let path: String
+        if let custody = options.custody {
+            let whole = WholeFile(
+                part: part, target: absolute(place), existing: destination.existing, identity: try await part.snapshot()
+            )
+            path = try await custody.name(whole)
+        } else {
+            path = try await destination.commit(part, to: place)
+        }
         // Two ways of writing one path: then the file has taken the token's place.
         if let tokenFile = options.tokenFile, await TokenFile.snapshot(of: tokenFile)?.isSameFile(as: snapshot) != true
         {

@@ -218,6 +218,8 @@ extension DownloadTask {
 
         /// Tests have smaller files.
         var smallestSegment = SegmentPlan.smallestSegment
+        /// What keeps the token and gives the file its name in place of the download; nil is the download itself.
+        package var custody: DownloadCustody?
 
         public init(
             integrity: IntegrityRequirement = IntegrityRequirement(), resumes: Int = 0, segments: Int = 1,
@@ -236,6 +238,6 @@ extension DownloadTask {
 
         /// True if the bytes are hashed as they come, for tokens. Where none is kept, one that is wanted in the end
         /// reads them again: hashing takes a third of the processor time of a fast download.
-        var hashes: Bool { tokenFile != nil }
+        var hashes: Bool { tokenFile != nil || custody != nil }
     }
 }

@@ -1,0 +1,39 @@
+import CurlewTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@Suite("curlew queue", .timeLimit(.minutes(1)))
+struct QueueCommandTests {
+    @Test("what is added is done by another process, listed, shown and cleared")
+    func wholeWay() async throws {
+        let server = try await MockServer.start { request in
+            request.path == "/missing" ? MockResponse(status: .notFound) : MockResponse(body: "hello")
+        }
+        let folder = try TemporaryFolder()
+        let place = ["--queue-folder", folder.path("queue")]
+        func run(_ arguments: String...) async throws -> ToolProcess.End {
+            await (try ToolProcess(["queue"] + arguments + place)).end()
+        }
+        let added = try await run("add", server.url("/file"), "--output", folder.path("file"))
+        let id = String(added.output.prefix(32))
+        #expect(added.status == 0 && id.utf8.count == 32)
+        #expect(try await run("list").output.hasPrefix("\(id) waiting"))
+        #expect(try await run("suspend", id).output == "1\n")
+        #expect(try await run("show", id).output.contains("state     suspended"))
+        #expect(try await run("resume", "--all").output == "1\n")
+        #expect(try await run("suspend").status == 64)
+        let done = try await run("run")
+        #expect(done.status == 0, "\(done.complaints)")
+        #expect(try String(decoding: Data(contentsOf: URL(filePath: folder.path("file"))), as: UTF8.self) == "hello")
+        #expect(try await run("show", id).output.contains("file      \(folder.path("file"))"))
+        _ = try await run("add", server.url("/missing"), "--output", folder.path("missing"))
+        #expect(try await run("run").status == 1)
+        #expect(try await run("list").output.contains("failed"))
+        _ = try await run("add", server.url("/never"), "--output", folder.path("never"))
+        #expect(try await run("cancel", "--all").output == "1\n")
+        #expect(try await run("clear").status == 0)
+        #expect(try await run("list").output.isEmpty)
+        await server.shutdown()
+    }
+}

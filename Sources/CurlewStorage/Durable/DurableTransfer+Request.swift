@@ -1,0 +1,244 @@
+#if Storage
+public import Curlew
+internal import Glibc
+public import FoundationEssentials
+public import HTTPTypes
+
+extension DurableTransfer {
+    /// What is to be transferred, and how. All of it is kept on the disk, but for the secrets: see ``fields``.
+    ///
+    /// ```swift
+    /// var request = DurableTransfer.Request.download("https://example.com/disc.iso", to: .folder("/srv/mirror"))
+    /// request.integrity = try .sha256(published)
+    /// request.tags = ["nightly"]
+    /// ```
+    public struct Request: Sendable {
+        /// The direction.
+        package enum Content: Sendable {
+            case download(Destination)
+            case upload(path: String)
+        }
+
+        /// The absolute URL, without user information.
+        public let url: String
+        /// GET for a download.
+        public let method: HTTPRequest.Method
+        package let content: Content
+        /// Fields of the request. Those that are known to hold secrets (Authorization, Cookie and so on) are refused unless
+        /// ``storesSecrets`` is true: give them by ``DurableSession/Options/authorization``.
+        public var fields = HTTPFields()
+        /// True if fields with secrets are to be kept on the disk with the rest. False by default.
+        public var storesSecrets = false
+        /// What a download has to be.
+        public var integrity = IntegrityRequirement()
+        /// The number of connections that fetch parts of a download at a time; see ``Curlew/DownloadTask/Options/segments``.
+        public var segments = 1
+        /// The priority among those that wait. One of less priority goes before those that came ten minutes later for each step
+        /// between them, so that none waits for ever.
+        public var priority = RequestOptions.Priority.normal
+        /// Words of the caller's. ``DurableSession/Limits/perTag`` limits how many with the same tag run at a time. At most 16, of
+        /// up to 100 bytes.
+        public var tags: [String] = []
+        /// It is not tried before.
+        public var notBefore: Date?
+        /// When it has failed if it has not ended: ``Curlew/ErrorCode/totalTimeout``.
+        public var deadline: Date?
+        /// The most attempts that may fail before it has; 20 by default, which take about two hours of a server that is down.
+        public var attempts = 20
+        /// How fast its bytes may flow. The limit of all is that of the session that runs it.
+        public var rateLimit: RateLimit?
+        /// True if sending an upload twice does no harm. nil, the default, asks its method (RFC 9110 §9.2.2): after an attempt that may
+        /// have reached the server, one that is not idempotent fails with ``Curlew/ErrorCode/outcomeUnknown``.
+        public var isIdempotent: Bool?
+
+        /// A download into a file. A relative path begins at the working folder of this process.
+        public static func download(_ url: String, to destination: Destination) -> Request {
+            Request(url: url, method: .get, content: .download(destination))
+        }
+
+        /// A file that is sent. It must stay as it is until the transfer has ended: one that was changed since it was enqueued is
+        /// not sent, and fails. Its media type is that of its name unless the fields have another.
+        public static func upload(
+            file path: String, to url: String, method: HTTPRequest.Method = .put
+        ) -> Request {
+            Request(url: url, method: method, content: .upload(path: path))
+        }
+
+        private init(url: String, method: HTTPRequest.Method, content: Content) {
+            self.url = url
+            self.method = method
+            self.content = content
+        }
+    }
+}
+
+extension DurableTransfer.Request {
+    /// The destination of a download; nil for an upload.
+    public var destination: Destination? {
+        if case .download(let destination) = content { destination } else { nil }
+    }
+
+    /// The path of the file that is sent; nil for a download.
+    public var source: String? {
+        if case .upload(let path) = content { path } else { nil }
+    }
+
+    /// True if it may be sent again after it may have reached the server.
+    var mayBeRepeated: Bool { isIdempotent ?? (source == nil || method.isIdempotent) }
+
+    static let tagLimit = 16
+    static let fieldLimit = 64 << 10
+
+    /// The URL, looked at.
+    /// - Throws: ``Curlew/CurlewError`` for a request that can never be sent, or must not be kept.
+    func validated() throws -> CurlewURI {
+        let uri = try CurlewURI(url)
+        guard uri.scheme == "http" || uri.scheme == "https" else {
+            throw CurlewError(.unsupportedScheme, "the URL of a durable transfer begins with http or https")
+        }
+        guard uri.authority.firstIndex(of: "@") == nil, !hasUserInformation else {
+            throw CurlewError(.invalidRequest, "the URL has user information, which is not kept on the disk")
+        }
+        if !storesSecrets, let secret = fields.first(where: { SecretFields.names.contains($0.name) }) {
+            throw CurlewError(
+                .invalidRequest,
+                "\(secret.name) is a secret: give it by the session's authorization, or set storesSecrets")
+        }
+        for name in [HTTPField.Name.range, .ifRange] where fields.contains(name) {
+            throw CurlewError(.invalidRequest, "a durable transfer makes its own \(name.rawName)")
+        }
+        guard fields.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= Self.fieldLimit else {
+            throw CurlewError(.invalidRequest, "the fields have more than 64 KiB")
+        }
+        guard tags.count <= Self.tagLimit,
+            tags.allSatisfy({ (1...100).contains($0.utf8.count) && !$0.utf8.contains { $0 < 0x20 } })
+        else {
+            throw CurlewError(
+                .invalidRequest, "there are at most 16 tags, of 1 to 100 bytes without control characters")
+        }
+        if case .download(let destination) = content, destination.location == nil {
+            throw CurlewError(
+                .invalidDestination,
+                "a closure does not outlive the process: a durable download goes to a file or a folder")
+        }
+        return uri
+    }
+
+    private var hasUserInformation: Bool {
+        let authority =
+            url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).first ?? ""
+        let end = authority.firstIndex { "/?#".contains($0) } ?? authority.endIndex
+        return authority[..<end].contains("@")
+    }
+}
+
+// MARK: On the disk
+
+/// A request as it is kept: JSON, whose names are part of the schema.
+struct StoredRequest: Codable, Sendable {
+    var url: String
+    var method: String
+    var destination: String?
+    var isFolder: Bool?
+    var existing: Destination.ExistingFile?
+    var createsFolders: Bool?
+    var source: String?
+    var sourceState: FileSnapshot?
+    var fields: [[String]]
+    var storesSecrets: Bool
+    var length: Int64?
+    var digest: ContentDigest?
+    var checksFields: Bool
+    var requiresDigest: Bool
+    var segments: Int
+    var priority: Int
+    var tags: [String]
+    var notBefore: Int64?
+    var deadline: Int64?
+    var attempts: Int
+    var rateLimit: RateLimit?
+    var isIdempotent: Bool?
+
+    /// - Throws: ``Curlew/CurlewError`` for a request that cannot be kept.
+    init(_ request: DurableTransfer.Request) throws {
+        url = request.url
+        method = request.method.rawValue
+        switch request.content {
+        case .download(let destination):
+            guard let location = destination.location, !location.path.isEmpty else {
+                throw CurlewError(.invalidDestination, "the path of the destination is empty")
+            }
+            self.destination = Self.absolute(location.path)
+            isFolder = location.isFolder
+            existing = destination.existing
+            createsFolders = destination.createsFolders
+        case .upload(let path):
+            source = Self.absolute(path)
+            sourceState = try FileSnapshot(statusOf: Self.absolute(path), for: .sending)
+        }
+        fields = request.fields.map { [$0.name.rawName, $0.value] }
+        storesSecrets = request.storesSecrets
+        length = request.integrity.length
+        digest = request.integrity.digest
+        checksFields = request.integrity.checksFields
+        requiresDigest = request.integrity.requiresDigest
+        segments = min(max(request.segments, 1), 16)
+        priority = request.priority.rawValue
+        tags = request.tags
+        notBefore = request.notBefore?.milliseconds
+        deadline = request.deadline?.milliseconds
+        attempts = max(1, request.attempts)
+        rateLimit = request.rateLimit
+        isIdempotent = request.isIdempotent
+    }
+
+    /// A later process may stand in another folder.
+    private static func absolute(_ path: String) -> String {
+        guard path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return "\(String(cString: folder))/\(path)"
+    }
+
+    /// nil if it cannot be one that was kept.
+    var request: DurableTransfer.Request? {
+        guard let method = HTTPRequest.Method(rawValue: method) else { return nil }
+        var request: DurableTransfer.Request
+        if let path = destination {
+            var destination: Destination = isFolder == true ? .folder(path) : .file(path)
+            destination.existing = existing ?? .fail
+            destination.createsFolders = createsFolders ?? false
+            destination.synchronizes = true
+            request = .download(url, to: destination)
+        } else if let source {
+            request = .upload(file: source, to: url, method: method)
+        } else {
+            return nil
+        }
+        for field in fields where field.count == 2 {
+            if let name = HTTPField.Name(field[0]) { request.fields.append(HTTPField(name: name, value: field[1])) }
+        }
+        request.storesSecrets = storesSecrets
+        request.integrity = IntegrityRequirement(
+            length: length, digest: digest, checksFields: checksFields, requiresDigest: requiresDigest)
+        request.segments = segments
+        request.priority = RequestOptions.Priority(rawValue: priority)
+        request.tags = tags
+        request.notBefore = notBefore.map { Date(milliseconds: $0) }
+        request.deadline = deadline.map { Date(milliseconds: $0) }
+        request.attempts = attempts
+        request.rateLimit = rateLimit
+        request.isIdempotent = isIdempotent
+        return request
+    }
+}
+
+extension Date {
+    /// Milliseconds since 1970, in the bounds of what a database and a clock can count.
+    var milliseconds: Int64 {
+        let value = timeIntervalSince1970 * 1000
+        return value.isFinite ? Int64(min(max(value, -1e15), 1e15)) : (value > 0 ? 1_000_000_000_000_000 : 0)
+    }
+
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}
+#endif

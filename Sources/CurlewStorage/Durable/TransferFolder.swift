@@ -1,0 +1,152 @@
+#if Storage
+internal import Curlew
+internal import Glibc
+
+/// The folder of a queue: its database, and the locks beside it. One folder may have several queues, each with files of its own.
+final class TransferFolder: Sendable {
+    let path: String
+    let identifier: String
+
+    /// Opens the folder; makes it, for its owner alone, if it is not there.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/queueFailed`` or ``Curlew/ErrorCode/invalidRequest``.
+    init(_ path: String, identifier: String) throws {
+        guard Self.isName(identifier) else {
+            throw CurlewError(
+                .invalidRequest,
+                "an identifier has 1 to 64 letters, digits, dots, hyphens and underscores, and begins with no dot")
+        }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw CurlewError(.invalidRequest, "the path of the folder is empty or holds NUL")
+        }
+        self.path = path
+        self.identifier = identifier
+        try Self.make(path)
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw CurlewError(.queueFailed, "the folder of the queue is no folder")
+        }
+        guard status.st_uid == geteuid() else {
+            throw CurlewError(.queueFailed, "the folder of the queue belongs to another user")
+        }
+        // What others may write to, they may replace.
+        guard status.st_mode & 0o022 == 0 else {
+            throw CurlewError(
+                .queueFailed, "other users may write to the folder of the queue: chmod it to 700, or take another")
+        }
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.first != UInt8(ascii: ".")
+            && text.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                    || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+            }
+    }
+
+    private static func make(_ path: String) throws {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+            try make(String(path[..<slash]))
+            if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        }
+        throw CurlewError(queueFailure: "the folder of the queue cannot be made", errorNumber: errno)
+    }
+
+    private func file(_ end: String) -> String { "\(path)/\(identifier)\(end)" }
+
+    var database: String { file(".queue") }
+    var checkpointLock: String { file(".checkpoint") }
+
+    /// Makes the database's file if it is not there, for its owner alone.
+    func makeDatabase() throws {
+        let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        guard descriptor >= 0 else {
+            throw CurlewError(queueFailure: "the queue cannot be opened", errorNumber: errno)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            throw CurlewError(.queueFailed, "the queue is no regular file of this user's")
+        }
+        if status.st_mode & 0o777 != 0o600 { fchmod(descriptor, 0o600) }
+    }
+
+    /// Moves a database that is damaged aside.
+    /// - Returns: Its path now.
+    func moveAside() throws -> String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let aside = "\(database).damaged-\(time.tv_sec)-\(UInt32.random(in: 0...UInt32.max))"
+        guard rename(database, aside) == 0 else {
+            throw CurlewError(queueFailure: "the damaged queue cannot be moved aside", errorNumber: errno)
+        }
+        for end in ["-wal", "-shm", "-journal"] { rename(database + end, aside + end) }
+        return aside
+    }
+
+    /// A lock of the file system, held until it is released or the process ends.
+    final class Lock: Sendable {
+        private let descriptor: Int32
+
+        fileprivate init(_ path: String) throws {
+            descriptor = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+            guard descriptor >= 0 else {
+                throw CurlewError(queueFailure: "the folder of the queue cannot be written", errorNumber: errno)
+            }
+        }
+
+        deinit { close(descriptor) }
+
+        /// - Returns: False if another has it, and its mode excludes this one.
+        func take(exclusively isExclusive: Bool) -> Bool {
+            // Not every file system has locks. Without them, processes must not share a folder.
+            flock(descriptor, (isExclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 || errno != EWOULDBLOCK
+        }
+    }
+
+    /// Waits until nobody else opens the queue.
+    func lockForOpening() throws -> Lock {
+        let lock = try Lock(file(".lock"))
+        for _ in 0..<1000 {
+            if lock.take(exclusively: true) { return lock }
+            usleep(5000)
+        }
+        throw CurlewError(.queueFailed, "the queue is being opened by another process")
+    }
+
+    /// The lock that all hold, together, that have the queue open.
+    func useLock() throws -> Lock { try Lock(file(".use")) }
+
+    // MARK: Workers
+
+    private func workerFile(_ worker: TransferWorkerID) -> String { file(".worker-\(worker)") }
+
+    /// Shows that a worker lives, for as long as the lock is held.
+    func enlist(_ worker: TransferWorkerID) throws -> Lock {
+        let lock = try Lock(workerFile(worker))
+        guard lock.take(exclusively: true) else { throw CurlewError(.queueFailed, "two workers have one name") }
+        return lock
+    }
+
+    /// True if the process of a worker is gone. One that stands still has its lock, and is known by its lease alone.
+    func isGone(_ worker: TransferWorkerID) -> Bool {
+        let path = workerFile(worker)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return errno == ENOENT }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return false }
+        unlink(path)
+        return true
+    }
+
+    func dismiss(_ worker: TransferWorkerID) { unlink(workerFile(worker)) }
+}
+
+extension CurlewError {
+    /// An error of a system call on a file of the queue.
+    init(queueFailure failure: String, errorNumber: Int32) {
+        let isFull = errorNumber == ENOSPC || errorNumber == EDQUOT
+        self.init(isFull ? .diskFull : .queueFailed, "\(failure): \(describe(errorNumber))")
+    }
+}
+#endif

@@ -1,0 +1,171 @@
+#if Storage
+package import Curlew
+
+/// Where the transfers of a queue are kept: what they are, how far they are, who has them, and what has ended.
+///
+/// All that workers and callers do is a call of this, and each call happens whole or not at all. The rules that hold for every
+/// store, and that one suite of tests asks of each:
+/// - What ``enqueue(_:)``, ``claim(_:policy:atMost:)``, ``record(_:of:)``, ``command(_:of:)`` and ``acknowledge(_:)`` have done survives the
+///   process and the machine. The rest may be lost with the machine.
+/// - A claim has a number, its *fence*, that is greater with each claim of a transfer, and is greater, too, after a cancel.
+///   Whoever writes with an old one writes nothing.
+/// - A lease ends by the store's clock, which is the same for all of its users and never goes back.
+package protocol TransferStore: Sendable {
+    /// Adds transfers.
+    func enqueue(_ transfers: [NewTransfer]) async throws
+
+    /// Puts the queue in order (takes transfers from workers that are gone, wakes those whose time has come, fails those whose
+    /// deadline is over) and gives a worker the next ones.
+    func claim(_ worker: TransferWorkerID, policy: ClaimPolicy, atMost count: Int) async throws -> [TransferClaim]
+
+    /// Extends the leases of a worker, and writes down how far its transfers are.
+    /// - Returns: The claims that it still has.
+    func renew(_ worker: TransferWorkerID, lease: Duration, progress: [TransferClaim.Key: TransferProgress])
+        async throws
+        -> [TransferClaim.Key: TransferOrder]
+
+    /// Writes down what has come of a claim.
+    /// - Returns: False if it is another's by now, and nothing was written.
+    func record(_ change: TransferChange, of claim: TransferClaim.Key) async throws -> Bool
+
+    /// Suspends, resumes or cancels transfers.
+    /// - Parameter ids: Which; nil are all that have not ended.
+    /// - Returns: How many were changed, or will be as soon as their worker sees it.
+    func command(_ command: TransferCommand, of ids: [DurableTransfer.ID]?) async throws -> Int
+
+    /// The network can be reached again.
+    func wakeAfterNetwork() async throws
+
+    /// The ends of transfers that were not acknowledged, in the order in which they came.
+    func ends(after cursor: Int64, limit: Int) async throws -> [(cursor: Int64, transfer: StoredTransfer)]
+
+    /// Forgets transfers that have ended.
+    /// - Parameter ids: Which; nil are all.
+    func acknowledge(_ ids: [DurableTransfer.ID]?) async throws
+
+    func transfer(_ id: DurableTransfer.ID) async throws -> StoredTransfer?
+    /// Transfers in the order in which they were enqueued.
+    func list(_ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int) async throws -> [StoredTransfer]
+    func counts() async throws -> [DurableTransfer.State: Int]
+    /// What a worker may look forward to.
+    func outlook() async throws -> TransferOutlook
+
+    /// Elements as long as anybody listens: one whenever something may have changed, by whomever.
+    func changes() -> AsyncStream<Void>
+
+    /// Whoever works is seen as gone from then on.
+    func resign(_ worker: TransferWorkerID) async
+    func close() async throws
+}
+
+/// The name of a worker.
+package struct TransferWorkerID: Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+
+    package init() { description = DurableTransfer.ID().description }
+    package init(_ description: String) { self.description = description }
+}
+
+/// A transfer to be added.
+package struct NewTransfer: Sendable {
+    package let id: DurableTransfer.ID
+    package let host: String
+    package let tags: [String]
+    package let priority: RequestOptions.Priority
+    /// Milliseconds since 1970.
+    package let notBefore: Int64?
+    package let deadline: Int64?
+    package let mayBeRepeated: Bool
+    /// The request, encoded.
+    package let request: [UInt8]
+}
+
+/// What a worker takes.
+package struct ClaimPolicy: Sendable {
+    package var lease: Duration
+    package var total: Int
+    package var perHost: Int
+    package var perTag: [String: Int]
+}
+
+/// A transfer that a worker has.
+package struct TransferClaim: Sendable {
+    package struct Key: Sendable, Hashable {
+        package let id: DurableTransfer.ID
+        package let fence: Int64
+    }
+
+    package let key: Key
+    package let transfer: StoredTransfer
+    /// The bytes of all that the queue holds on the disk, this transfer aside.
+    package let held: Int64
+}
+
+/// A transfer as a store has it.
+package struct StoredTransfer: Sendable {
+    package var number: Int64
+    package var id: DurableTransfer.ID
+    package var state: DurableTransfer.State
+    /// Milliseconds since 1970.
+    package var enqueued: Int64
+    package var failures: Int
+    package var received: Int64
+    package var total: Int64?
+    /// When it is tried next, in milliseconds since 1970; nil as soon as there is a place.
+    package var due: Int64?
+    package var fence: Int64
+    package var request: [UInt8]
+    package var token: [UInt8]?
+    package var naming: [UInt8]?
+    /// What has come of it, encoded.
+    package var result: [UInt8]?
+}
+
+/// The bytes of a transfer.
+package struct TransferProgress: Sendable, Hashable {
+    package var received: Int64
+    package var total: Int64?
+}
+
+/// What a worker is to do with a transfer that it has.
+package enum TransferOrder: Sendable {
+    case proceed
+    case suspend
+}
+
+/// What has come of a claim.
+package enum TransferChange: Sendable {
+    /// The newest token, nil if nothing can be resumed; within a quota of bytes for all that the queue holds.
+    case checkpoint(token: [UInt8]?, TransferProgress, quota: Int64?)
+    /// A request that must not be sent twice is on its way.
+    case sending
+    /// The file is about to get its name.
+    case naming([UInt8])
+    /// The worker gives it back.
+    /// - Parameters:
+    ///   - trigger: ``TransferTrigger/release``, ``TransferTrigger/loseNetwork``, ``TransferTrigger/loseRoom`` or ``TransferTrigger/suspend``.
+    ///   - wait: The wait before it may be claimed again.
+    ///   - isFailure: Whether an attempt has failed.
+    ///   - result: The error, encoded.
+    case back(trigger: TransferTrigger, token: [UInt8]?, wait: Duration, isFailure: Bool, result: [UInt8]?)
+    case finished([UInt8])
+    case failed([UInt8])
+}
+
+package enum TransferCommand: Sendable {
+    case suspend
+    case resume
+    case cancel
+}
+
+/// What a worker may look forward to.
+package struct TransferOutlook: Sendable {
+    /// True if something may be claimed now.
+    package var isReady: Bool
+    /// The time until something may have to be woken, or taken from another.
+    package var wait: Duration?
+    /// The transfers that have not ended, without those that are suspended.
+    package var active: Int
+    package var suspended: Int
+}
+#endif

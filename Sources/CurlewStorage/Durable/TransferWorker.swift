@@ -1,0 +1,148 @@
+#if Storage
+internal import Curlew
+internal import FoundationEssentials
+
+/// Runs the transfers of a queue, as one of possibly several workers.
+actor TransferWorker {
+    private struct Active {
+        let run: TransferRun
+        let task: Task<Void, Never>
+    }
+
+    private let session: DurableSession
+    private let id = TransferWorkerID()
+    private let store: any TransferStore
+    private let lease: Duration
+    private var active: [TransferClaim.Key: Active] = [:]
+    private var lastRenewal: ContinuousClock.Instant?
+    private let signal: AsyncStream<Void>.Continuation
+    private let signals: AsyncStream<Void>
+    private var timer: Task<Void, Never>?
+
+    init(_ session: DurableSession) {
+        self.session = session
+        store = session.store
+        lease = max(session.options.lease, .seconds(1))
+        (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func run(untilDrained isUntilDrained: Bool) async throws {
+        let following = Task { [store, signal] in for await _ in store.changes() { signal.yield() } }
+        let network = followNetwork()
+        let result: Result<Void, any Error>
+        do {
+            try await work(isUntilDrained)
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        following.cancel()
+        network?.cancel()
+        timer?.cancel()
+        // What is under way is given back, whatever has ended the work.
+        for entry in active.values { entry.run.stop(.shutdown) }
+        for entry in active.values { await entry.task.value }
+        await store.resign(id)
+        try result.get()
+    }
+
+    /// Several failures of the store in a row are borne, for as long as a lease lasts.
+    private func work(_ isUntilDrained: Bool) async throws {
+        var firstFailure: ContinuousClock.Instant?
+        signal.yield()
+        for await _ in signals {
+            if Task.isCancelled { return }
+            do {
+                let outlook = try await step()
+                firstFailure = nil
+                if isUntilDrained, active.isEmpty, outlook.active == 0 { return }
+                schedule(outlook)
+            } catch {
+                let start = firstFailure ?? .now
+                firstFailure = start
+                if start.duration(to: .now) > lease {
+                    for entry in active.values { entry.run.stop(.lost) }
+                    throw error
+                }
+                schedule(after: .milliseconds(200))
+            }
+        }
+    }
+
+    private func step() async throws -> TransferOutlook {
+        try await renew()
+        let isOpen = DurableSession.Window.isOpen(session.options.windows)
+        if !isOpen { for entry in active.values { entry.run.stop(.shutdown) } }
+        var outlook = try await store.outlook()
+        let limits = session.options.limits
+        // Others may be gone: whether they are is seen when something is claimed.
+        if isOpen, outlook.isReady || outlook.active > active.count, active.count < limits.total {
+            let policy = ClaimPolicy(
+                lease: lease, total: max(1, limits.total), perHost: max(1, limits.perHost), perTag: limits.perTag)
+            let claims = try await store.claim(id, policy: policy, atMost: limits.total - active.count)
+            for claim in claims { start(claim) }
+            outlook = try await store.outlook()
+        }
+        return outlook
+    }
+
+    private func renew() async throws {
+        guard !active.isEmpty else {
+            lastRenewal = .now
+            return
+        }
+        let progress = active.mapValues { $0.run.progress }
+        let orders = try await store.renew(id, lease: lease, progress: progress)
+        lastRenewal = .now
+        for (key, entry) in active {
+            switch orders[key] {
+            case .proceed: break
+            case .suspend: entry.run.stop(.suspension)
+            case nil: entry.run.stop(.lost)
+            }
+        }
+    }
+
+    private func start(_ claim: TransferClaim) {
+        let run = TransferRun(claim, session)
+        let task = Task {
+            await run.perform()
+            self.end(claim.key)
+        }
+        active[claim.key] = Active(run: run, task: task)
+    }
+
+    private func end(_ key: TransferClaim.Key) {
+        active[key] = nil
+        signal.yield()
+    }
+
+    // MARK: Time
+
+    private func schedule(_ outlook: TransferOutlook) {
+        var wait = active.isEmpty ? Duration.seconds(60) : lease / 3
+        if let next = outlook.wait { wait = min(wait, max(next, .milliseconds(20))) }
+        if !session.options.windows.isEmpty { wait = min(wait, .seconds(10)) }
+        // Of another's lease nothing is heard when its process is killed.
+        if outlook.active > active.count { wait = min(wait, .seconds(1)) }
+        schedule(after: wait)
+    }
+
+    private func schedule(after wait: Duration) {
+        timer?.cancel()
+        timer = Task { [signal] in
+            try? await Task.sleep(for: wait)
+            if !Task.isCancelled { signal.yield() }
+        }
+    }
+
+    // MARK: The network
+
+    private func followNetwork() -> Task<Void, Never>? {
+        guard session.options.network == nil, let monitor = try? ReachabilityMonitor() else { return nil }
+        return Task { [store] in
+            for await status in monitor.updates where status.isReachable { try? await store.wakeAfterNetwork() }
+        }
+    }
+}
+#endif

@@ -1,0 +1,60 @@
+#if Storage
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import Testing
+
+@testable import CurlewStorage
+
+/// A clock of a store, which a test turns.
+final class StoreTime: Sendable {
+    private let moment = Guarded(TransferClock.Moment(wall: 1_700_000_000_000, uptime: 1_000_000, boot: "one"))
+
+    var clock: TransferClock { TransferClock { self.moment.withLock { $0 } } }
+
+    func advance(wall: Int64 = 0, uptime: Int64 = 0) {
+        moment.withLock {
+            $0.wall += wall
+            $0.uptime += uptime
+        }
+    }
+
+    func reboot() { moment.withLock { $0.boot += "+" } }
+}
+
+/// Options that do not wait.
+func quickOptions() -> DurableSession.Options {
+    var options = DurableSession.Options()
+    options.backoff = Retry.Backoff(base: .zero)
+    options.checkpoint = .kibibytes(64)
+    options.limits.freeSpace = 0
+    return options
+}
+
+extension DurableSession {
+    /// Runs the queue until nothing is left, and returns what has ended.
+    func drain() async throws -> [DurableTransfer] {
+        try await run(untilDrained: true)
+        var ended: [DurableTransfer] = []
+        for try await event in events {
+            guard case .ended(let transfer) = event else { break }
+            ended.append(transfer)
+        }
+        return ended
+    }
+}
+
+extension DurableTransfer {
+    var file: File? {
+        if case .file(let file) = outcome { file } else { nil }
+    }
+
+    var response: Response? {
+        if case .response(let response) = outcome { response } else { nil }
+    }
+
+    var failure: CurlewError? {
+        if case .failed(let error) = outcome { error } else { nil }
+    }
+}
+#endif
