@@ -7,7 +7,7 @@ public import HTTPTypes
 
 /// A queue of downloads and uploads that outlives the process; needs the package's trait `Storage`, which is off by default.
 ///
-/// ``enqueue(_:)`` returns when the transfer is on the disk. Whichever process runs a session with the same identifier and folder does it: this
+/// `enqueue` returns when the transfer is on the disk. Whichever process runs a session with the same identifier and folder does it: this
 /// one, or one that comes after a crash, a reboot or a new release. What was under way is adopted, and downloads resume from
 /// what is on the disk. Each end is delivered to ``events`` until it is acknowledged.
 ///
