@@ -3,7 +3,6 @@ public import Curlew
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
-public import HTTPTypes
 
 /// A queue of downloads and uploads that outlives the process; needs the package's trait `Storage`, which is off by default.
 ///
@@ -141,9 +140,9 @@ public final class DurableSession: Sendable {
         while true {
             let page = try await store.ends(after: cursor, limit: 100)
             guard let last = page.last else { return }
-            for (_, transfer) in page { await Self.removeRemains(of: transfer) }
-            try await store.acknowledge(page.map(\.transfer.id))
-            cursor = last.cursor
+            for transfer in page { await Self.removeRemains(of: transfer) }
+            try await store.acknowledge(page.map(\.id))
+            cursor = last.ending ?? .max
         }
     }
 
@@ -166,12 +165,6 @@ public final class DurableSession: Sendable {
     public func run(untilDrained isUntilDrained: Bool = false) async throws {
         try await TransferWorker(self).run(untilDrained: isUntilDrained)
     }
-
-    // MARK: Events
-
-    /// What has ended, the oldest first, and what ends from now on. What was not acknowledged is delivered again to whoever listens
-    /// next, in this process or a later one.
-    public var events: Events { Events(store: store) }
 }
 
 extension DurableTransfer {
@@ -183,9 +176,8 @@ extension DurableTransfer {
             ?? .download("", to: .file(""))
         state = stored.state
         enqueued = Date(milliseconds: stored.enqueued)
+        cursor = stored.ending.map(DurableSession.Cursor.init)
         failures = stored.failures
-        transferred = stored.received
-        total = stored.total
         nextAttempt = stored.due.map { Date(milliseconds: $0) }
         let failure = stored.result.flatMap { try? decoder.decode(StoredFailure.self, from: Data($0)) }?.error
         lastError = failure
@@ -196,138 +188,12 @@ extension DurableTransfer {
         case .cancelled: outcome = .cancelled
         default: outcome = nil
         }
-    }
-}
-
-extension DurableSession {
-    /// How transfers are run.
-    public struct Options: Sendable {
-        /// The most transfers at a time, of all processes.
-        public var limits = Limits()
-        /// Yields the secret fields of a request, such as Authorization, before each attempt. They are never on the disk. What it throws is
-        /// a failed attempt, which is repeated.
-        public var authorization: (@Sendable (DurableTransfer.Request) async throws -> HTTPFields)?
-        /// The time after which another worker takes a transfer whose worker has not been heard of: a process that stands
-        /// still. One that was killed is known at once. 30 seconds by default, 1 at least.
-        public var lease: Duration = .seconds(30)
-        /// The wait after an attempt that has failed, over restarts. Up to 1 second after the first, doubling up to 10 minutes.
-        public var backoff = Retry.Backoff(base: .seconds(1), maximum: .seconds(600))
-        /// The longest Retry-After that is waited for; one that is longer counts as this. A day by default.
-        public var retryAfterLimit: Duration = .seconds(86_400)
-        /// The number of bytes between two of a download's checkpoints; what came since the last is lost with the process.
-        public var checkpoint: ByteSize = .mebibytes(16)
-        /// When transfers may run; none is always.
-        public var windows: [Window] = []
-        /// The state of the network; nil is that of a ``Curlew/ReachabilityMonitor``.
-        package var network: (@Sendable () async -> ReachabilityStatus)?
-
-        public init() {}
-    }
-
-    /// Limits of a queue.
-    public struct Limits: Sendable {
-        /// The most transfers that run at a time. 4 by default.
-        public var total = 4
-        /// The most of one host. 2 by default.
-        public var perHost = 2
-        /// The most with a tag, such as `["video": 1]`.
-        public var perTag: [String: Int] = [:]
-        /// The most bytes that the files of the queue may take: those of downloads under way, with what is to come, and of those that have
-        /// finished and were not acknowledged. A download that there is no room for waits, one that is larger fails. nil is no limit.
-        public var diskQuota: ByteSize?
-        /// The room that is left free on the disk of a download. 64 MiB by default.
-        public var freeSpace: ByteSize = .mebibytes(64)
-
-        public init() {}
-    }
-
-    /// A part of the day in which transfers may run, in the machine's local time. Those that run when it ends are stopped, and resume in the next.
-    public struct Window: Sendable, Hashable {
-        /// Minutes since midnight. A window whose end is not after its start ends on the next day.
-        public var start: Int
-        public var end: Int
-        /// The days on which it starts, 0 (Sunday) to 6; all of them by default.
-        public var weekdays: Set<Int>
-
-        public init(start: Int, end: Int, weekdays: Set<Int> = Set(0...6)) {
-            self.start = min(max(start, 0), 1439)
-            self.end = min(max(end, 0), 1440)
-            self.weekdays = weekdays
-        }
-
-        /// True at a minute of a weekday.
-        func contains(minute: Int, weekday: Int) -> Bool {
-            if start < end { return weekdays.contains(weekday) && (start..<end).contains(minute) }
-            return (weekdays.contains(weekday) && minute >= start)
-                || (weekdays.contains((weekday + 6) % 7) && minute < end)
-        }
-
-        static func isOpen(_ windows: [Window]) -> Bool {
-            guard !windows.isEmpty else { return true }
-            var seconds = time(nil)
-            var local = tm()
-            guard localtime_r(&seconds, &local) != nil else { return true }
-            let minute = Int(local.tm_hour) * 60 + Int(local.tm_min)
-            return windows.contains { $0.contains(minute: minute, weekday: Int(local.tm_wday)) }
-        }
-    }
-
-    /// Something that has happened to a queue.
-    public enum Event: Sendable {
-        /// A transfer has ended. Acknowledge it once it is dealt with: until then it is delivered to each new listener.
-        case ended(DurableTransfer)
-        /// Every end was delivered, and no transfer is left that has not ended, but those that are suspended.
-        case drained
-    }
-
-    /// The events of a queue: an endless sequence, whose listener misses nothing.
-    public struct Events: AsyncSequence, Sendable {
-        public typealias Element = Event
-        public typealias Failure = any Error
-
-        private let store: any TransferStore
-
-        init(store: any TransferStore) { self.store = store }
-
-        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(store) }
-
-        public struct AsyncIterator: AsyncIteratorProtocol {
-            private let store: any TransferStore
-            private var changes: AsyncStream<Void>.AsyncIterator
-            private var cursor: Int64 = 0
-            private var pending: [(cursor: Int64, transfer: StoredTransfer)] = []
-            private var wasDrained = false
-
-            init(_ store: any TransferStore) {
-                self.store = store
-                changes = store.changes().makeAsyncIterator()
-            }
-
-            /// The next event; nil if the task is cancelled or the session is closed.
-            /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/queueFailed``.
-            public mutating func next() async throws -> Event? {
-                while true {
-                    if pending.isEmpty { pending = try await store.ends(after: cursor, limit: 100) }
-                    if !pending.isEmpty {
-                        let (cursor, transfer) = pending.removeFirst()
-                        self.cursor = cursor
-                        wasDrained = false
-                        // It may have been acknowledged meanwhile.
-                        guard try await store.transfer(transfer.id) != nil else { continue }
-                        return .ended(DurableTransfer(transfer))
-                    }
-                    let isDrained = try await store.outlook().active == 0
-                    if isDrained, !wasDrained {
-                        // One may have ended between the two looks.
-                        pending = try await store.ends(after: cursor, limit: 100)
-                        guard pending.isEmpty else { continue }
-                        wasDrained = true
-                        return .drained
-                    }
-                    if !isDrained { wasDrained = false }
-                    guard await changes.next(isolation: #isolation) != nil else { return nil }
-                }
-            }
+        if case .file(let file) = outcome {
+            transferred = file.size
+            total = file.size
+        } else {
+            transferred = stored.state == .finished ? stored.total ?? stored.received : stored.received
+            total = stored.total
         }
     }
 }

@@ -13,7 +13,7 @@ public struct DurableTransfer: Sendable, Identifiable {
     public let enqueued: Date
     /// The attempts that have failed. Those that were ended by a crash, a shutdown or a lack of network do not count.
     public let failures: Int
-    /// The bytes that have come, or gone; as its worker last wrote it down, which is once in ten seconds at least.
+    /// The bytes that have come, or gone; as its worker last wrote it down, which is about once a second.
     public let transferred: Int64
     /// The bytes in all, if that is known.
     public let total: Int64?
@@ -23,6 +23,8 @@ public struct DurableTransfer: Sendable, Identifiable {
     public let lastError: CurlewError?
     /// What has come of it; nil before it has ended.
     public let outcome: Outcome?
+    /// The place of its end among the ends of the queue; nil before it has ended. See ``DurableSession/events(after:)``.
+    public let cursor: DurableSession.Cursor?
 
     /// The end of a transfer.
     public enum Outcome: Sendable {

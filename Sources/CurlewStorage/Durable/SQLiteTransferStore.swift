@@ -16,7 +16,7 @@ package final class SQLiteTransferStore: TransferStore {
 
     private let folder: TransferFolder
     private let database: DatabasePair
-    private let use: TransferFolder.Lock
+    private let use: Guarded<TransferFolder.Lock?>
     private let clock: TransferClock
     private let workers = Guarded<[TransferWorkerID: TransferFolder.Lock]>([:])
     private let listeners = Guarded<[UInt64: AsyncStream<Void>.Continuation]>([:])
@@ -52,7 +52,7 @@ package final class SQLiteTransferStore: TransferStore {
             throw CurlewError(queue: error)
         }
         _ = use.take(exclusively: false)
-        self.use = use
+        self.use = Guarded(use)
     }
 
     private static func database(in folder: TransferFolder) throws -> DatabasePair {
@@ -68,19 +68,25 @@ package final class SQLiteTransferStore: TransferStore {
     package func close() async throws {
         for listener in listeners.withLock({ Array($0.values) }) { listener.finish() }
         do { try await database.close() } catch { throw CurlewError(queue: error) }
+        use.withLock { $0 = nil }
     }
 
     // MARK: Calls
 
+    /// - Parameters:
+    ///   - isPromise: Whether it survives the machine.
+    ///   - isTold: Whether listeners hear of it, if anything has changed.
     private func write<Value: Sendable>(
-        isPromise: Bool = true, _ work: @escaping @Sendable (TransferQueries) throws -> Value
+        isPromise: Bool = true, isTold: Bool = true, _ work: @escaping @Sendable (TransferQueries) throws -> Value
     ) async throws -> Value {
         let now = clock.now()
         do {
-            let value = try await database.write(isPromise: isPromise) {
-                try work(TransferQueries(database: $0, now: now))
+            let (value, hasChanged) = try await database.write(isPromise: isPromise) { database in
+                let before = database.totalChangesCount
+                let value = try work(TransferQueries(database: database, now: now))
+                return (value, database.totalChangesCount != before)
             }
-            notify()
+            if isTold, hasChanged { notify() }
             return value
         } catch {
             throw CurlewError(queue: error)
@@ -120,7 +126,7 @@ package final class SQLiteTransferStore: TransferStore {
     package func renew(
         _ worker: TransferWorkerID, lease: Duration, progress: [TransferClaim.Key: TransferProgress]
     ) async throws -> [TransferClaim.Key: TransferOrder] {
-        try await write(isPromise: false) { try $0.renew(worker, lease, progress) }
+        try await write(isPromise: false, isTold: false) { try $0.renew(worker, lease, progress) }
     }
 
     package func record(_ change: TransferChange, of claim: TransferClaim.Key) async throws -> Bool {
@@ -133,7 +139,7 @@ package final class SQLiteTransferStore: TransferStore {
 
     package func wakeAfterNetwork() async throws { try await write { try $0.wakeAfterNetwork() } }
 
-    package func ends(after cursor: Int64, limit: Int) async throws -> [(cursor: Int64, transfer: StoredTransfer)] {
+    package func ends(after cursor: Int64, limit: Int) async throws -> [StoredTransfer] {
         try await read { try $0.ends(after: cursor, limit: limit) }
     }
 
@@ -150,7 +156,9 @@ package final class SQLiteTransferStore: TransferStore {
     }
 
     package func counts() async throws -> [DurableTransfer.State: Int] { try await read { try $0.counts() } }
-    package func outlook() async throws -> TransferOutlook { try await read { try $0.outlook() } }
+    package func outlook(of worker: TransferWorkerID?) async throws -> TransferOutlook {
+        try await read { try $0.outlook(of: worker) }
+    }
 
     package func resign(_ worker: TransferWorkerID) async {
         workers.withLock { _ = $0.removeValue(forKey: worker) }

@@ -15,7 +15,7 @@ final class TransferRun: Sendable {
         case lost
     }
 
-    private struct State {
+    struct State {
         var stop: Stop?
         var work: Task<TransferChange, Never>?
         var download: DownloadTask?
@@ -23,10 +23,10 @@ final class TransferRun: Sendable {
         var token: ResumeToken?
     }
 
-    private let claim: TransferClaim
-    private let session: DurableSession
-    private let store: any TransferStore
-    private let state = Guarded(State())
+    let claim: TransferClaim
+    let session: DurableSession
+    let store: any TransferStore
+    let state = Guarded(State())
 
     init(_ claim: TransferClaim, _ session: DurableSession) {
         self.claim = claim
@@ -54,7 +54,7 @@ final class TransferRun: Sendable {
         work?.cancel()
     }
 
-    private var stopReason: Stop? { state.withLock { $0.stop } }
+    var stopReason: Stop? { state.withLock { $0.stop } }
 
     /// Runs the transfer, and writes down what has come of it.
     func perform() async {
@@ -236,212 +236,8 @@ final class TransferRun: Sendable {
         return hasBegun ? nil : Self.token(claim.transfer.token)
     }
 
-    private static func token(_ bytes: [UInt8]?) -> ResumeToken? {
+    static func token(_ bytes: [UInt8]?) -> ResumeToken? {
         bytes.flatMap { try? JSONDecoder().decode(ResumeToken.self, from: Data($0)) }
-    }
-
-    // MARK: Downloads
-
-    private func download(
-        _ request: DurableTransfer.Request, _ destination: Destination, _ fields: HTTPFields, _ options: RequestOptions
-    ) async throws -> TransferChange {
-        guard let names = PartNames(claim.transfer) else {
-            throw CurlewError(.invalidDestination, "the path of the destination cannot be used")
-        }
-        var token = Self.token(claim.transfer.token)
-        // What was left behind before there was a token.
-        await names.removeEarlier(except: token?.partPath)
-        var settings = DownloadTask.Options(integrity: request.integrity, segments: request.segments)
-        settings.checkpoint = session.options.checkpoint
-        settings.custody = DownloadCustody(partName: names.current) { [self] token, total in
-            try await keep(token, total, in: names.folder)
-        } name: { [self] whole in
-            try await name(whole, request.integrity.digest)
-        }
-        try checkFreeSpace(claim.transfer.total.map { max(0, $0 - claim.transfer.received) } ?? 0, in: names.folder)
-        while true {
-            let task =
-                if let token {
-                    try session.http.downloadTask(
-                        resuming: token, to: destination, fields: fields, download: settings, options: options)
-                } else {
-                    try session.http.downloadTask(
-                        .raw(request.url), to: destination, fields: fields, download: settings, options: options)
-                }
-            do {
-                try Task.checkCancellation()
-                state.withLock { $0.download = task }
-                task.resume()
-                let file = try await task.file()
-                let digest = file.digest
-                return .finished(StoredResult(file: .init(path: file.path, size: file.size, digest: digest)).encoded)
-            } catch let error as CurlewError where error.code == .partFileInUse && token != nil {
-                // A worker that stands still holds it: what it may write there later is nobody's.
-                token = nil
-            } catch is CancellationError {
-                throw CurlewError(.cancelled, "the transfer was stopped before it began")
-            }
-        }
-    }
-
-    private func keep(_ token: ResumeToken?, _ total: Int64?, in folder: String) async throws {
-        let received = token?.receivedCount ?? 0
-        try checkFreeSpace(total.map { max(0, $0 - received) } ?? 0, in: folder)
-        let bytes = token.flatMap { try? JSONEncoder().encode($0) }.map { Array($0) }
-        let quota = session.options.limits.diskQuota.map { Int64($0.bytes) }
-        let progress = TransferProgress(received: received, total: total)
-        guard try await store.record(.checkpoint(token: bytes, progress, quota: quota), of: claim.key) else {
-            throw lost()
-        }
-    }
-
-    private func name(_ whole: WholeFile, _ digest: ContentDigest?) async throws -> String {
-        try await whole.name { pending in
-            let file = PendingFile(name: pending, digest: digest)
-            guard try await store.record(.naming(Array(try JSONEncoder().encode(file))), of: claim.key) else {
-                throw lost()
-            }
-        }
-    }
-
-    private func lost() -> CurlewError {
-        stop(.lost)
-        return CurlewError(.leaseLost, "another worker has the transfer, or it was cancelled")
-    }
-
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/diskFull`` if less would be free than is to be left.
-    private func checkFreeSpace(_ count: Int64, in folder: String) throws {
-        var status = statvfs()
-        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
-        let free = Int64(
-            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
-        let floor = Int64(session.options.limits.freeSpace.bytes)
-        guard count > free - floor else { return }
-        throw CurlewError(
-            .diskFull, "\(count) bytes are to come, and the disk has \(free), of which \(floor) are left free")
-    }
-
-    // MARK: Uploads
-
-    private static let keptBody = 64 << 10
-
-    private func upload(
-        _ request: DurableTransfer.Request, _ path: String, _ expected: FileSnapshot?, _ fields: HTTPFields,
-        _ options: RequestOptions
-    ) async throws -> TransferChange {
-        let current = try FileSnapshot(statusOf: path, for: .sending)
-        guard current == expected else {
-            throw CurlewError(.bodyLengthMismatch, "the file was changed since the upload was enqueued")
-        }
-        if !request.mayBeRepeated {
-            guard try await store.record(.sending, of: claim.key) else { throw lost() }
-        }
-        let bytes = CallBytes(total: current.size)
-        state.withLock { $0.upload = bytes }
-        var options = options
-        if options.maximumAttempts == nil { options.maximumAttempts = 1 }
-        let response = try await session.http.upload(
-            .raw(request.url), method: request.method, from: .file(path), fields: fields, options: options
-        ) { bytes.advance($0.sent.wire) }
-        // Whatever the body is, and wherever it breaks off: the status has said what has come of the upload.
-        var body: [UInt8] = []
-        do {
-            for try await chunk in response.body {
-                body += chunk.prefix(Self.keptBody - body.count)
-                if body.count >= Self.keptBody { break }
-            }
-        } catch  where stopReason == nil {}
-        guard response.status.kind == .successful else {
-            throw UploadRefusal.error(response)
-        }
-        return .finished(StoredResult(status: response.status.code, fields: response.fields, body: body).encoded)
-    }
-}
-
-/// The refusal of an upload.
-private enum UploadRefusal {
-    static func error(_ response: CurlewResponse) -> CurlewError {
-        CurlewError(refusal: response, "status \(response.status.code) to an upload")
-    }
-}
-
-/// The bytes of an upload that have gone.
-private final class CallBytes: Sendable {
-    let total: Int64
-    private let count = Guarded<Int64>(0)
-
-    init(total: Int64) { self.total = total }
-
-    var sent: Int64 { count.withLock { $0 } }
-
-    func advance(_ newCount: Int64) { count.withLock { $0 = newCount } }
-}
-
-/// A file that is about to get its name, as it is kept.
-private struct PendingFile: Codable {
-    let name: PendingName
-    let digest: ContentDigest?
-}
-
-/// The names that part files of a download have, a claim each.
-struct PartNames: Sendable {
-    let folder: String
-    private let id: DurableTransfer.ID
-    private let fence: Int64
-    /// So many claims back a file is looked for.
-    private static let reach: Int64 = 16
-
-    /// nil for an upload.
-    init?(_ transfer: StoredTransfer) {
-        guard let stored = try? JSONDecoder().decode(StoredRequest.self, from: Data(transfer.request)),
-            let path = stored.destination
-        else { return nil }
-        folder = stored.isFolder == true ? path : path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        id = transfer.id
-        fence = transfer.fence
-    }
-
-    private func name(_ fence: Int64) -> String { ".curlew-\(id)-\(fence).part" }
-
-    var current: String { name(fence) }
-
-    func removeEarlier(except path: String?) async {
-        let names = (max(1, fence - Self.reach)..<max(1, fence)).map(name)
-        let kept = path.map { String($0[($0.lastIndex(of: "/").map { path!.index(after: $0) } ?? $0.startIndex)...]) }
-        await DownloadCustody.removeParts(names.filter { $0 != kept }, in: folder)
-    }
-
-    func removeAll() async {
-        await DownloadCustody.removeParts((max(1, fence - Self.reach)...max(1, fence)).map(name), in: folder)
-    }
-}
-
-/// What has come of a transfer that went well, as it is kept.
-struct StoredResult: Codable, Sendable {
-    private var file: DurableTransfer.File?
-    private var status: Int?
-    private var fields: [[String]]?
-    private var body: Data?
-
-    init(file: DurableTransfer.File) { self.file = file }
-
-    init(status: Int, fields: HTTPFields, body: [UInt8]) {
-        self.status = status
-        self.fields = fields.filter { $0.name != .setCookie }.map { [$0.name.rawName, $0.value] }
-        self.body = Data(body)
-    }
-
-    var encoded: [UInt8] { (try? JSONEncoder().encode(self)).map { Array($0) } ?? [] }
-
-    var outcome: DurableTransfer.Outcome? {
-        if let file { return .file(file) }
-        guard let status else { return nil }
-        var fields = HTTPFields()
-        for field in self.fields ?? [] where field.count == 2 {
-            if let name = HTTPField.Name(field[0]) { fields.append(HTTPField(name: name, value: field[1])) }
-        }
-        return .response(
-            DurableTransfer.Response(status: .init(code: status), fields: fields, body: body.map { Array($0) } ?? []))
     }
 }
 #endif

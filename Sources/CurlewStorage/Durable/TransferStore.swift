@@ -7,6 +7,8 @@ package import Curlew
 /// store, and that one suite of tests asks of each:
 /// - What ``enqueue(_:)``, ``claim(_:policy:atMost:)``, ``record(_:of:)``, ``command(_:of:)`` and ``acknowledge(_:)`` have done survives the
 ///   process and the machine. The rest may be lost with the machine.
+/// - A transfer whose claims are lost ten times in a row, and nothing more comes of it each time, has failed: it may be what ends its workers.
+///   From the third time on it waits a while, and runs beside no other such one.
 /// - A claim has a number, its *fence*, that is greater with each claim of a transfer, and is greater, too, after a cancel.
 ///   Whoever writes with an old one writes nothing.
 /// - A lease ends by the store's clock, which is the same for all of its users and never goes back.
@@ -37,7 +39,7 @@ package protocol TransferStore: Sendable {
     func wakeAfterNetwork() async throws
 
     /// The ends of transfers that were not acknowledged, in the order in which they came.
-    func ends(after cursor: Int64, limit: Int) async throws -> [(cursor: Int64, transfer: StoredTransfer)]
+    func ends(after cursor: Int64, limit: Int) async throws -> [StoredTransfer]
 
     /// Forgets transfers that have ended.
     /// - Parameter ids: Which; nil are all.
@@ -47,10 +49,11 @@ package protocol TransferStore: Sendable {
     /// Transfers in the order in which they were enqueued.
     func list(_ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int) async throws -> [StoredTransfer]
     func counts() async throws -> [DurableTransfer.State: Int]
-    /// What a worker may look forward to.
-    func outlook() async throws -> TransferOutlook
+    /// What a worker may look forward to; nil is nobody.
+    func outlook(of worker: TransferWorkerID?) async throws -> TransferOutlook
 
-    /// Elements as long as anybody listens: one whenever something may have changed, by whomever.
+    /// Elements as long as anybody listens: one whenever something may have changed, by whomever. What ``renew(_:lease:progress:)`` writes need
+    /// not be told.
     func changes() -> AsyncStream<Void>
 
     /// Whoever works is seen as gone from then on.
@@ -97,12 +100,10 @@ package struct TransferClaim: Sendable {
 
     package let key: Key
     package let transfer: StoredTransfer
-    /// The bytes of all that the queue holds on the disk, this transfer aside.
-    package let held: Int64
 }
 
 /// A transfer as a store has it.
-package struct StoredTransfer: Sendable {
+package struct StoredTransfer: Sendable, Hashable {
     package var number: Int64
     package var id: DurableTransfer.ID
     package var state: DurableTransfer.State
@@ -119,6 +120,8 @@ package struct StoredTransfer: Sendable {
     package var naming: [UInt8]?
     /// What has come of it, encoded.
     package var result: [UInt8]?
+    /// The place of its end among all ends, until it is acknowledged.
+    package var ending: Int64?
 }
 
 /// The bytes of a transfer.
@@ -160,12 +163,15 @@ package enum TransferCommand: Sendable {
 
 /// What a worker may look forward to.
 package struct TransferOutlook: Sendable {
-    /// True if something may be claimed now.
+    /// True if something may be claimed now, unless a limit is reached.
     package var isReady: Bool
     /// The time until something may have to be woken, or taken from another.
     package var wait: Duration?
-    /// The transfers that have not ended, without those that are suspended.
-    package var active: Int
-    package var suspended: Int
+    /// True if no transfer is left that has not ended, but those that are suspended.
+    package var isDrained: Bool
+    /// The transfers that run.
+    package var running: Int
+    /// Those of the worker that asks, without those that it is to suspend.
+    package var own: Int
 }
 #endif

@@ -55,7 +55,7 @@ actor TransferWorker {
             do {
                 let outlook = try await step()
                 firstFailure = nil
-                if isUntilDrained, active.isEmpty, outlook.active == 0 { return }
+                if isUntilDrained, active.isEmpty, outlook.isDrained { return }
                 schedule(outlook)
             } catch {
                 let start = firstFailure ?? .now
@@ -70,31 +70,39 @@ actor TransferWorker {
     }
 
     private func step() async throws -> TransferOutlook {
-        try await renew()
-        let isOpen = DurableSession.Window.isOpen(session.options.windows)
+        var outlook = try await store.outlook(of: id)
+        // One may have been cancelled or suspended.
+        if lastRenewal.map({ $0.duration(to: .now) >= interval }) ?? true || outlook.own != active.count {
+            try await renew()
+        }
+        let isOpen = DurableSession.Window.isOpen(session.options.windows, at: session.options.now())
         if !isOpen { for entry in active.values { entry.run.stop(.shutdown) } }
-        var outlook = try await store.outlook()
         let limits = session.options.limits
         // Others may be gone: whether they are is seen when something is claimed.
-        if isOpen, outlook.isReady || outlook.active > active.count, active.count < limits.total {
+        let isWorth = outlook.isReady || outlook.running > active.count || outlook.wait.map { $0 <= .zero } ?? false
+        guard isOpen, active.count < limits.total else {
+            outlook.wait = nil
+            return outlook
+        }
+        if isWorth {
             let policy = ClaimPolicy(
                 lease: lease, total: max(1, limits.total), perHost: max(1, limits.perHost), perTag: limits.perTag)
             let claims = try await store.claim(id, policy: policy, atMost: limits.total - active.count)
             for claim in claims { start(claim) }
-            outlook = try await store.outlook()
+            outlook = try await store.outlook(of: id)
         }
         return outlook
     }
 
+    /// The time between two renewals, by which progress is written down.
+    private var interval: Duration { min(lease / 3, .seconds(1)) }
+
     private func renew() async throws {
-        guard !active.isEmpty else {
-            lastRenewal = .now
-            return
-        }
+        lastRenewal = .now
+        guard !active.isEmpty else { return }
         let progress = active.mapValues { $0.run.progress }
         let orders = try await store.renew(id, lease: lease, progress: progress)
-        lastRenewal = .now
-        for (key, entry) in active {
+        for (key, entry) in active where progress[key] != nil {
             switch orders[key] {
             case .proceed: break
             case .suspend: entry.run.stop(.suspension)
@@ -120,11 +128,11 @@ actor TransferWorker {
     // MARK: Time
 
     private func schedule(_ outlook: TransferOutlook) {
-        var wait = active.isEmpty ? Duration.seconds(60) : lease / 3
+        var wait = active.isEmpty ? Duration.seconds(60) : interval
         if let next = outlook.wait { wait = min(wait, max(next, .milliseconds(20))) }
         if !session.options.windows.isEmpty { wait = min(wait, .seconds(10)) }
         // Of another's lease nothing is heard when its process is killed.
-        if outlook.active > active.count { wait = min(wait, .seconds(1)) }
+        if outlook.running > active.count { wait = min(wait, .seconds(1)) }
         schedule(after: wait)
     }
 

@@ -343,17 +343,6 @@ struct DurableSessionTests {
     }
 }
 
-private final class RequestCount: Sendable {
-    private let count = Guarded(0)
-
-    func next() -> Int {
-        count.withLock { count in
-            defer { count += 1 }
-            return count
-        }
-    }
-}
-
 extension MockResponse {
     fileprivate func closing() -> MockResponse {
         var response = self

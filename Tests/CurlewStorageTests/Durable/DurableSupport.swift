@@ -22,6 +22,18 @@ final class StoreTime: Sendable {
     func reboot() { moment.withLock { $0.boot += "+" } }
 }
 
+/// Counts requests.
+final class RequestCount: Sendable {
+    private let count = Guarded(0)
+
+    func next() -> Int {
+        count.withLock { count in
+            defer { count += 1 }
+            return count
+        }
+    }
+}
+
 /// Options that do not wait.
 func quickOptions() -> DurableSession.Options {
     var options = DurableSession.Options()

@@ -38,7 +38,7 @@ struct TransferMachineTests {
         let night = DurableSession.Window(start: 1380, end: 60, weekdays: [6])
         #expect(night.contains(minute: 1380, weekday: 6) && night.contains(minute: 59, weekday: 0))
         #expect(!night.contains(minute: 59, weekday: 6) && !night.contains(minute: 60, weekday: 0))
-        #expect(DurableSession.Window.isOpen([]))
+        #expect(DurableSession.Window.isOpen([], at: 0))
     }
 }
 #endif

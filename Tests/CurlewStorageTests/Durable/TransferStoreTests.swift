@@ -146,7 +146,7 @@ struct TransferStoreTests {
             try await store.record(
                 .back(trigger: .release, token: nil, wait: .seconds(60), isFailure: true, result: nil), of: claim.key))
         #expect(try await store.claim(first, policy: policy(), atMost: 10).isEmpty)
-        #expect(try await store.outlook().wait == .seconds(5))
+        #expect(try await store.outlook(of: nil).wait == .seconds(5))
         time.advance(wall: 5_000)
         #expect(try await store.claim(first, policy: policy(), atMost: 10).map(\.transfer.number) == [1])
         time.advance(wall: -86_400_000)
@@ -163,7 +163,7 @@ struct TransferStoreTests {
         for _ in 0..<2 { #expect(try await store.claim(first, policy: policy(), atMost: 10).isEmpty) }
         let ends = try await store.ends(after: 0, limit: 10)
         #expect(ends.count == 1)
-        #expect(ends.first.map { DurableTransfer($0.transfer).failure?.code } == .totalTimeout)
+        #expect(ends.first.map { DurableTransfer($0).failure?.code } == .totalTimeout)
         try await store.close()
     }
 
@@ -213,8 +213,99 @@ struct TransferStoreTests {
         time.advance(uptime: 40_000)
         #expect(try await store.claim(second, policy: policy(), atMost: 10).map(\.key.id) == [claims[1].key.id])
         let end = try await store.ends(after: 0, limit: 10).first
-        #expect(end.map { DurableTransfer($0.transfer).failure?.code } == .outcomeUnknown)
+        #expect(end.map { DurableTransfer($0).failure?.code } == .outcomeUnknown)
         try await store.close()
+    }
+
+    @Test("a transfer that each of its workers ends with runs beside no other such one, and fails at last")
+    func poison() async throws {
+        let store = try await open()
+        let transfers = [new(), new()]
+        try await store.enqueue(transfers)
+        func lose() async throws -> [DurableTransfer.ID] {
+            let worker = TransferWorkerID()
+            let claims = try await store.claim(worker, policy: policy(), atMost: 10)
+            await store.resign(worker)
+            return claims.map(\.key.id)
+        }
+        for _ in 0..<3 { #expect(try await lose().count == 2) }
+        #expect(try await lose().isEmpty, "they wait a while")
+        var runs: [DurableTransfer.ID: Int] = [:]
+        for _ in 0..<14 {
+            time.advance(wall: 3_600_000)
+            let claimed = try await lose()
+            #expect(claimed.count == 1)
+            for id in claimed { runs[id, default: 0] += 1 }
+        }
+        #expect(runs.values.allSatisfy { $0 == 7 } && runs.count == 2)
+        #expect(try await lose().isEmpty)
+        let ends = try await store.ends(after: 0, limit: 10)
+        #expect(ends.count == 2 && ends.allSatisfy { DurableTransfer($0).failure?.code == .queueFailed })
+        try await store.close()
+    }
+
+    @Test("what has come of a claim, and a worker that gives it back, show that a transfer ends no worker")
+    func losses() async throws {
+        let store = try await open()
+        try await store.enqueue([new()])
+        for round in 1...30 {
+            let worker = TransferWorkerID()
+            time.advance(wall: 3_600_000)
+            let claim = try #require(try await store.claim(worker, policy: policy(), atMost: 1).first)
+            if round.isMultiple(of: 9) {
+                #expect(
+                    try await store.record(
+                        .back(trigger: .release, token: nil, wait: .zero, isFailure: false, result: nil), of: claim.key)
+                )
+            } else if round.isMultiple(of: 5) {
+                let progress = TransferProgress(received: Int64(round), total: nil)
+                #expect(try await store.record(.checkpoint(token: nil, progress, quota: nil), of: claim.key))
+            }
+            await store.resign(worker)
+            #expect(try await store.claim(second, policy: policy(total: 0), atMost: 1).isEmpty)
+        }
+        #expect(try await store.counts() == [.waiting: 1])
+        try await store.close()
+    }
+
+    @Test("what comes after very many of a host or a tag at its limit is found", arguments: [1, 1200])
+    func fullLanes(hosts: Int) async throws {
+        let store = try await open()
+        var transfers = (0..<2000).map { new("host\($0 % hosts).test", tags: ["a", "full"]) }
+        transfers.append(new("other.test", tags: ["full"], priority: .low))
+        transfers.append(new("other.test", tags: ["free"], priority: .low))
+        try await store.enqueue(transfers)
+        let limits = policy(perTag: ["full": 1])
+        #expect(try await store.claim(first, policy: limits, atMost: 1).map(\.key.id) == [transfers[0].id])
+        let next = try await store.claim(first, policy: limits, atMost: 5)
+        #expect(next.map(\.key.id) == [transfers[2001].id])
+        try await store.close()
+    }
+
+    @Test("a queue of an older version is taken over, with all that it holds")
+    func migration() async throws {
+        try await open().close()
+        let path = folder.file("queue/q.queue")
+        for name in folder.names(in: "queue") { unlinkFile(folder.file("queue/\(name)")) }
+        let database = try DatabaseQueue(path: path)
+        let id = DurableTransfer.ID()
+        try await database.write { database in
+            try database.execute(sql: TransferSchema.schema.migrations[0])
+            try database.execute(
+                sql: """
+                    PRAGMA application_id = \(TransferSchema.schema.application); PRAGMA user_version = 1;
+                    INSERT INTO transfer (id, state, place, host, tags, enqueued, is_ready, due, since, repeatable, fence, worker, boot, lease, request)
+                    VALUES ('\(id)', 1, 5, 'a.test', '', 5, 0, 0, 0, 1, 7, 'gone', 'one', 0, x'7B7D')
+                    """)
+        }
+        try database.close()
+        let store = try await open()
+        #expect(store.movedAside == nil)
+        let claims = try await store.claim(first, policy: policy(), atMost: 5)
+        #expect(claims.map(\.key) == [TransferClaim.Key(id: id, fence: 8)])
+        #expect(claims.first?.transfer.request == Array("{}".utf8))
+        try await store.close()
+        _ = try await open().close()
     }
 
     @Test("a quota counts what all downloads hold, and what is larger than it fails")

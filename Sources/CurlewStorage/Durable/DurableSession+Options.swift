@@ -1,0 +1,81 @@
+#if Storage
+public import Curlew
+internal import Glibc
+public import HTTPTypes
+
+extension DurableSession {
+    /// How transfers are run.
+    public struct Options: Sendable {
+        /// The most transfers at a time, of all processes.
+        public var limits = Limits()
+        /// Yields the secret fields of a request, such as Authorization, before each attempt. They are never on the disk. What it throws is
+        /// a failed attempt, which is repeated.
+        public var authorization: (@Sendable (DurableTransfer.Request) async throws -> HTTPFields)?
+        /// The time after which another worker takes a transfer whose worker has not been heard of: a process that stands
+        /// still. One that was killed is known at once. 30 seconds by default, 1 at least.
+        public var lease: Duration = .seconds(30)
+        /// The wait after an attempt that has failed, over restarts. Up to 1 second after the first, doubling up to 10 minutes.
+        public var backoff = Retry.Backoff(base: .seconds(1), maximum: .seconds(600))
+        /// The longest Retry-After that is waited for; one that is longer counts as this. A day by default.
+        public var retryAfterLimit: Duration = .seconds(86_400)
+        /// The number of bytes between two of a download's checkpoints; what came since the last is lost with the process.
+        public var checkpoint: ByteSize = .mebibytes(16)
+        /// When transfers may run; none is always.
+        public var windows: [Window] = []
+        /// The state of the network; nil is that of a ``Curlew/ReachabilityMonitor``.
+        package var network: (@Sendable () async -> ReachabilityStatus)?
+        /// The clock of the windows: seconds since 1970.
+        package var now: @Sendable () -> Int = { time(nil) }
+
+        public init() {}
+    }
+
+    /// Limits of a queue.
+    public struct Limits: Sendable {
+        /// The most transfers that run at a time. 4 by default.
+        public var total = 4
+        /// The most of one host. 2 by default.
+        public var perHost = 2
+        /// The most with a tag, such as `["video": 1]`.
+        public var perTag: [String: Int] = [:]
+        /// The most bytes that the files of the queue may take: those of downloads under way, with what is to come, and of those that have
+        /// finished and were not acknowledged. A download that there is no room for waits, one that is larger fails. nil is no limit.
+        public var diskQuota: ByteSize?
+        /// The room that is left free on the disk of a download. 64 MiB by default.
+        public var freeSpace: ByteSize = .mebibytes(64)
+
+        public init() {}
+    }
+
+    /// A part of the day in which transfers may run, in the machine's local time. Those that run when it ends are stopped, and resume in the next.
+    public struct Window: Sendable, Hashable {
+        /// Minutes since midnight. A window whose end is not after its start ends on the next day.
+        public var start: Int
+        public var end: Int
+        /// The days on which it starts, 0 (Sunday) to 6; all of them by default.
+        public var weekdays: Set<Int>
+
+        public init(start: Int, end: Int, weekdays: Set<Int> = Set(0...6)) {
+            self.start = min(max(start, 0), 1439)
+            self.end = min(max(end, 0), 1440)
+            self.weekdays = weekdays
+        }
+
+        /// True at a minute of a weekday.
+        func contains(minute: Int, weekday: Int) -> Bool {
+            if start < end { return weekdays.contains(weekday) && (start..<end).contains(minute) }
+            return (weekdays.contains(weekday) && minute >= start)
+                || (weekdays.contains((weekday + 6) % 7) && minute < end)
+        }
+
+        static func isOpen(_ windows: [Window], at seconds: Int) -> Bool {
+            guard !windows.isEmpty else { return true }
+            var seconds = seconds
+            var local = tm()
+            guard localtime_r(&seconds, &local) != nil else { return true }
+            let minute = Int(local.tm_hour) * 60 + Int(local.tm_min)
+            return windows.contains { $0.contains(minute: minute, weekday: Int(local.tm_wday)) }
+        }
+    }
+}
+#endif

@@ -1,0 +1,20 @@
+#if Storage
+internal import Curlew
+internal import FoundationEssentials
+
+/// An error as it is kept.
+struct StoredFailure: Codable, Sendable {
+    let code: ErrorCode
+    let message: String
+
+    init(_ code: ErrorCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    init(_ error: CurlewError) { self.init(error.code, error.message) }
+
+    var error: CurlewError { CurlewError(code, message) }
+    var encoded: [UInt8] { (try? JSONEncoder().encode(self)).map { Array($0) } ?? [] }
+}
+#endif

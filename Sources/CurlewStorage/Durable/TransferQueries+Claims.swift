@@ -1,0 +1,213 @@
+#if Storage
+internal import Curlew
+internal import GRDB
+
+/// The order of a queue, and who gets what.
+extension TransferQueries {
+    /// From so many claims in a row on that were lost before anything came of them, a transfer runs beside no other such one.
+    static let suspicion = 3
+    /// After so many it has failed.
+    private static let lossLimit = 10
+
+    // MARK: Order
+
+    /// Takes transfers from workers whose lease has run out, or whose process is gone.
+    func expire(isGone: (TransferWorkerID) -> Bool) throws {
+        let workers = try String.fetchAll(
+            database, sql: "SELECT DISTINCT worker FROM transfer WHERE state = 1 AND worker IS NOT NULL")
+        for worker in workers {
+            let isOver = isGone(TransferWorkerID(worker))
+            let rows = try Row.fetchAll(
+                database.cachedStatement(
+                    sql: """
+                        SELECT number, repeatable, sent, is_to_be_suspended, naming IS NOT NULL, losses FROM transfer
+                        WHERE state = 1 AND worker = ? AND (? OR boot <> ? OR lease <= ?)
+                        """),
+                arguments: [worker, isOver, now.boot, now.uptime])
+            for row in rows {
+                let number: Int64 = row[0]
+                if row[1] == 0, row[2] == 1, row[4] == 0 {
+                    try fail(
+                        number, .outcomeUnknown, "its process ended while it was sent, and it must not be sent twice")
+                } else {
+                    try lose(number, losses: row[5] + 1, isToBeSuspended: row[3] == 1)
+                }
+            }
+        }
+    }
+
+    /// A worker has gone with a transfer: perhaps because of it, and then it would take each worker with it.
+    private func lose(_ number: Int64, losses: Int, isToBeSuspended: Bool) throws {
+        if losses >= Self.lossLimit {
+            return try fail(number, .queueFailed, "\(losses) workers in a row ended while they ran it")
+        }
+        let next: State = isToBeSuspended ? .suspended : .waiting
+        let wait: Int64 = losses < Self.suspicion ? 0 : 1000 << Int64(losses)
+        try execute(
+            """
+            UPDATE transfer SET state = ?, is_ready = ?, due = ?, since = ?, losses = ?, is_to_be_suspended = 0, worker = NULL
+            WHERE number = ?
+            """,
+            [next.rawValue, next == .waiting && wait == 0 ? 1 : 0, now.wall + wait, now.wall, losses, number])
+    }
+
+    /// Fails those whose deadline is over, unless a worker has them: it sees that by itself.
+    func miss() throws {
+        let numbers = try Int64.fetchAll(
+            database.cachedStatement(
+                sql: """
+                    SELECT number FROM transfer
+                    WHERE deadline <= ? AND deadline IS NOT NULL AND state < 5 AND state <> 1 AND naming IS NULL
+                    """), arguments: [now.wall])
+        for number in numbers { try fail(number, .totalTimeout, "its deadline is over") }
+    }
+
+    private func fail(_ number: Int64, _ code: ErrorCode, _ message: String) throws {
+        try end(number, .failed, StoredFailure(code, message).encoded)
+    }
+
+    /// Wakes those whose time has come, and, should the clock have been set back, those whose wait began later than now.
+    func wake() throws {
+        for isOver in ["due <= ?", "since > ?"] {
+            try execute(
+                """
+                UPDATE transfer SET state = 0, is_ready = 1
+                WHERE is_ready = 0 AND state IN (0, 3, 4) AND losses < \(Self.suspicion) AND \(isOver)
+                """, [now.wall])
+        }
+        guard try !isSuspectActive() else { return }
+        try execute(
+            """
+            UPDATE transfer SET state = 0, is_ready = 1 WHERE number =
+                (SELECT number FROM transfer WHERE \(Self.suspects) AND is_ready = 0 AND state IN (0, 3, 4)
+                    AND (due <= ? OR since > ?) ORDER BY place, number LIMIT 1)
+            """, [now.wall, now.wall])
+    }
+
+    static let suspects = "losses >= \(suspicion) AND state < 5"
+
+    func isSuspectActive() throws -> Bool {
+        try number(
+            "SELECT EXISTS(SELECT 1 FROM transfer WHERE \(Self.suspects) AND (state = 1 OR (state = 0 AND is_ready = 1)))"
+        ) == 1
+    }
+
+    func wakeAfterNetwork() throws {
+        try execute("UPDATE transfer SET state = 0, is_ready = 1 WHERE state = 3")
+    }
+
+    // MARK: Claims
+
+    func claim(_ worker: TransferWorkerID, _ policy: ClaimPolicy, atMost count: Int) throws -> [TransferClaim] {
+        var running = try RunningCounts(database, policy)
+        var claims: [TransferClaim] = []
+        while claims.count < count, running.total < policy.total, let number = try next(running) {
+            try execute(
+                """
+                UPDATE transfer SET state = 1, is_ready = 0, fence = fence + 1, worker = ?, boot = ?, lease = ?, is_to_be_suspended = 0
+                WHERE number = ?
+                """,
+                [worker.description, now.boot, now.uptime + policy.lease.milliseconds, number])
+            guard let row = try row(number) else { break }
+            running.add(host: row["host"], tags: row["tags"])
+            let transfer = Self.transfer(row)
+            claims.append(TransferClaim(key: .init(id: transfer.id, fence: transfer.fence), transfer: transfer))
+        }
+        return claims
+    }
+
+    /// So many of the first are looked at one by one.
+    private static let glance = 256
+    /// So many pairs of a host and its tags are looked at, each by its first.
+    private static let lanes = 1000
+
+    /// The first that the limits let run. Those of a host or a tag that is at its limit may be very many, and come before it.
+    private func next(_ running: RunningCounts) throws -> Int64? {
+        let all = try Row.fetchCursor(
+            database.cachedStatement(
+                sql: "SELECT number, host, tags FROM transfer WHERE state = 0 AND is_ready = 1 ORDER BY place, number"))
+        for _ in 0..<Self.glance {
+            guard let row = try all.next() else { return nil }
+            if running.letsRun(host: row[1], tags: row[2]) { return row[0] }
+        }
+        var first: (place: Int64, number: Int64)?
+        var last = (host: "", tags: "")
+        for _ in 0..<Self.lanes {
+            let head = try Row.fetchOne(
+                database.cachedStatement(
+                    sql: """
+                        SELECT host, tags, place, number FROM transfer
+                        WHERE state = 0 AND is_ready = 1 AND (host, tags) > (?, ?) ORDER BY host, tags, place, number LIMIT 1
+                        """), arguments: [last.host, last.tags])
+            guard let head else { return first?.number }
+            last = (head[0], head[1])
+            let candidate: (place: Int64, number: Int64) = (head[2], head[3])
+            if running.letsRun(host: last.host, tags: last.tags), first.map({ candidate < $0 }) ?? true {
+                first = candidate
+            }
+        }
+        while let row = try all.next() {
+            if running.letsRun(host: row[1], tags: row[2]) { return row[0] }
+        }
+        return nil
+    }
+
+    /// The transfers that run, by what there are limits for.
+    private struct RunningCounts {
+        private let policy: ClaimPolicy
+        private(set) var total = 0
+        private var hosts: [String: Int] = [:]
+        private var tags: [Substring: Int] = [:]
+
+        init(_ database: Database, _ policy: ClaimPolicy) throws {
+            self.policy = policy
+            let cursor = try Row.fetchCursor(
+                database.cachedStatement(sql: "SELECT host, tags FROM transfer WHERE state = 1"))
+            while let row = try cursor.next() { add(host: row[0], tags: row[1]) }
+        }
+
+        mutating func add(host: String, tags: String) {
+            total += 1
+            hosts[host, default: 0] += 1
+            guard !policy.perTag.isEmpty else { return }
+            for tag in tags.split(separator: TransferQueries.separator) { self.tags[tag, default: 0] += 1 }
+        }
+
+        func letsRun(host: String, tags: String) -> Bool {
+            guard hosts[host, default: 0] < policy.perHost else { return false }
+            guard !policy.perTag.isEmpty, !tags.isEmpty else { return true }
+            return tags.split(separator: TransferQueries.separator).allSatisfy { tag in
+                policy.perTag[String(tag)].map { self.tags[tag, default: 0] < $0 } ?? true
+            }
+        }
+    }
+
+    // MARK: Leases
+
+    func renew(
+        _ worker: TransferWorkerID, _ lease: Duration, _ progress: [TransferClaim.Key: TransferProgress]
+    ) throws -> [TransferClaim.Key: TransferOrder] {
+        for (key, progress) in progress {
+            try execute(
+                "UPDATE transfer SET received = ?, total = coalesce(?, total) WHERE id = ? AND fence = ? AND state = 1",
+                [progress.received, progress.total, key.id.description, key.fence])
+        }
+        // What has run out may be another's at any moment, and is not revived.
+        try execute(
+            "UPDATE transfer SET lease = ? WHERE worker = ? AND state = 1 AND boot = ? AND lease > ?",
+            [now.uptime + lease.milliseconds, worker.description, now.boot, now.uptime])
+        let rows = try Row.fetchAll(
+            database.cachedStatement(
+                sql: """
+                    SELECT id, fence, is_to_be_suspended FROM transfer
+                    WHERE worker = ? AND state = 1 AND boot = ? AND lease > ?
+                    """), arguments: [worker.description, now.boot, now.uptime])
+        return Dictionary(
+            rows.compactMap { row in
+                DurableTransfer.ID(row[0] as String).map {
+                    (TransferClaim.Key(id: $0, fence: row[1]), row[2] == 1 ? TransferOrder.suspend : .proceed)
+                }
+            }, uniquingKeysWith: { first, _ in first })
+    }
+}
+#endif

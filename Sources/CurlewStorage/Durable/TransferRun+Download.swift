@@ -1,0 +1,93 @@
+#if Storage
+internal import Curlew
+internal import FoundationEssentials
+internal import Glibc
+internal import HTTPTypes
+
+extension TransferRun {
+    func download(
+        _ request: DurableTransfer.Request, _ destination: Destination, _ fields: HTTPFields, _ options: RequestOptions
+    ) async throws -> TransferChange {
+        guard let names = PartNames(claim.transfer) else {
+            throw CurlewError(.invalidDestination, "the path of the destination cannot be used")
+        }
+        var token = Self.token(claim.transfer.token)
+        // What was left behind before there was a token.
+        await names.removeEarlier(except: token?.partPath)
+        var settings = DownloadTask.Options(integrity: request.integrity, segments: request.segments)
+        settings.checkpoint = session.options.checkpoint
+        settings.custody = DownloadCustody(partName: names.current) { [self] token, total in
+            try await keep(token, total, in: names.folder)
+        } name: { [self] whole in
+            try await name(whole, request.integrity.digest)
+        }
+        try checkFreeSpace(claim.transfer.total.map { max(0, $0 - claim.transfer.received) } ?? 0, in: names.folder)
+        while true {
+            let task =
+                if let token {
+                    try session.http.downloadTask(
+                        resuming: token, to: destination, fields: fields, download: settings, options: options)
+                } else {
+                    try session.http.downloadTask(
+                        .raw(request.url), to: destination, fields: fields, download: settings, options: options)
+                }
+            do {
+                try Task.checkCancellation()
+                state.withLock { $0.download = task }
+                task.resume()
+                let file = try await task.file()
+                let digest = file.digest
+                return .finished(StoredResult(file: .init(path: file.path, size: file.size, digest: digest)).encoded)
+            } catch let error as CurlewError where error.code == .partFileInUse && token != nil {
+                // A worker that stands still holds it: what it may write there later is nobody's.
+                token = nil
+            } catch is CancellationError {
+                throw CurlewError(.cancelled, "the transfer was stopped before it began")
+            }
+        }
+    }
+
+    private func keep(_ token: ResumeToken?, _ total: Int64?, in folder: String) async throws {
+        let received = token?.receivedCount ?? 0
+        try checkFreeSpace(total.map { max(0, $0 - received) } ?? 0, in: folder)
+        let bytes = token.flatMap { try? JSONEncoder().encode($0) }.map { Array($0) }
+        let quota = session.options.limits.diskQuota.map { Int64($0.bytes) }
+        let progress = TransferProgress(received: received, total: total)
+        guard try await store.record(.checkpoint(token: bytes, progress, quota: quota), of: claim.key) else {
+            throw lost()
+        }
+    }
+
+    private func name(_ whole: WholeFile, _ digest: ContentDigest?) async throws -> String {
+        try await whole.name { pending in
+            let file = PendingFile(name: pending, digest: digest)
+            guard try await store.record(.naming(Array(try JSONEncoder().encode(file))), of: claim.key) else {
+                throw lost()
+            }
+        }
+    }
+
+    func lost() -> CurlewError {
+        stop(.lost)
+        return CurlewError(.leaseLost, "another worker has the transfer, or it was cancelled")
+    }
+
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/diskFull`` if less would be free than is to be left.
+    private func checkFreeSpace(_ count: Int64, in folder: String) throws {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
+        let free = Int64(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        let floor = Int64(session.options.limits.freeSpace.bytes)
+        guard count > free - floor else { return }
+        throw CurlewError(
+            .diskFull, "\(count) bytes are to come, and the disk has \(free), of which \(floor) are left free")
+    }
+}
+
+/// A file that is about to get its name, as it is kept.
+struct PendingFile: Codable {
+    let name: PendingName
+    let digest: ContentDigest?
+}
+#endif
