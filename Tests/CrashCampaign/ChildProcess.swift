@@ -22,6 +22,9 @@ struct ChildProcess {
         case signal(Int32)
     }
 
+    /// Lets the process stand still, or go on.
+    func stand(still isStill: Bool) { kill(identifier, isStill ? SIGSTOP : SIGCONT) }
+
     /// Waits for the end; kills the process if it has not come after a while.
     func end(within limit: Duration) async -> End {
         let killer = Task { [identifier] in

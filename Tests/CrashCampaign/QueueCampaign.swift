@@ -8,7 +8,8 @@ import HTTPTypes
 import SeededNumbers
 
 /// Fifty kills of two workers that share a queue of twenty downloads and uploads, and a look at the folder after each; then both
-/// come to the end. Each end is acknowledged by the campaign, and none comes again.
+/// come to the end. Now and then a worker stands still for longer than its lease, all is suspended, or a transfer is cancelled. Each end
+/// is acknowledged by the campaign, and none comes again.
 final class QueueCampaign {
     private var random: SeededNumbers
     private let folder = "/tmp/curlew-crash-queue-\(UInt64.random(in: 0...UInt64.max))"
@@ -42,6 +43,7 @@ final class QueueCampaign {
         var options = DurableSession.Options()
         options.checkpoint = .kibibytes(256)
         options.backoff = Retry.Backoff(base: .milliseconds(20), maximum: .milliseconds(200))
+        options.lease = .seconds(1)
         options.limits.perHost = 4
         options.limits.freeSpace = 0
         return (
@@ -71,6 +73,7 @@ final class QueueCampaign {
             content.throttle = .init(bytes: 128 << 10, every: .milliseconds(4))
             return content.response(to: request)
         }
+        url = server.url()
         let (session, http) = try await Self.session(folder)
         var requests: [DurableTransfer.Request] = []
         for number in 0..<Self.transfers {
@@ -88,16 +91,18 @@ final class QueueCampaign {
         while killed < Self.kills {
             guard ContinuousClock.now < deadline else { throw Finding("it took too long") }
             while workers.count < 2 { workers.append(try ChildProcess(["queue", folder, "", ""])) }
+            try await interfere(session, workers)
             let child = workers.remove(at: random.next(upTo: 2))
             let end = await child.end(within: .milliseconds(1 + Int(random.next() % 120)))
             switch end {
             case .signal(SIGKILL): killed += 1
-            case .exit(0): if try await isDone(session) { try await session.enqueue(more(server)) }
+            case .exit(0): if try await isDone(session) { try await session.enqueue(more()) }
             default: throw Finding("a worker ended with \(end)")
             }
             try checkFiles()
             try await acknowledge(session, &acknowledged)
         }
+        try await session.resume()
         for child in workers {
             let end = await child.end(within: .seconds(60))
             guard end == .exit(0) || end == .signal(SIGKILL) else { throw Finding("a worker ended with \(end)") }
@@ -116,10 +121,33 @@ final class QueueCampaign {
         }
         let sent = uploads.withLock { $0.values.reduce(0, +) }
         print("\(sent) uploads were sent for \(Self.transfers / 4)")
+        print("\(stands) times a worker stood still, \(cancelled.count) transfers were cancelled")
         print("\(killed) kills of two workers, \(acknowledged.count) transfers, \(server.requestCount) requests")
         try await session.close()
         await http.shutdown()
         await server.shutdown()
+    }
+
+    /// The transfers that were cancelled.
+    private var cancelled: Set<DurableTransfer.ID> = []
+    private var stands = 0
+
+    /// Does what users and machines do to a queue.
+    private func interfere(_ session: DurableSession, _ workers: [ChildProcess]) async throws {
+        switch random.next(upTo: 12) {
+        case 0:
+            // Another takes its transfers over, and then it goes on.
+            workers[0].stand(still: true)
+            try await Task.sleep(for: .milliseconds(1300))
+            workers[0].stand(still: false)
+            stands += 1
+        case 1: try await session.suspend()
+        case 2:
+            let added = try await session.enqueue(more())
+            try await Task.sleep(for: .milliseconds(Int(random.next() % 50)))
+            if try await session.cancel([added[0]]) == 1 { cancelled.insert(added[0]) }
+        default: try await session.resume()
+        }
     }
 
     private func isDone(_ session: DurableSession) async throws -> Bool {
@@ -127,19 +155,25 @@ final class QueueCampaign {
     }
 
     private var added = 1000
+    private var url = ""
 
     /// More to do, so that there is something to kill.
-    private func more(_ server: MockServer) -> [DurableTransfer.Request] {
+    private func more() -> [DurableTransfer.Request] {
         added += 5
-        return (added - 5..<added).map { .download(server.url("/\($0)"), to: .file("\(folder)/file-\($0)")) }
+        return (added - 5..<added).map { .download("\(url)\($0)", to: .file("\(folder)/file-\($0)")) }
     }
 
     private func acknowledge(_ session: DurableSession, _ acknowledged: inout Set<DurableTransfer.ID>) async throws {
         for transfer in try await session.transfers(in: [.finished, .failed, .cancelled], limit: 1000) {
-            guard transfer.state == .finished else {
+            let expected: DurableTransfer.State = cancelled.contains(transfer.id) ? .cancelled : .finished
+            guard transfer.state == expected else {
                 throw Finding("a transfer ended as \(transfer.state): \(String(describing: transfer.lastError))")
             }
             guard acknowledged.insert(transfer.id).inserted else { throw Finding("an end came again") }
+            if expected == .cancelled, let path = transfer.request.destination?.location?.path, access(path, F_OK) == 0
+            {
+                throw Finding("a cancelled transfer has named its file")
+            }
             if case .file(let file) = transfer.outcome {
                 guard access(file.path, F_OK) == 0 else { throw Finding("a finished file is missing") }
             }

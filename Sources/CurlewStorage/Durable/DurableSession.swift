@@ -149,9 +149,7 @@ public final class DurableSession: Sendable {
     /// Removes what a download that failed or was cancelled has left beside its destination.
     static func removeRemains(of transfer: StoredTransfer) async {
         guard transfer.state == .failed || transfer.state == .cancelled else { return }
-        if let token = transfer.token.flatMap({ try? JSONDecoder().decode(ResumeToken.self, from: Data($0)) }) {
-            await token.discard()
-        }
+        await PartNames.token(of: transfer)?.discard()
         await PartNames(transfer)?.removeAll()
     }
 

@@ -20,7 +20,18 @@ struct PartNames: Sendable {
         fence = transfer.fence
     }
 
-    private func name(_ fence: Int64) -> String { ".curlew-\(id)-\(fence).part" }
+    /// The token of a transfer; nil if there is none, or its part is another transfer's.
+    static func token(of transfer: StoredTransfer) -> ResumeToken? {
+        guard let bytes = transfer.token,
+            let token = try? JSONDecoder().decode(ResumeToken.self, from: Data(bytes)),
+            token.partPath.split(separator: "/").last?.hasPrefix(prefix(transfer.id)) == true
+        else { return nil }
+        return token
+    }
+
+    private static func prefix(_ id: DurableTransfer.ID) -> String { ".curlew-\(id)-" }
+
+    private func name(_ fence: Int64) -> String { "\(Self.prefix(id))\(fence).part" }
 
     var current: String { name(fence) }
 

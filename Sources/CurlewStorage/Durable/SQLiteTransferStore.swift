@@ -11,7 +11,7 @@ internal import Glibc
 /// of the machine is over. A worker whose process is gone is known by its lock, which the kernel releases.
 package final class SQLiteTransferStore: TransferStore {
     /// The longest that a call waits for the locks of other processes.
-    private static let patience = Duration.seconds(10)
+    package static let patience = Duration.seconds(10)
     private static let opening = DispatchQueue(label: "curlew.queue.opening")
 
     private let folder: TransferFolder
@@ -24,13 +24,15 @@ package final class SQLiteTransferStore: TransferStore {
     /// Where a damaged queue was moved to when this one was opened.
     package let movedAside: String?
 
-    package static func open(folder path: String, identifier: String, clock: TransferClock = .system) async throws
-        -> SQLiteTransferStore
-    {
-        try await opening.perform { try SQLiteTransferStore(try TransferFolder(path, identifier: identifier), clock) }
+    package static func open(
+        folder path: String, identifier: String, clock: TransferClock = .system, patience: Duration = patience
+    ) async throws -> SQLiteTransferStore {
+        try await opening.perform {
+            try SQLiteTransferStore(try TransferFolder(path, identifier: identifier), clock, patience)
+        }
     }
 
-    private init(_ folder: TransferFolder, _ clock: TransferClock) throws {
+    private init(_ folder: TransferFolder, _ clock: TransferClock, _ patience: Duration) throws {
         self.folder = folder
         self.clock = clock
         let lock = try folder.lockForOpening()
@@ -38,7 +40,7 @@ package final class SQLiteTransferStore: TransferStore {
         let use = try folder.useLock()
         do {
             try folder.makeDatabase()
-            database = try Self.database(in: folder)
+            database = try Self.database(in: folder, patience)
             movedAside = nil
         } catch let error as DatabaseError where error.isCorruption {
             // Nobody else may be at it meanwhile.
@@ -47,7 +49,7 @@ package final class SQLiteTransferStore: TransferStore {
             }
             movedAside = try folder.moveAside()
             try folder.makeDatabase()
-            do { database = try Self.database(in: folder) } catch { throw CurlewError(queue: error) }
+            do { database = try Self.database(in: folder, patience) } catch { throw CurlewError(queue: error) }
         } catch {
             throw CurlewError(queue: error)
         }
@@ -55,7 +57,7 @@ package final class SQLiteTransferStore: TransferStore {
         self.use = Guarded(use)
     }
 
-    private static func database(in folder: TransferFolder) throws -> DatabasePair {
+    private static func database(in folder: TransferFolder, _ patience: Duration) throws -> DatabasePair {
         try DatabasePair(
             path: folder.database, label: "curlew.queue", patience: patience, checkpointLock: folder.checkpointLock
         ) { database in

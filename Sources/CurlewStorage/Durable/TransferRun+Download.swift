@@ -11,7 +11,7 @@ extension TransferRun {
         guard let names = PartNames(claim.transfer) else {
             throw CurlewError(.invalidDestination, "the path of the destination cannot be used")
         }
-        var token = Self.token(claim.transfer.token)
+        var token = PartNames.token(of: claim.transfer)
         // What was left behind before there was a token.
         await names.removeEarlier(except: token?.partPath)
         var settings = DownloadTask.Options(integrity: request.integrity, segments: request.segments)

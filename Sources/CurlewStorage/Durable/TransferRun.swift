@@ -93,13 +93,13 @@ final class TransferRun: Sendable {
         guard let latest = try? await store.transfer(claim.key.id) else { return await removeRemains() }
         switch latest.state {
         case .failed, .cancelled: await removeRemains()
-        case _ where Self.token(latest.token)?.partPath.hasSuffix("/\(names.current)") == true: break
+        case _ where PartNames.token(of: latest)?.partPath.hasSuffix("/\(names.current)") == true: break
         default: await DownloadCustody.removeParts([names.current], in: names.folder)
         }
     }
 
     private func removeRemains() async {
-        let token = state.withLock { $0.token } ?? Self.token(claim.transfer.token)
+        let token = state.withLock { $0.token } ?? PartNames.token(of: claim.transfer)
         await token?.discard()
         await PartNames(claim.transfer)?.removeAll()
     }
@@ -233,11 +233,7 @@ final class TransferRun: Sendable {
     /// The token that the run began with, if the failure left its bytes alone.
     private func untouchedToken(_ failure: CurlewError) -> ResumeToken? {
         let hasBegun = state.withLock { $0.download != nil }
-        return hasBegun ? nil : Self.token(claim.transfer.token)
-    }
-
-    static func token(_ bytes: [UInt8]?) -> ResumeToken? {
-        bytes.flatMap { try? JSONDecoder().decode(ResumeToken.self, from: Data($0)) }
+        return hasBegun ? nil : PartNames.token(of: claim.transfer)
     }
 }
 #endif

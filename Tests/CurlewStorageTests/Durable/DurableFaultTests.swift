@@ -65,7 +65,10 @@ struct DurableFaultTests {
     func locked() async throws {
         var options = quickOptions()
         options.lease = .seconds(1)
-        let (session, http) = try await session(options)
+        let http = try HTTPSession(chain: .bare)
+        let store = try await SQLiteTransferStore.open(
+            folder: folder.file("queue"), identifier: "q", patience: .milliseconds(100))
+        let session = DurableSession(store: store, http: http, options: options)
         let id = try await session.enqueue(.download("http://a.test/", to: .file(folder.file("file"))))
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
