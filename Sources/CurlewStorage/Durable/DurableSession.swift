@@ -146,10 +146,9 @@ public final class DurableSession: Sendable {
         }
     }
 
-    /// Removes what a download that failed or was cancelled has left beside its destination.
+    /// Removes what the claims of a transfer that has ended have left beside its destination.
     static func removeRemains(of transfer: StoredTransfer) async {
-        guard transfer.state == .failed || transfer.state == .cancelled else { return }
-        await PartNames.token(of: transfer)?.discard()
+        guard transfer.state.hasEnded else { return }
         await PartNames(transfer)?.removeAll()
     }
 

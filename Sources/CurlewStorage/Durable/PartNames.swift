@@ -41,8 +41,10 @@ struct PartNames: Sendable {
         await DownloadCustody.removeParts(names.filter { $0 != kept }, in: folder)
     }
 
+    /// Removes all of them. The transfer has ended: whoever writes one still has lost it, and none of them is named any more.
     func removeAll() async {
-        await DownloadCustody.removeParts((max(1, fence - Self.reach)...max(1, fence)).map(name), in: folder)
+        await DownloadCustody.removeParts(
+            (max(1, fence - Self.reach)...max(1, fence)).map(name), in: folder, evenInUse: true)
     }
 }
 #endif

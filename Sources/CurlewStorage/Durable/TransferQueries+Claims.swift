@@ -2,7 +2,7 @@
 internal import Curlew
 internal import GRDB
 
-/// The order of a queue, and who gets what.
+/// The order of a queue, and who gets what. Where an index is named, SQLite would take that of the states, and look at each row.
 extension TransferQueries {
     /// From so many claims in a row on that were lost before anything came of them, a transfer runs beside no other such one.
     static let suspicion = 3
@@ -68,10 +68,10 @@ extension TransferQueries {
 
     /// Wakes those whose time has come, and, should the clock have been set back, those whose wait began later than now.
     func wake() throws {
-        for isOver in ["due <= ?", "since > ?"] {
+        for (index, isOver) in [("due", "due <= ?"), ("since", "since > ?")] {
             try execute(
                 """
-                UPDATE transfer SET state = 0, is_ready = 1
+                UPDATE transfer INDEXED BY transfer_\(index) SET state = 0, is_ready = 1
                 WHERE is_ready = 0 AND state IN (0, 3, 4) AND losses < \(Self.suspicion) AND \(isOver)
                 """, [now.wall])
         }
@@ -79,7 +79,7 @@ extension TransferQueries {
         try execute(
             """
             UPDATE transfer SET state = 0, is_ready = 1 WHERE number =
-                (SELECT number FROM transfer WHERE \(Self.suspects) AND is_ready = 0 AND state IN (0, 3, 4)
+                (SELECT number FROM transfer INDEXED BY transfer_suspect WHERE \(Self.suspects) AND is_ready = 0 AND state IN (0, 3, 4)
                     AND (due <= ? OR since > ?) ORDER BY place, number LIMIT 1)
             """, [now.wall, now.wall])
     }
@@ -88,8 +88,10 @@ extension TransferQueries {
 
     func isSuspectActive() throws -> Bool {
         try number(
-            "SELECT EXISTS(SELECT 1 FROM transfer WHERE \(Self.suspects) AND (state = 1 OR (state = 0 AND is_ready = 1)))"
-        ) == 1
+            """
+            SELECT EXISTS(SELECT 1 FROM transfer INDEXED BY transfer_suspect
+                WHERE \(Self.suspects) AND (state = 1 OR (state = 0 AND is_ready = 1)))
+            """) == 1
     }
 
     func wakeAfterNetwork() throws {
@@ -125,7 +127,10 @@ extension TransferQueries {
     private func next(_ running: RunningCounts) throws -> Int64? {
         let all = try Row.fetchCursor(
             database.cachedStatement(
-                sql: "SELECT number, host, tags FROM transfer WHERE state = 0 AND is_ready = 1 ORDER BY place, number"))
+                sql: """
+                    SELECT number, host, tags FROM transfer INDEXED BY transfer_ready
+                    WHERE state = 0 AND is_ready = 1 ORDER BY place, number
+                    """))
         for _ in 0..<Self.glance {
             guard let row = try all.next() else { return nil }
             if running.letsRun(host: row[1], tags: row[2]) { return row[0] }
@@ -136,7 +141,7 @@ extension TransferQueries {
             let head = try Row.fetchOne(
                 database.cachedStatement(
                     sql: """
-                        SELECT host, tags, place, number FROM transfer
+                        SELECT host, tags, place, number FROM transfer INDEXED BY transfer_lane
                         WHERE state = 0 AND is_ready = 1 AND (host, tags) > (?, ?) ORDER BY host, tags, place, number LIMIT 1
                         """), arguments: [last.host, last.tags])
             guard let head else { return first?.number }

@@ -61,14 +61,15 @@ extension TransferQueries {
 
     func outlook(of worker: TransferWorkerID?) throws -> TransferOutlook {
         func exists(_ condition: String, _ arguments: StatementArguments = []) throws -> Bool {
-            try number("SELECT EXISTS(SELECT 1 FROM transfer WHERE \(condition))", arguments) == 1
+            try number("SELECT EXISTS(SELECT 1 FROM transfer \(condition))", arguments) == 1
         }
-        let isReady = try exists("state = 0 AND is_ready = 1")
+        let isReady = try exists("INDEXED BY transfer_ready WHERE state = 0 AND is_ready = 1")
         // A suspect whose time has come waits for the one before it, whose end is heard of.
         let due = try Int64.fetchOne(
             database.cachedStatement(
                 sql: """
-                    SELECT min(due) FROM transfer WHERE is_ready = 0 AND state IN (0, 3, 4)
+                    SELECT min(due) FROM transfer INDEXED BY transfer_due
+                    WHERE is_ready = 0 AND state IN (0, 3, 4)
                         AND (losses < \(Self.suspicion) OR due > ?)
                     """), arguments: [now.wall])
         let suspect =
@@ -76,7 +77,9 @@ extension TransferQueries {
             ? nil
             : Int64.fetchOne(
                 database.cachedStatement(
-                    sql: "SELECT min(due) FROM transfer WHERE \(Self.suspects) AND state IN (0, 3, 4)"))
+                    sql:
+                        "SELECT min(due) FROM transfer INDEXED BY transfer_suspect WHERE \(Self.suspects) AND state IN (0, 3, 4)"
+                ))
         let deadline = try Int64.fetchOne(
             database.cachedStatement(
                 sql: """
@@ -87,7 +90,8 @@ extension TransferQueries {
             database.cachedStatement(
                 sql: "SELECT min(CASE WHEN boot = ? THEN lease ELSE 0 END) FROM transfer WHERE state = 1"),
             arguments: [now.boot])
-        let isSetBack = try exists("is_ready = 0 AND state IN (0, 3, 4) AND since > ?", [now.wall])
+        let isSetBack = try exists(
+            "INDEXED BY transfer_since WHERE is_ready = 0 AND state IN (0, 3, 4) AND since > ?", [now.wall])
         let waits = [
             isSetBack ? 0 : nil, due.map { $0 - now.wall }, suspect.map { $0 - now.wall },
             deadline.map { $0 - now.wall },
@@ -95,7 +99,7 @@ extension TransferQueries {
         ]
         let wait = waits.compactMap(\.self).min().map { Duration.milliseconds(max(0, $0)) }
         return TransferOutlook(
-            isReady: isReady, wait: wait, isDrained: try !exists("state IN (0, 1, 3, 4)"),
+            isReady: isReady, wait: wait, isDrained: try !exists("WHERE state IN (0, 1, 3, 4)"),
             running: Int(try number("SELECT count(*) FROM transfer WHERE state = 1")),
             own: Int(
                 try number(

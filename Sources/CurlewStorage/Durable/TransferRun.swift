@@ -20,7 +20,6 @@ final class TransferRun: Sendable {
         var work: Task<TransferChange, Never>?
         var download: DownloadTask?
         var upload: CallBytes?
-        var token: ResumeToken?
     }
 
     let claim: TransferClaim
@@ -75,7 +74,7 @@ final class TransferRun: Sendable {
         while stopReason != .lost {
             do {
                 if try await store.record(change, of: claim.key) {
-                    if case .failed = change { await removeRemains() }
+                    if case .failed = change { await PartNames(claim.transfer)?.removeAll() }
                     return
                 }
                 break
@@ -90,18 +89,15 @@ final class TransferRun: Sendable {
     /// What a run that has lost its claim has written is nobody's, unless who has the transfer now resumes from it.
     private func removeOwnPart() async {
         guard let names = PartNames(claim.transfer) else { return }
-        guard let latest = try? await store.transfer(claim.key.id) else { return await removeRemains() }
+        let latest: StoredTransfer?
+        // Who has it now is not known: whoever runs it next finds the file by its name.
+        do { latest = try await store.transfer(claim.key.id) } catch { return }
+        guard let latest else { return await names.removeAll() }
         switch latest.state {
-        case .failed, .cancelled: await removeRemains()
+        case .finished, .failed, .cancelled: await names.removeAll()
         case _ where PartNames.token(of: latest)?.partPath.hasSuffix("/\(names.current)") == true: break
         default: await DownloadCustody.removeParts([names.current], in: names.folder)
         }
-    }
-
-    private func removeRemains() async {
-        let token = state.withLock { $0.token } ?? PartNames.token(of: claim.transfer)
-        await token?.discard()
-        await PartNames(claim.transfer)?.removeAll()
     }
 
     // MARK: What comes of it
@@ -183,7 +179,6 @@ final class TransferRun: Sendable {
         let failure = error as? CurlewError ?? CurlewError(.queueFailed, "the transfer has failed", underlying: error)
         // The download has removed what it cannot resume.
         let token = failure.resumeToken ?? (failure.code == .partFileInUse ? nil : untouchedToken(failure))
-        state.withLock { $0.token = token }
         let bytes = token.flatMap { try? JSONEncoder().encode($0) }.map { Array($0) }
         func back(_ trigger: TransferTrigger, after wait: Duration, isFailure: Bool = false) -> TransferChange {
             .back(

@@ -33,5 +33,11 @@ enum DurableSnippets {
         }
         try await work
     }
+
+    private func watch(_ transfers: DurableSession, _ id: DurableTransfer.ID) async throws {
+        for try await transfer in transfers.updates(of: id) {
+            print(transfer.state, transfer.transferred, transfer.total ?? 0)
+        }
+    }
 }
 #endif

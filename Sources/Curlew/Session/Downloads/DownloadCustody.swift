@@ -1,3 +1,6 @@
+internal import Dispatch
+internal import Glibc
+
 /// What keeps the token of a download and gives its file the name, where that is not the download's own business.
 ///
 /// Its part file has a name that is known beforehand, so that one which was left behind before there was a token is found.
@@ -19,10 +22,20 @@ package struct DownloadCustody: Sendable {
         self.name = name
     }
 
-    /// Removes part files that processes left behind, unless one writes them still.
-    package static func removeParts(_ names: [String], in folder: String) async {
-        for name in names {
-            guard let part = try? await PartFile.reopen("\(folder)/\(name)") else { continue }
+    private static let removal = DispatchQueue(label: "curlew.parts.removal", attributes: .concurrent)
+
+    /// Removes part files that processes left behind.
+    /// - Parameter isForced: Whether those, too, that somebody writes still. They must have been given up for good.
+    package static func removeParts(_ names: [String], in folder: String, evenInUse isForced: Bool = false) async {
+        let paths = names.map { "\(folder)/\($0)" }
+        let left = await withCheckedContinuation { continuation in
+            removal.async {
+                if isForced { for path in paths { unlink(path) } }
+                continuation.resume(returning: paths.filter { access($0, F_OK) == 0 })
+            }
+        }
+        for path in left {
+            guard let part = try? await PartFile.reopen(path) else { continue }
             await part.discard()
             await part.release()
         }
