@@ -12,7 +12,7 @@ internal import Synchronization
 /// writer, at one instant. Whoever has committed for a while checkpoints under a lock of the file system, and keeps writers out
 /// meanwhile (`TRUNCATE`).
 final class DatabasePair: Sendable {
-    /// The longest that opening waits for the locks of other processes.
+    /// Opening waits so long for the locks of other processes, even where calls wait less.
     private static let openingPatience = Duration.seconds(1)
     /// The size of the log, in bytes, from which on it is checkpointed.
     private static let longestLog: Int64 = 4 << 20
@@ -46,8 +46,8 @@ final class DatabasePair: Sendable {
     ) throws {
         self.path = path
         self.patience = patience
-        let writingEnd = Deadline(after: Self.openingPatience)
-        let readingEnd = Deadline(after: Self.openingPatience)
+        let writingEnd = Deadline(after: max(Self.openingPatience, patience))
+        let readingEnd = Deadline(after: max(Self.openingPatience, patience))
         writer = try DatabaseQueue(path: path, configuration: Self.configuration(label, writingEnd, isReader: false))
         try writer.writeWithoutTransaction(prepare)
         reader = try DatabaseQueue(path: path, configuration: Self.configuration(label, readingEnd, isReader: true))
@@ -210,6 +210,12 @@ struct DatabaseSchema: Sendable {
     /// Makes the tables or migrates them.
     /// - Throws: ``Refusal`` or a database's error; then nothing has changed.
     func prepare(_ database: Database) throws {
+        // Mostly there is nothing to do, and then nobody's lock is waited for.
+        if try number(database, "PRAGMA user_version") == migrations.count,
+            try number(database, "PRAGMA application_id") == application
+        {
+            return
+        }
         try database.inTransaction(.immediate) {
             let version = try number(database, "PRAGMA user_version")
             let application = try number(database, "PRAGMA application_id")

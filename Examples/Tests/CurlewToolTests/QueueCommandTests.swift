@@ -36,4 +36,26 @@ struct QueueCommandTests {
         #expect(try await run("list").output.isEmpty)
         await server.shutdown()
     }
+
+    @Test("a worker on a terminal shows a table of what runs, and two share the work")
+    func table() async throws {
+        var content = MockResponse(body: .bytes([UInt8](repeating: 65, count: 400_000)))
+        content.throttle = .init(bytes: 64 << 10, every: .milliseconds(100))
+        let slow = content
+        let server = try await MockServer.start { _ in slow }
+        let folder = try TemporaryFolder()
+        let place = ["--queue-folder", folder.path("queue")]
+        let urls = (0..<6).map { server.url("/file\($0)") }
+        let added = await (try ToolProcess(["queue", "add"] + urls + ["--output", folder.path("") + "/"] + place)).end()
+        #expect(added.status == 0, "\(added.complaints)")
+        let shown = try ToolProcess(["queue", "run"] + place, onTerminal: true)
+        let other = try ToolProcess(["queue", "run"] + place)
+        let (table, lines) = (await shown.end(), await other.end())
+        #expect(table.status == 0 && lines.status == 0, "\(table.output) \(lines.complaints)")
+        #expect(table.output.contains(" running") && table.output.contains("/file"))
+        #expect(table.output.contains("\u{1B}[J") && table.output.contains("6 finished"))
+        #expect(!lines.complaints.contains("\u{1B}") && lines.complaints.contains(" finished"))
+        #expect(server.requestCount == 6)
+        await server.shutdown()
+    }
 }

@@ -103,15 +103,13 @@ package struct WholeFile: Sendable {
         self.identity = identity
     }
 
-    /// The names that it may be given, the first first.
-    private var candidates: [String] {
-        get throws {
-            guard existing == .unique else { return [target] }
-            let place = try FilePlace(target)
-            let name = FileName(place.name)
-            return [target]
-                + (1...999).map { place.path(of: name.fitted(to: FilePlace.nameLimit, number: $0)) }
-        }
+    /// The names that it may be given are numbered from 0.
+    private var lastCandidate: Int { existing == .unique ? 9999 : 0 }
+
+    private func candidate(_ number: Int) throws -> String {
+        guard number > 0 else { return target }
+        let place = try FilePlace(target)
+        return place.path(of: FileName(place.name).fitted(to: FilePlace.nameLimit, number: number))
     }
 
     /// Gives it its name, after it is on the disk.
@@ -120,13 +118,19 @@ package struct WholeFile: Sendable {
     /// - Throws: ``CurlewError``: ``ErrorCode/fileExists``, ``ErrorCode/fileFailed``, ``ErrorCode/diskFull``.
     package func name(_ announce: (PendingName) async throws -> Void) async throws -> String {
         try await part.synchronize()
-        for candidate in try candidates {
+        for number in 0...lastCandidate {
+            let candidate = try candidate(number)
             // Those that are taken are not even announced.
             if existing == .unique, access(candidate, F_OK) == 0 { continue }
             let pending = PendingName(
                 part: part.path, target: candidate, replaces: existing == .replace, identity: identity)
             try await announce(pending)
-            switch try await pending.settle() {
+            let settlement: PendingName.Settlement
+            // Whoever settles it later needs the part.
+            do { settlement = try await pending.settle() } catch let error as CurlewError {
+                throw error.adding(CurlewError.Context(file: part.path))
+            }
+            switch settlement {
             case .isNamed:
                 await part.release()
                 return candidate

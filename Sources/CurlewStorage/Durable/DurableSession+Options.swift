@@ -27,12 +27,14 @@ extension DurableSession {
         /// The clock of the windows: seconds since 1970.
         package var now: @Sendable () -> Int = { time(nil) }
 
+        var leaseInUse: Duration { max(lease, .seconds(1)) }
+
         public init() {}
     }
 
     /// Limits of a queue.
     public struct Limits: Sendable {
-        /// The most transfers that run at a time. 4 by default.
+        /// The most transfers that run at a time. 4 by default; 0 runs none.
         public var total = 4
         /// The most of one host. 2 by default.
         public var perHost = 2

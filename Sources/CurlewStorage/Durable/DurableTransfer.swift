@@ -48,7 +48,7 @@ public struct DurableTransfer: Sendable, Identifiable {
     /// What a server has answered to an upload.
     public struct Response: Sendable, Hashable {
         public let status: HTTPResponse.Status
-        /// The fields, but Set-Cookie.
+        /// The fields, but those that are known to hold secrets, such as Set-Cookie.
         public let fields: HTTPFields
         /// The first 64 KiB of the body.
         public let body: [UInt8]

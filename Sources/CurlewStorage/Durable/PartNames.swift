@@ -7,6 +7,8 @@ struct PartNames: Sendable {
     let folder: String
     private let id: DurableTransfer.ID
     private let fence: Int64
+    /// The part that the token is about, which may be older than those that are looked for.
+    private let kept: String?
     /// So many claims back a file is looked for.
     private static let reach: Int64 = 4096
 
@@ -18,6 +20,7 @@ struct PartNames: Sendable {
         folder = stored.isFolder == true ? path : path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         id = transfer.id
         fence = transfer.fence
+        kept = Self.token(of: transfer).flatMap { $0.partPath.split(separator: "/").last.map(String.init) }
     }
 
     /// The token of a transfer; nil if there is none, or its part is another transfer's.
@@ -35,16 +38,17 @@ struct PartNames: Sendable {
 
     var current: String { name(fence) }
 
-    func removeEarlier(except path: String?) async {
+    /// Removes those of earlier claims, but the one that the token is about.
+    func removeEarlier() async {
         let names = (max(1, fence - Self.reach)..<max(1, fence)).map(name)
-        let kept = path.map { String($0[($0.lastIndex(of: "/").map { path!.index(after: $0) } ?? $0.startIndex)...]) }
         await DownloadCustody.removeParts(names.filter { $0 != kept }, in: folder)
     }
 
     /// Removes all of them. The transfer has ended: whoever writes one still has lost it, and none of them is named any more.
     func removeAll() async {
-        await DownloadCustody.removeParts(
-            (max(1, fence - Self.reach)...max(1, fence)).map(name), in: folder, evenInUse: true)
+        var names = (max(1, fence - Self.reach)...max(1, fence)).map(name)
+        if let kept { names.append(kept) }
+        await DownloadCustody.removeParts(names, in: folder, evenInUse: true)
     }
 }
 #endif

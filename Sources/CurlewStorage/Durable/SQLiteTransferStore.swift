@@ -47,6 +47,7 @@ package final class SQLiteTransferStore: TransferStore {
             guard use.take(exclusively: true) else {
                 throw CurlewError(.queueFailed, "the queue is damaged, and in use: \(error.reason)")
             }
+            if folder.isForeign { throw CurlewError(.queueFailed, "the queue's file is another program's") }
             movedAside = try folder.moveAside()
             try folder.makeDatabase()
             do { database = try Self.database(in: folder, patience) } catch { throw CurlewError(queue: error) }
@@ -54,6 +55,7 @@ package final class SQLiteTransferStore: TransferStore {
             throw CurlewError(queue: error)
         }
         _ = use.take(exclusively: false)
+        folder.sweep()
         self.use = Guarded(use)
     }
 

@@ -14,7 +14,7 @@ struct StoredResult: Codable, Sendable {
 
     init(status: Int, fields: HTTPFields, body: [UInt8]) {
         self.status = status
-        self.fields = fields.filter { $0.name != .setCookie }.map { [$0.name.rawName, $0.value] }
+        self.fields = fields.filter { !SecretFields.names.contains($0.name) }.map { [$0.name.rawName, $0.value] }
         self.body = Data(body)
     }
 

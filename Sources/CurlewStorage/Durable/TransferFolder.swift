@@ -57,18 +57,36 @@ final class TransferFolder: Sendable {
     var database: String { file(".queue") }
     var checkpointLock: String { file(".checkpoint") }
 
-    /// Makes the database's file if it is not there, for its owner alone.
+    /// Makes the database's file if it is not there, for its owner alone; under the lock for opening.
+    ///
+    /// One that is there is not opened: to close it again would release all locks that SQLite has on it in this process
+    /// (POSIX record locks).
     func makeDatabase() throws {
-        let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else {
-            throw CurlewError(queueFailure: "the queue cannot be opened", errorNumber: errno)
-        }
-        defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+        if lstat(database, &status) != 0 {
+            let descriptor = open(database, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else {
+                throw CurlewError(queueFailure: "the queue cannot be made", errorNumber: errno)
+            }
+            close(descriptor)
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
             throw CurlewError(.queueFailed, "the queue is no regular file of this user's")
         }
-        if status.st_mode & 0o777 != 0o600 { fchmod(descriptor, 0o600) }
+        if status.st_mode & 0o777 != 0o600 { chmod(database, 0o600) }
+    }
+
+    /// True if the file begins as no database of SQLite's does, and is not empty there: then it is somebody else's. Nobody may have it
+    /// open, this process included.
+    var isForeign: Bool {
+        let descriptor = open(database, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var start = [UInt8](repeating: 0, count: 16)
+        let count = read(descriptor, &start, start.count)
+        let magic = Array("SQLite format 3\0".utf8)
+        return count > 0 && start.contains { $0 != 0 } && Array(start[..<count]) != Array(magic[..<count])
     }
 
     /// Moves a database that is damaged aside.
@@ -97,6 +115,13 @@ final class TransferFolder: Sendable {
 
         deinit { close(descriptor) }
 
+        /// True if a path still leads to the file.
+        func isAt(_ path: String) -> Bool {
+            var (own, there) = (stat(), stat())
+            return fstat(descriptor, &own) == 0 && lstat(path, &there) == 0 && own.st_ino == there.st_ino
+                && own.st_dev == there.st_dev
+        }
+
         /// - Returns: False if another has it, and its mode excludes this one.
         func take(exclusively isExclusive: Bool) -> Bool {
             // Not every file system has locks. Without them, processes must not share a folder.
@@ -123,9 +148,27 @@ final class TransferFolder: Sendable {
 
     /// Shows that a worker lives, for as long as the lock is held.
     func enlist(_ worker: TransferWorkerID) throws -> Lock {
-        let lock = try Lock(workerFile(worker))
-        guard lock.take(exclusively: true) else { throw CurlewError(.queueFailed, "two workers have one name") }
-        return lock
+        let path = workerFile(worker)
+        for _ in 0..<1000 {
+            let lock = try Lock(path)
+            // Whoever sweeps may have had it, and removed it.
+            if lock.take(exclusively: true), lock.isAt(path) { return lock }
+            usleep(1000)
+        }
+        throw CurlewError(.queueFailed, "two workers have one name")
+    }
+
+    /// Removes the files of workers whose processes are gone; under the lock for opening.
+    func sweep() {
+        guard let directory = opendir(path) else { return }
+        defer { closedir(directory) }
+        let prefix = "\(identifier).worker-"
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasPrefix(prefix) { _ = isGone(TransferWorkerID(String(name.dropFirst(prefix.count)))) }
+        }
     }
 
     /// True if the process of a worker is gone. One that stands still has its lock, and is known by its lease alone.

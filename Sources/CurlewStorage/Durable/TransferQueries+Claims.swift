@@ -7,7 +7,11 @@ extension TransferQueries {
     /// From so many claims in a row on that were lost before anything came of them, a transfer runs beside no other such one.
     static let suspicion = 3
     /// After so many it has failed.
-    private static let lossLimit = 10
+    private static let lossLimit = 20
+    /// The longest that it waits for its next claim, in milliseconds.
+    private static let longestWait: Int64 = 3_600_000
+    private static let taking =
+        "SELECT number, repeatable, sent, is_to_be_suspended, naming IS NOT NULL, losses, id, fence FROM transfer"
 
     // MARK: Order
 
@@ -19,30 +23,28 @@ extension TransferQueries {
             let isOver = isGone(TransferWorkerID(worker))
             let rows = try Row.fetchAll(
                 database.cachedStatement(
-                    sql: """
-                        SELECT number, repeatable, sent, is_to_be_suspended, naming IS NOT NULL, losses FROM transfer
-                        WHERE state = 1 AND worker = ? AND (? OR boot <> ? OR lease <= ?)
-                        """),
+                    sql: "\(Self.taking) WHERE state = 1 AND worker = ? AND (? OR boot <> ? OR lease <= ?)"),
                 arguments: [worker, isOver, now.boot, now.uptime])
-            for row in rows {
-                let number: Int64 = row[0]
-                if row[1] == 0, row[2] == 1, row[4] == 0 {
-                    try fail(
-                        number, .outcomeUnknown, "its process ended while it was sent, and it must not be sent twice")
-                } else {
-                    try lose(number, losses: row[5] + 1, isToBeSuspended: row[3] == 1)
-                }
-            }
+            for row in rows { try take(row, isLoss: isOver) }
         }
     }
 
-    /// A worker has gone with a transfer: perhaps because of it, and then it would take each worker with it.
-    private func lose(_ number: Int64, losses: Int, isToBeSuspended: Bool) throws {
+    /// Takes a transfer from its worker.
+    /// - Parameters:
+    ///   - row: number, repeatable, sent, is_to_be_suspended, whether it was to be named, losses.
+    ///   - isLoss: Whether the worker has ended: perhaps because of it, and then it would end each that takes it.
+    private func take(_ row: Row, isLoss: Bool) throws {
+        let number: Int64 = row[0]
+        if row[1] == 0, row[2] == 1, row[4] == 0 {
+            return try fail(
+                number, .outcomeUnknown, "its process ended while it was sent, and it must not be sent twice")
+        }
+        let losses: Int = isLoss ? row[5] + 1 : row[5]
         if losses >= Self.lossLimit {
             return try fail(number, .queueFailed, "\(losses) workers in a row ended while they ran it")
         }
-        let next: State = isToBeSuspended ? .suspended : .waiting
-        let wait: Int64 = losses < Self.suspicion ? 0 : 1000 << Int64(losses)
+        let next: State = row[3] == 1 ? .suspended : .waiting
+        let wait = !isLoss || losses < Self.suspicion ? 0 : min(1000 << Int64(losses), Self.longestWait)
         try execute(
             """
             UPDATE transfer SET state = ?, is_ready = ?, due = ?, since = ?, losses = ?, is_to_be_suspended = 0, worker = NULL
@@ -192,27 +194,33 @@ extension TransferQueries {
     func renew(
         _ worker: TransferWorkerID, _ lease: Duration, _ progress: [TransferClaim.Key: TransferProgress]
     ) throws -> [TransferClaim.Key: TransferOrder] {
-        for (key, progress) in progress {
-            try execute(
-                "UPDATE transfer SET received = ?, total = coalesce(?, total) WHERE id = ? AND fence = ? AND state = 1",
-                [progress.received, progress.total, key.id.description, key.fence])
+        let forgotten = try Row.fetchAll(
+            database.cachedStatement(sql: "\(Self.taking) WHERE state = 1 AND worker = ?"),
+            arguments: [worker.description])
+        for row in forgotten {
+            let id = DurableTransfer.ID(row[6] as String)
+            if let id, progress[TransferClaim.Key(id: id, fence: row[7])] != nil { continue }
+            try take(row, isLoss: false)
         }
-        // What has run out may be another's at any moment, and is not revived.
-        try execute(
-            "UPDATE transfer SET lease = ? WHERE worker = ? AND state = 1 AND boot = ? AND lease > ?",
-            [now.uptime + lease.milliseconds, worker.description, now.boot, now.uptime])
-        let rows = try Row.fetchAll(
-            database.cachedStatement(
-                sql: """
-                    SELECT id, fence, is_to_be_suspended FROM transfer
-                    WHERE worker = ? AND state = 1 AND boot = ? AND lease > ?
-                    """), arguments: [worker.description, now.boot, now.uptime])
-        return Dictionary(
-            rows.compactMap { row in
-                DurableTransfer.ID(row[0] as String).map {
-                    (TransferClaim.Key(id: $0, fence: row[1]), row[2] == 1 ? TransferOrder.suspend : .proceed)
-                }
-            }, uniquingKeysWith: { first, _ in first })
+        var orders: [TransferClaim.Key: TransferOrder] = [:]
+        for (key, progress) in progress {
+            // Whoever had taken it would have changed its fence, so that a lease that is over is still the worker's.
+            try execute(
+                """
+                UPDATE transfer SET lease = ?, received = ?, total = coalesce(?, total),
+                    losses = CASE WHEN ? > peak THEN 0 ELSE losses END, peak = max(peak, ?)
+                WHERE id = ? AND fence = ? AND state = 1 AND worker = ? AND boot = ?
+                """,
+                [
+                    now.uptime + lease.milliseconds, progress.received, progress.total, progress.received,
+                    progress.received, key.id.description, key.fence, worker.description, now.boot,
+                ])
+            guard database.changesCount > 0 else { continue }
+            let isToBeSuspended = try number(
+                "SELECT is_to_be_suspended FROM transfer WHERE id = ?", [key.id.description])
+            orders[key] = isToBeSuspended == 1 ? .suspend : .proceed
+        }
+        return orders
     }
 }
 #endif

@@ -91,7 +91,8 @@ extension TransferQueries {
                 sql: "SELECT min(CASE WHEN boot = ? THEN lease ELSE 0 END) FROM transfer WHERE state = 1"),
             arguments: [now.boot])
         let isSetBack = try exists(
-            "INDEXED BY transfer_since WHERE is_ready = 0 AND state IN (0, 3, 4) AND since > ?", [now.wall])
+            "INDEXED BY transfer_since WHERE is_ready = 0 AND state IN (0, 3, 4) AND since > ? AND losses < \(Self.suspicion)",
+            [now.wall])
         let waits = [
             isSetBack ? 0 : nil, due.map { $0 - now.wall }, suspect.map { $0 - now.wall },
             deadline.map { $0 - now.wall },

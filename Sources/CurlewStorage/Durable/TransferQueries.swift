@@ -52,6 +52,10 @@ enum TransferSchema {
             DROP INDEX transfer_due;
             CREATE INDEX transfer_due ON transfer (due) WHERE is_ready = 0 AND state IN (0, 3, 4);
             CREATE INDEX transfer_since ON transfer (since) WHERE is_ready = 0 AND state IN (0, 3, 4);
+            -- A cursor of a queue that was here before is none of this one's.
+            DELETE FROM sqlite_sequence WHERE name = 'ending';
+            INSERT INTO sqlite_sequence (name, seq)
+                VALUES ('ending', CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) * 1000);
             CREATE INDEX transfer_lane ON transfer (host, tags, place, number) WHERE state = 0 AND is_ready = 1;
             CREATE INDEX transfer_suspect ON transfer (place, number) WHERE losses >= 3 AND state < 5;
             """,
@@ -104,28 +108,37 @@ struct TransferQueries {
     // MARK: Outcomes
 
     func record(_ change: TransferChange, _ claim: TransferClaim.Key) throws -> Bool {
-        let held = try Int64.fetchOne(
-            database.cachedStatement(sql: "SELECT number FROM transfer WHERE id = ? AND fence = ? AND state = 1"),
+        let held = try Row.fetchOne(
+            database.cachedStatement(
+                sql: "SELECT number, is_to_be_suspended FROM transfer WHERE id = ? AND fence = ? AND state = 1"),
             arguments: [claim.id.description, claim.fence])
-        guard let number = held else { return false }
+        guard let held else { return false }
+        let number: Int64 = held[0]
         switch change {
         case .checkpoint(let token, let progress, let quota): try checkpoint(number, token, progress, quota)
         case .sending: try execute("UPDATE transfer SET sent = 1 WHERE number = ?", [number])
         case .naming(let naming):
-            try execute("UPDATE transfer SET naming = ? WHERE number = ?", [Data(naming), number])
-        case .back(let trigger, let token, let wait, let isFailure, let result):
+            try execute(
+                "UPDATE transfer SET naming = ? WHERE number = ?", [naming.isEmpty ? nil : Data(naming), number])
+        case .back(var trigger, let token, let wait, let isFailure, let total, let result):
+            if held[1] == 1 { trigger = .suspend } else if trigger == .suspend { trigger = .release }
             guard let next = State.running.after(trigger) else { return false }
             let isReady = next == .waiting && wait <= .zero
             try execute(
                 """
                 UPDATE transfer SET state = ?, is_ready = ?, due = ?, since = ?, failures = failures + ?, token = ?, worker = NULL,
-                    sent = 0, is_to_be_suspended = 0, losses = 0, result = coalesce(?, result) WHERE number = ?
+                    sent = 0, is_to_be_suspended = 0, losses = 0, result = coalesce(?, result), total = coalesce(?, total),
+                    held = CASE WHEN ? IS NULL THEN 0 ELSE held END WHERE number = ?
                 """,
                 [
                     next.rawValue, isReady ? 1 : 0, now.wall + wait.milliseconds, now.wall, isFailure ? 1 : 0,
-                    token.map { Data($0) }, result.map { Data($0) }, number,
+                    token.map { Data($0) }, result.map { Data($0) }, total, token.map { Data($0) }, number,
                 ])
-        case .finished(let result): try end(number, .finished, result)
+        case .finished(let result, let size):
+            try end(number, .finished, result)
+            try execute(
+                "UPDATE transfer SET received = coalesce(?, received), total = coalesce(?, total), held = ? WHERE number = ?",
+                [size, size, size ?? 0, number])
         case .failed(let result): try end(number, .failed, result)
         }
         return true
@@ -160,8 +173,8 @@ struct TransferQueries {
         try execute(
             """
             UPDATE transfer SET state = ?, is_ready = 0, due = 0, since = 0, worker = NULL, is_to_be_suspended = 0, result = ?,
-                naming = NULL, fence = fence + 1, held = CASE ? WHEN 5 THEN held ELSE 0 END WHERE number = ?
-            """, [state.rawValue, Data(result), state.rawValue, number])
+                naming = NULL, fence = fence + 1, held = 0 WHERE number = ?
+            """, [state.rawValue, Data(result), number])
         try execute("INSERT INTO ending (number) VALUES (?)", [number])
     }
 

@@ -13,7 +13,7 @@ extension TransferRun {
         }
         var token = PartNames.token(of: claim.transfer)
         // What was left behind before there was a token.
-        await names.removeEarlier(except: token?.partPath)
+        await names.removeEarlier()
         var settings = DownloadTask.Options(integrity: request.integrity, segments: request.segments)
         settings.checkpoint = session.options.checkpoint
         settings.custody = DownloadCustody(partName: names.current) { [self] token, total in
@@ -21,7 +21,10 @@ extension TransferRun {
         } name: { [self] whole in
             try await name(whole, request.integrity.digest)
         }
-        try checkFreeSpace(claim.transfer.total.map { max(0, $0 - claim.transfer.received) } ?? 0, in: names.folder)
+        // Where the size is known, the server is not asked in vain.
+        if let total = claim.transfer.total { try await keep(token, total, in: names.folder) }
+        try checkFreeSpace(0, in: names.folder)
+        var patience = 10
         while true {
             let task =
                 if let token {
@@ -36,11 +39,17 @@ extension TransferRun {
                 state.withLock { $0.download = task }
                 task.resume()
                 let file = try await task.file()
-                let digest = file.digest
-                return .finished(StoredResult(file: .init(path: file.path, size: file.size, digest: digest)).encoded)
+                let named = DurableTransfer.File(path: file.path, size: file.size, digest: file.digest)
+                return .finished(StoredResult(file: named).encoded, size: file.size)
             } catch let error as CurlewError where error.code == .partFileInUse && token != nil {
-                // A worker that stands still holds it: what it may write there later is nobody's.
-                token = nil
+                if patience > 0 {
+                    // Who has lost it lets go of it soon.
+                    patience -= 1
+                    try? await Task.sleep(for: .milliseconds(200))
+                } else {
+                    // A worker that stands still holds it: what it may write there later is nobody's.
+                    token = nil
+                }
             } catch is CancellationError {
                 throw CurlewError(.cancelled, "the transfer was stopped before it began")
             }
@@ -49,20 +58,30 @@ extension TransferRun {
 
     private func keep(_ token: ResumeToken?, _ total: Int64?, in folder: String) async throws {
         let received = token?.receivedCount ?? 0
+        state.withLock { $0.total = total }
         try checkFreeSpace(total.map { max(0, $0 - received) } ?? 0, in: folder)
         let bytes = token.flatMap { try? JSONEncoder().encode($0) }.map { Array($0) }
         let quota = session.options.limits.diskQuota.map { Int64($0.bytes) }
         let progress = TransferProgress(received: received, total: total)
-        guard try await store.record(.checkpoint(token: bytes, progress, quota: quota), of: claim.key) else {
-            throw lost()
+        do {
+            guard try await write(.checkpoint(token: bytes, progress, quota: quota)) else { throw lost() }
+        } catch let error as CurlewError where error.code == .queueFailed {
+            // The next checkpoint may be written again. What has come since the last that was is lost with the process.
         }
     }
 
     private func name(_ whole: WholeFile, _ digest: ContentDigest?) async throws -> String {
         try await whole.name { pending in
-            let file = PendingFile(name: pending, digest: digest)
-            guard try await store.record(.naming(Array(try JSONEncoder().encode(file))), of: claim.key) else {
-                throw lost()
+            let file = Array(try JSONEncoder().encode(PendingFile(name: pending, digest: digest)))
+            let end = ContinuousClock.now.advanced(by: session.options.leaseInUse)
+            while true {
+                do {
+                    guard try await write(.naming(file)) else { throw lost() }
+                    state.withLock { $0.isAnnounced = true }
+                    return
+                } catch let error as CurlewError where error.code == .queueFailed && ContinuousClock.now < end {
+                    try await Task.sleep(for: .milliseconds(200))
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ extension TransferRun {
             throw CurlewError(.bodyLengthMismatch, "the file was changed since the upload was enqueued")
         }
         if !request.mayBeRepeated {
-            guard try await store.record(.sending, of: claim.key) else { throw lost() }
+            guard try await write(.sending) else { throw lost() }
         }
         let bytes = CallBytes(total: current.size)
         state.withLock { $0.upload = bytes }
@@ -31,7 +31,7 @@ extension TransferRun {
                 body += chunk.prefix(Self.keptBody - body.count)
                 if body.count >= Self.keptBody { break }
             }
-        } catch  where stopReason == nil {}
+        } catch {}
         guard response.status.kind == .successful else {
             throw UploadRefusal.error(response)
         }

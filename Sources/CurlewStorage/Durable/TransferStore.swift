@@ -7,8 +7,8 @@ package import Curlew
 /// store, and that one suite of tests asks of each:
 /// - What ``enqueue(_:)``, ``claim(_:policy:atMost:)``, ``record(_:of:)``, ``command(_:of:)`` and ``acknowledge(_:)`` have done survives the
 ///   process and the machine. The rest may be lost with the machine.
-/// - A transfer whose claims are lost ten times in a row, and nothing more comes of it each time, has failed: it may be what ends its workers.
-///   From the third time on it waits a while, and runs beside no other such one.
+/// - A transfer whose workers end twenty times in a row, and nothing more comes of it each time, has failed: it may be what ends them.
+///   From the third time on it waits, longer and longer, and runs beside no other such one.
 /// - A claim has a number, its *fence*, that is greater with each claim of a transfer, and is greater, too, after a cancel.
 ///   Whoever writes with an old one writes nothing.
 /// - A lease ends by the store's clock, which is the same for all of its users and never goes back.
@@ -20,7 +20,8 @@ package protocol TransferStore: Sendable {
     /// deadline is over) and gives a worker the next ones.
     func claim(_ worker: TransferWorkerID, policy: ClaimPolicy, atMost count: Int) async throws -> [TransferClaim]
 
-    /// Extends the leases of a worker, and writes down how far its transfers are.
+    /// Extends the leases of a worker's claims, and writes down how far their transfers are. One whose lease is over, and that nobody has
+    /// taken, is the worker's again. What is claimed in the worker's name and not among these, it has forgotten: that is given back.
     /// - Returns: The claims that it still has.
     func renew(_ worker: TransferWorkerID, lease: Duration, progress: [TransferClaim.Key: TransferProgress])
         async throws
@@ -142,16 +143,22 @@ package enum TransferChange: Sendable {
     case checkpoint(token: [UInt8]?, TransferProgress, quota: Int64?)
     /// A request that must not be sent twice is on its way.
     case sending
-    /// The file is about to get its name.
+    /// The file is about to get its name; empty if it is not, after all.
     case naming([UInt8])
     /// The worker gives it back.
     /// - Parameters:
     ///   - trigger: ``TransferTrigger/release``, ``TransferTrigger/loseNetwork``, ``TransferTrigger/loseRoom`` or ``TransferTrigger/suspend``.
     ///   - wait: The wait before it may be claimed again.
     ///   - isFailure: Whether an attempt has failed.
+    ///   - total: The bytes in all, if that has become known.
     ///   - result: The error, encoded.
-    case back(trigger: TransferTrigger, token: [UInt8]?, wait: Duration, isFailure: Bool, result: [UInt8]?)
-    case finished([UInt8])
+    ///
+    /// Whatever the trigger, one that is to be suspended is, and one that is to be suspended no more is not.
+    case back(
+        trigger: TransferTrigger, token: [UInt8]?, wait: Duration, isFailure: Bool, total: Int64? = nil,
+        result: [UInt8]?)
+    /// - Parameter size: The bytes of the file, which count for the quota; nil for an upload.
+    case finished([UInt8], size: Int64? = nil)
     case failed([UInt8])
 }
 

@@ -22,7 +22,7 @@ actor TransferWorker {
     init(_ session: DurableSession) {
         self.session = session
         store = session.store
-        lease = max(session.options.lease, .seconds(1))
+        lease = session.options.leaseInUse
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -72,23 +72,22 @@ actor TransferWorker {
     private func step() async throws -> TransferOutlook {
         var outlook = try await store.outlook(of: id)
         // One may have been cancelled or suspended.
-        if lastRenewal.map({ $0.duration(to: .now) >= interval }) ?? true || outlook.own != active.count {
+        let isDue = lastRenewal.map { $0.duration(to: .now) >= interval } ?? true
+        if outlook.own != active.count || (isDue && !active.isEmpty) {
             try await renew()
         }
         let isOpen = DurableSession.Window.isOpen(session.options.windows, at: session.options.now())
         if !isOpen { for entry in active.values { entry.run.stop(.shutdown) } }
         let limits = session.options.limits
-        // Others may be gone: whether they are is seen when something is claimed.
-        let isWorth = outlook.isReady || outlook.running > active.count || outlook.wait.map { $0 <= .zero } ?? false
-        guard isOpen, active.count < limits.total else {
-            outlook.wait = nil
-            return outlook
-        }
+        let places = isOpen ? max(0, limits.total - active.count) : 0
+        // Others may be gone: whether they are is seen when something is claimed, and so are deadlines that are over.
+        let isWorth =
+            (outlook.isReady && places > 0) || outlook.running > active.count
+            || outlook.wait.map { $0 <= .zero } ?? false
         if isWorth {
             let policy = ClaimPolicy(
-                lease: lease, total: max(1, limits.total), perHost: max(1, limits.perHost), perTag: limits.perTag)
-            let claims = try await store.claim(id, policy: policy, atMost: limits.total - active.count)
-            for claim in claims { start(claim) }
+                lease: lease, total: max(0, limits.total), perHost: max(1, limits.perHost), perTag: limits.perTag)
+            for claim in try await store.claim(id, policy: policy, atMost: places) { start(claim) }
             outlook = try await store.outlook(of: id)
         }
         return outlook
@@ -99,7 +98,6 @@ actor TransferWorker {
 
     private func renew() async throws {
         lastRenewal = .now
-        guard !active.isEmpty else { return }
         let progress = active.mapValues { $0.run.progress }
         let orders = try await store.renew(id, lease: lease, progress: progress)
         for (key, entry) in active where progress[key] != nil {
@@ -113,7 +111,10 @@ actor TransferWorker {
 
     private func start(_ claim: TransferClaim) {
         let run = TransferRun(claim, session)
+        // One that has lost the transfer may still be at its end.
+        let earlier = active.filter { $0.key.id == claim.key.id }.map(\.value.task)
         let task = Task {
+            for task in earlier { await task.value }
             await run.perform()
             self.end(claim.key)
         }

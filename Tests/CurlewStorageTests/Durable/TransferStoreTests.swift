@@ -1,6 +1,7 @@
 #if Storage
 import Curlew
 import CurlewTestingTraits
+import Dispatch
 import GRDB
 import Glibc
 import Testing
@@ -62,11 +63,10 @@ struct TransferStoreTests {
         try await store.enqueue([new()])
         let old = try #require(try await store.claim(first, policy: policy(), atMost: 1).first)
         time.advance(uptime: 30_000)
-        #expect(
-            try await store.renew(first, lease: .seconds(30), progress: [:]).isEmpty,
-            "a lease that is over is not revived")
         let new = try #require(try await store.claim(second, policy: policy(), atMost: 1).first)
         #expect(new.key.fence > old.key.fence)
+        let progress = [old.key: TransferProgress(received: 5, total: nil)]
+        #expect(try await store.renew(first, lease: .seconds(30), progress: progress).isEmpty)
         for change in [
             TransferChange.finished([]), .failed([]), .naming([]), .sending,
             .checkpoint(token: [1], TransferProgress(received: 1, total: 2), quota: nil),
@@ -97,8 +97,14 @@ struct TransferStoreTests {
             #expect(try await store.claim(second, policy: policy(), atMost: 1).isEmpty)
         }
         #expect(try await store.transfer(claim.key.id)?.received == 7)
+        let progress = [claim.key: TransferProgress(received: 8, total: 9)]
+        time.advance(uptime: 86_400_000)
+        #expect(
+            try await store.renew(first, lease: .seconds(30), progress: progress).count == 1,
+            "nobody has taken it, so it is the worker's again")
+        #expect(try await store.claim(second, policy: policy(), atMost: 1).isEmpty)
         time.reboot()
-        #expect(try await store.renew(first, lease: .seconds(30), progress: [:]).isEmpty)
+        #expect(try await store.renew(first, lease: .seconds(30), progress: progress).isEmpty)
         #expect(try await store.claim(second, policy: policy(), atMost: 1).count == 1)
         try await store.close()
     }
@@ -175,7 +181,9 @@ struct TransferStoreTests {
         let claims = try await store.claim(first, policy: policy(), atMost: 2)
         #expect(try await store.command(.suspend, of: nil) == 3)
         #expect(try await store.counts() == [.running: 2, .suspended: 1])
-        let orders = try await store.renew(first, lease: .seconds(30), progress: [:])
+        let progress = Dictionary(
+            uniqueKeysWithValues: claims.map { ($0.key, TransferProgress(received: 0, total: nil)) })
+        let orders = try await store.renew(first, lease: .seconds(30), progress: progress)
         #expect(orders.count == 2)
         for case .proceed in orders.values { Issue.record("one is not to be suspended") }
         #expect(
@@ -186,6 +194,60 @@ struct TransferStoreTests {
         #expect(try await store.counts() == [.suspended: 3])
         #expect(try await store.command(.resume, of: [transfers[1].id]) == 1)
         #expect(try await store.claim(second, policy: policy(), atMost: 10).map(\.key.id) == [transfers[1].id])
+        try await store.close()
+    }
+
+    @Test("what is suspended or resumed at the last moment is, whatever its worker says")
+    func lateCommands() async throws {
+        let store = try await open()
+        try await store.enqueue([new(), new(), new()])
+        let claims = try await store.claim(first, policy: policy(), atMost: 3)
+        func back(_ claim: TransferClaim, _ trigger: TransferTrigger) async throws -> DurableTransfer.State? {
+            let change = TransferChange.back(trigger: trigger, token: nil, wait: .zero, isFailure: false, result: nil)
+            #expect(try await store.record(change, of: claim.key))
+            return try await store.transfer(claim.key.id)?.state
+        }
+        #expect(try await store.command(.suspend, of: claims.map(\.key.id)) == 3)
+        #expect(try await store.command(.resume, of: [claims[1].key.id]) == 1)
+        #expect(try await back(claims[0], .release) == .suspended, "its worker was shut down before it knew")
+        #expect(try await back(claims[1], .suspend) == .waiting, "its worker stopped it already")
+        #expect(try await back(claims[2], .loseNetwork) == .suspended)
+        try await store.close()
+    }
+
+    @Test("a claim that its worker has forgotten is given back, and one of a moment ago is not")
+    func forgotten() async throws {
+        let store = try await open()
+        try await store.enqueue([new(), new()])
+        let claims = try await store.claim(first, policy: policy(), atMost: 2)
+        let progress = [claims[0].key: TransferProgress(received: 0, total: nil)]
+        #expect(try await store.renew(first, lease: .seconds(30), progress: progress).count == 1)
+        #expect(try await store.counts() == [.running: 1, .waiting: 1])
+        #expect(try await store.claim(second, policy: policy(), atMost: 2).map(\.key.id) == [claims[1].key.id])
+        try await store.close()
+    }
+
+    @Test(
+        "two stores of one process and a process that comes and goes see one queue",
+        .enabled(if: access("/usr/bin/python3", X_OK) == 0))
+    func oneProcess() async throws {
+        let store = try await open()
+        let other = try await open()
+        try await store.enqueue([new()])
+        // SQLite in another process: whether it takes itself for the last one is asked of the locks of this one.
+        let path = folder.file("queue/q.queue")
+        let command = """
+            import sqlite3
+            database = sqlite3.connect('\(path)')
+            print(database.execute('SELECT count(*) FROM transfer').fetchone()[0])
+            database.close()
+            """
+        #expect(try await output(of: ["/usr/bin/python3", "-c", command]) == "1\n")
+        try await other.enqueue([new()])
+        #expect(try await store.counts() == [.waiting: 2])
+        #expect(folder.names(in: "queue").contains("q.queue-wal"), "its log is still in use")
+        #expect(try await output(of: ["/usr/bin/python3", "-c", command]) == "2\n")
+        try await other.close()
         try await store.close()
     }
 
@@ -231,13 +293,13 @@ struct TransferStoreTests {
         for _ in 0..<3 { #expect(try await lose().count == 2) }
         #expect(try await lose().isEmpty, "they wait a while")
         var runs: [DurableTransfer.ID: Int] = [:]
-        for _ in 0..<14 {
+        for _ in 0..<34 {
             time.advance(wall: 3_600_000)
             let claimed = try await lose()
             #expect(claimed.count == 1)
             for id in claimed { runs[id, default: 0] += 1 }
         }
-        #expect(runs.values.allSatisfy { $0 == 7 } && runs.count == 2)
+        #expect(runs.values.allSatisfy { $0 == 17 } && runs.count == 2)
         #expect(try await lose().isEmpty)
         let ends = try await store.ends(after: 0, limit: 10)
         #expect(ends.count == 2 && ends.allSatisfy { DurableTransfer($0).failure?.code == .queueFailed })
@@ -248,16 +310,16 @@ struct TransferStoreTests {
     func losses() async throws {
         let store = try await open()
         try await store.enqueue([new()])
-        for round in 1...30 {
+        for round in 1...60 {
             let worker = TransferWorkerID()
             time.advance(wall: 3_600_000)
             let claim = try #require(try await store.claim(worker, policy: policy(), atMost: 1).first)
-            if round.isMultiple(of: 9) {
+            if round.isMultiple(of: 19) {
                 #expect(
                     try await store.record(
                         .back(trigger: .release, token: nil, wait: .zero, isFailure: false, result: nil), of: claim.key)
                 )
-            } else if round.isMultiple(of: 5) {
+            } else if round.isMultiple(of: 11) {
                 let progress = TransferProgress(received: Int64(round), total: nil)
                 #expect(try await store.record(.checkpoint(token: nil, progress, quota: nil), of: claim.key))
             }
@@ -321,7 +383,7 @@ struct TransferStoreTests {
         #expect(await curlewError { _ = try await keep(claims[1], 41) }?.code == .diskFull)
         #expect(await curlewError { _ = try await keep(claims[1], 101) }?.code == .responseTooLarge)
         #expect(try await keep(claims[1], 40))
-        #expect(try await store.record(.finished([]), of: claims[0].key))
+        #expect(try await store.record(.finished([], size: 60), of: claims[0].key))
         #expect(await curlewError { _ = try await keep(claims[1], 41) }?.code == .diskFull, "until it is acknowledged")
         try await store.acknowledge([claims[0].key.id])
         #expect(try await keep(claims[1], 100))
@@ -342,6 +404,9 @@ struct TransferStoreTests {
         try database.close()
         for end in ["-wal", "-shm"] { unlinkFile(path + end) }
         try folder.write("queue/q.queue", Array("this is no database at all, and rather long for that".utf8))
+        error = await curlewError { _ = try await open() }
+        #expect(error?.code == .queueFailed && error?.message.contains("another program") == true)
+        try folder.write("queue/q.queue", Array("SQLite format 3\0and then nothing that it should be".utf8))
         let store = try await open()
         let aside = try #require(store.movedAside)
         #expect(folder.names(in: "queue").contains { aside.hasSuffix($0) })
@@ -389,6 +454,21 @@ struct TransferStoreTests {
         try await store.close()
         try await other.close()
     }
+}
+
+/// What a program writes to its output.
+private func output(of arguments: [String]) async throws -> String {
+    let folder = try ScratchFolder()
+    let command = arguments.map {
+        "'\($0.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+    }
+    let status = await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+            continuation.resume(returning: system("\(command.joined(separator: " ")) > \(folder.file("output"))"))
+        }
+    }
+    #expect(status == 0)
+    return String(decoding: try folder.bytes("output"), as: UTF8.self)
 }
 
 private func unlinkFile(_ path: String) { _ = Glibc.unlink(path) }

@@ -269,23 +269,25 @@ struct QueueDisplay {
             return
         }
         var shown = 0
-        while !Task.isCancelled {
+        for try await figures in session.figures(every: .milliseconds(500)) {
             let width = Terminal.width(of: STDERR_FILENO) ?? 80
             let running = try await session.transfers(in: [.running], limit: 10)
-            let counts = try await session.counts()
-            let summary = DurableTransfer.State.allCases.compactMap { state in counts[state].map { "\($0) \(state)" } }
-            let lines = running.map { String("\(QueueLine($0))".prefix(width - 1)) } + [summary.joined(separator: ", ")]
+            var summary = Self.summary(figures.counts)
+            if figures.bytesPerSecond > 0 { summary += ", \(Units.bytes(Int64(figures.bytesPerSecond)))/s" }
+            let lines = (running.map { "\(QueueLine($0))" } + [summary]).map { String($0.prefix(width - 1)) }
             let up = shown > 0 ? "\u{1B}[\(shown)F" : ""
             Terminal.write(up + "\u{1B}[J" + lines.joined(separator: "\n") + "\n", to: STDERR_FILENO)
             shown = lines.count
-            try await Task.sleep(for: .milliseconds(500))
         }
+    }
+
+    private static func summary(_ counts: [DurableTransfer.State: Int]) -> String {
+        let parts = DurableTransfer.State.allCases.compactMap { state in counts[state].map { "\($0) \(state)" } }
+        return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
     }
 
     /// What is left when the work is over.
     func end() async throws {
-        let counts = try await session.counts()
-        let summary = DurableTransfer.State.allCases.compactMap { state in counts[state].map { "\($0) \(state)" } }
-        Terminal.write((summary.isEmpty ? "nothing" : summary.joined(separator: ", ")) + "\n", to: STDERR_FILENO)
+        Terminal.write("\(Self.summary(try await session.counts()))\n", to: STDERR_FILENO)
     }
 }

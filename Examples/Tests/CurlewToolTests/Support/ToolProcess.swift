@@ -18,8 +18,10 @@ final class ToolProcess: Sendable {
     private let folder: TemporaryFolder
     private let ended: Task<(status: Int32, peakResidentBytes: Int), Never>
 
-    /// - Parameter arguments: What stands after the tool's name.
-    init(_ arguments: [String]) throws {
+    /// - Parameters:
+    ///   - arguments: What stands after the tool's name.
+    ///   - isOnTerminal: Whether it writes to a terminal of 100 columns; what it writes, to either, is in its output then.
+    init(_ arguments: [String], onTerminal isOnTerminal: Bool = false) throws {
         folder = try TemporaryFolder()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -30,10 +32,15 @@ final class ToolProcess: Sendable {
         // Beside the program that runs the tests.
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let tool = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("curlew").path
-        var words = ([tool] + arguments).map { strdup($0) } + [nil]
+        var all = [tool] + arguments
+        if isOnTerminal {
+            let quoted = all.map { "'\($0.replacingOccurrences(of: "'", with: "'\\''"))'" }.joined(separator: " ")
+            all = ["/usr/bin/script", "-qefc", "stty cols 100 rows 30; exec \(quoted)", "/dev/null"]
+        }
+        var words = all.map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let failure = posix_spawn(&process, tool, &actions, nil, &words, environ)
+        let failure = posix_spawn(&process, all[0], &actions, nil, &words, environ)
         guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EINVAL) }
         self.process = process
         ended = Task { [process] in

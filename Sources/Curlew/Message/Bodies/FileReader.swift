@@ -96,6 +96,18 @@ package struct FileSnapshot: Sendable, Hashable, Codable {
     /// The size in bytes.
     package let size: Int64
 
+    /// The device does not count: it is numbered anew with each start of the machine, or each mount.
+    package static func == (left: FileSnapshot, right: FileSnapshot) -> Bool {
+        left.node == right.node && left.size == right.size && left.modifiedSeconds == right.modifiedSeconds
+            && left.modifiedNanoseconds == right.modifiedNanoseconds
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(node)
+        hasher.combine(size)
+        hasher.combine(modifiedNanoseconds)
+    }
+
     /// Looks at a regular file that is to be sent, and can be read.
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyFailed`` for one that is not there, is none, or cannot be read.
     init(path: String) throws {

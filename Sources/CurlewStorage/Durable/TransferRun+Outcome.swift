@@ -1,0 +1,166 @@
+#if Storage
+internal import Curlew
+internal import FoundationEssentials
+internal import HTTPTypes
+
+/// What comes of a run.
+extension TransferRun {
+    func outcome() async -> TransferChange {
+        guard let stored = try? JSONDecoder().decode(StoredRequest.self, from: Data(claim.transfer.request)),
+            let request = stored.request
+        else { return failed(CurlewError(.queueFailed, "the request cannot be read")) }
+        do {
+            if let settled = try await settled(request) { return settled }
+            var options = RequestOptions()
+            options.rateLimit = request.rateLimit
+            options.isIdempotent = request.isIdempotent
+            if let deadline = request.deadline {
+                let left = deadline.timeIntervalSince(Date())
+                guard left > 0 else { return failed(Self.isTooLate) }
+                options.totalTimeout = .milliseconds(Int64(min(left, 1e9) * 1000) + 1)
+            }
+            let fields = try await fields(of: request)
+            switch request.content {
+            case .download(let destination): return try await download(request, destination, fields, options)
+            case .upload(let path): return try await upload(request, path, stored.sourceState, fields, options)
+            }
+        } catch let failure as AuthorizationFailure {
+            return await change(afterAuthorization: failure.cause, request)
+        } catch {
+            return await change(after: error, request)
+        }
+    }
+
+    private static let isTooLate = CurlewError(.totalTimeout, "its deadline is over")
+
+    /// Names the file that an earlier claim was about to name; nil if there is none.
+    private func settled(_ request: DurableTransfer.Request) async throws -> TransferChange? {
+        guard let bytes = claim.transfer.naming,
+            let pending = try? JSONDecoder().decode(PendingFile.self, from: Data(bytes))
+        else { return nil }
+        state.withLock { $0.isAnnounced = true }
+        switch try await pending.name.settle() {
+        case .isNamed:
+            let file = DurableTransfer.File(
+                path: pending.name.target, size: pending.name.size, digest: pending.digest)
+            return .finished(StoredResult(file: file).encoded, size: file.size)
+        case .isTaken where request.destination?.existing == .unique:
+            // It gets another name, when it is whole once more.
+            guard try await write(.naming([])) else { throw lost() }
+            state.withLock { $0.isAnnounced = false }
+            return nil
+        case .isTaken: return failed(CurlewError(.fileExists, "there is a file at the destination already"))
+        case .isLost:
+            return failed(
+                CurlewError(.fileFailed, "the file was whole, and was moved or removed before its end was written down")
+            )
+        }
+    }
+
+    private func failed(_ error: CurlewError) -> TransferChange { .failed(StoredFailure(error).encoded) }
+
+    // MARK: Secrets
+
+    private func fields(of request: DurableTransfer.Request) async throws -> HTTPFields {
+        var fields = request.fields
+        guard let authorization = session.options.authorization else { return fields }
+        do {
+            for field in try await authorization(request) { fields[field.name] = field.value }
+        } catch {
+            throw AuthorizationFailure(cause: error as? CurlewError)
+        }
+        return fields
+    }
+
+    /// What provides the secrets has failed; nothing was sent.
+    private struct AuthorizationFailure: Error {
+        let cause: CurlewError?
+    }
+
+    private func change(
+        afterAuthorization cause: CurlewError?, _ request: DurableTransfer.Request
+    ) async -> TransferChange {
+        let failure = CurlewError(
+            cause?.code ?? .invalidRequest,
+            "the session's authorization has failed\(cause.map { ": \($0.message)" } ?? "")")
+        let attempt = Attempt(failure: failure, token: claim.transfer.token)
+        if let stop = stopReason { return attempt.stopped(stop) }
+        if isOver(request) { return failed(Self.isTooLate) }
+        if let cause, await lacksNetwork(cause) { return attempt.back(.loseNetwork, after: .seconds(60)) }
+        return repetition(of: attempt, request)
+    }
+
+    // MARK: Failures
+
+    /// An attempt that has failed, or was stopped.
+    private struct Attempt {
+        let failure: CurlewError
+        let token: [UInt8]?
+        var total: Int64?
+
+        func back(_ trigger: TransferTrigger, after wait: Duration, isFailure: Bool = false) -> TransferChange {
+            .back(
+                trigger: trigger, token: token, wait: wait, isFailure: isFailure, total: total,
+                result: StoredFailure(failure).encoded)
+        }
+
+        func stopped(_ stop: Stop) -> TransferChange {
+            .back(
+                trigger: stop == .suspension ? .suspend : .release, token: token, wait: .zero, isFailure: false,
+                total: total, result: nil)
+        }
+    }
+
+    private func change(after error: any Error, _ request: DurableTransfer.Request) async -> TransferChange {
+        let failure = error as? CurlewError ?? CurlewError(.queueFailed, "the transfer has failed", underlying: error)
+        let (hasBegun, total, hasQueueFailed, isAnnounced) = state.withLock {
+            ($0.download != nil, $0.total, $0.hasQueueFailed, $0.isAnnounced)
+        }
+        // A download has removed what it cannot resume; one that has not begun leaves alone what is there.
+        let token = failure.resumeToken ?? (hasBegun ? nil : PartNames.token(of: claim.transfer))
+        let attempt = Attempt(
+            failure: failure, token: token.flatMap { try? JSONEncoder().encode($0) }.map { Array($0) }, total: total)
+        let isUnknown =
+            (failure.stage == .exchanging || failure.stage == .receiving) && failure.response == nil
+            && !request.mayBeRepeated
+        if isUnknown {
+            return failed(
+                CurlewError(.outcomeUnknown, "it may have reached the server, and must not be sent twice"))
+        }
+        if let stop = stopReason, request.mayBeRepeated || failure.response == nil { return attempt.stopped(stop) }
+        // Whoever runs it next sees by the names whether it has got its own.
+        if isAnnounced, failure.code != .fileExists { return repetition(of: attempt, request) }
+        if isOver(request) { return failed(Self.isTooLate) }
+        if failure.code == .queueFailed, hasQueueFailed { return attempt.back(.release, after: .seconds(1)) }
+        if failure.code == .diskFull { return attempt.back(.loseRoom, after: .seconds(30)) }
+        if await lacksNetwork(failure) { return attempt.back(.loseNetwork, after: .seconds(60)) }
+        if failure.code == .partFileInUse { return attempt.back(.release, after: .seconds(1)) }
+        if [.overloaded, .rateLimited, .circuitOpen, .deadlineUnreachable].contains(failure.code) {
+            return attempt.back(.release, after: session.options.backoff.wait(after: claim.transfer.failures + 3))
+        }
+        guard failure.isWorthRepeating else { return failed(failure) }
+        return repetition(of: attempt, request)
+    }
+
+    /// Another attempt, if there is one left.
+    private func repetition(of attempt: Attempt, _ request: DurableTransfer.Request) -> TransferChange {
+        guard claim.transfer.failures + 1 < request.attempts else { return failed(attempt.failure) }
+        let asked = attempt.failure.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) } ?? .zero
+        return attempt.back(
+            .release,
+            after: min(asked, session.options.retryAfterLimit)
+                + session.options.backoff.wait(after: claim.transfer.failures + 1),
+            isFailure: true)
+    }
+
+    private func isOver(_ request: DurableTransfer.Request) -> Bool {
+        request.deadline.map { $0 <= Date() } ?? false
+    }
+
+    private func lacksNetwork(_ failure: CurlewError) async -> Bool {
+        guard failure.stage == .connecting, failure.code.mayLackNetwork else { return false }
+        if let network = session.options.network { return await network() == .notReachable }
+        return await (try? ReachabilityMonitor())?.status == .notReachable
+    }
+}
+#endif
