@@ -18,6 +18,7 @@ let package = Package(
     name: "curlew",
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewPostgres", targets: ["CurlewPostgres"]),
         .library(name: "CurlewService", targets: ["CurlewService"]),
         .library(name: "CurlewStorage", targets: ["CurlewStorage"]),
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
@@ -30,6 +31,9 @@ let package = Package(
         .trait(
             name: "PublicSuffixList",
             description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
+        .trait(
+            name: "Postgres",
+            description: "Keeps queues of durable transfers in PostgreSQL by the product CurlewPostgres; takes libpq."),
         .trait(name: "InternationalNames", description: "Host names in other letters than ASCII's; takes libidn2."),
         .trait(
             name: "Service",
@@ -39,7 +43,10 @@ let package = Package(
                 """),
         .trait(
             name: "Storage",
-            description: "Keeps a cache on the disk by the product CurlewStorage; takes GRDB and SQLite."),
+            description: """
+                Keeps a cache and queues of durable transfers on the disk by the product CurlewStorage; takes GRDB and \
+                SQLite.
+                """),
         .trait(
             name: "TestKit", description: "Fills the products CurlewTesting and CurlewTestingTraits; takes SwiftNIO."),
         .trait(name: "XML", description: "Reads XML into Decodable types in the product CurlewXML; takes XMLCoder."),
@@ -98,6 +105,11 @@ let package = Package(
             providers: [.apt(["libidn2-dev", "pkg-config"])]
         ),
         .systemLibrary(
+            name: "CPQ",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev", "pkg-config"])]
+        ),
+        .systemLibrary(
             name: "CPSL",
             pkgConfig: "libpsl",
             providers: [.apt(["libpsl-dev", "pkg-config"])]
@@ -116,6 +128,15 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewPostgres",
+            dependencies: [
+                .target(name: "CPQ", condition: .when(traits: ["Postgres"])),
+                "Curlew",
+                "CurlewStorage",
             ],
             swiftSettings: settings
         ),
@@ -273,6 +294,7 @@ let package = Package(
             dependencies: [
                 "CSystemFaults",
                 "Curlew",
+                "CurlewPostgres",
                 "CurlewStorage",
                 "CurlewTesting",
                 "CurlewTestingTraits",

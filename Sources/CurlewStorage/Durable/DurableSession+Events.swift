@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 internal import Curlew
 
 extension DurableSession {

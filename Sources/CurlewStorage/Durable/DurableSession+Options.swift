@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 public import Curlew
 internal import Glibc
 public import HTTPTypes

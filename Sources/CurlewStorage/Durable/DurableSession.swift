@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 public import Curlew
 internal import Dispatch
 internal import FoundationEssentials
@@ -30,21 +30,6 @@ public final class DurableSession: Sendable {
     /// The path that a damaged queue was moved to when this one was opened; nil if it was not.
     public let damagedQueue: String?
     package let store: any TransferStore
-
-    /// Opens a queue; makes it if it is not there.
-    /// - Parameters:
-    ///   - identifier: The name of the queue in its folder: 1 to 64 letters, digits, dots, hyphens and underscores.
-    ///   - folder: The folder, on a local file system. It is made, for its owner alone, if it is not there; nobody else may write to it.
-    ///   - http: What the transfers are sent by.
-    ///   - options: How they are run.
-    /// - Throws: ``Curlew/CurlewError``: ``Curlew/ErrorCode/queueFailed`` for a queue that cannot be used, such as one that a newer version
-    ///   has made. One that is damaged is moved aside (``damagedQueue``), and a new one begun; files stay as they are.
-    public convenience init(
-        identifier: String, folder: String, http: HTTPSession, options: Options = Options()
-    ) async throws {
-        let store = try await SQLiteTransferStore.open(folder: folder, identifier: identifier)
-        self.init(store: store, http: http, options: options, damagedQueue: store.movedAside)
-    }
 
     package init(store: any TransferStore, http: HTTPSession, options: Options = Options(), damagedQueue: String? = nil)
     {

@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 public import Curlew
 public import FoundationEssentials
 public import HTTPTypes

@@ -69,6 +69,8 @@ package final class SQLiteTransferStore: TransferStore {
         }
     }
 
+    package var patience: Duration? { nil }
+
     package func close() async throws {
         for listener in listeners.withLock({ Array($0.values) }) { listener.finish() }
         do { try await database.close() } catch { throw CurlewError(queue: error) }

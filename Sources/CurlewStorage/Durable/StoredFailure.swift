@@ -1,13 +1,13 @@
-#if Storage
-internal import Curlew
+#if Storage || Postgres
+package import Curlew
 internal import FoundationEssentials
 
 /// An error as it is kept.
-struct StoredFailure: Codable, Sendable {
+package struct StoredFailure: Codable, Sendable {
     let code: ErrorCode
     let message: String
 
-    init(_ code: ErrorCode, _ message: String) {
+    package init(_ code: ErrorCode, _ message: String) {
         self.code = code
         self.message = message
     }
@@ -15,6 +15,6 @@ struct StoredFailure: Codable, Sendable {
     init(_ error: CurlewError) { self.init(error.code, error.message) }
 
     var error: CurlewError { CurlewError(code, message) }
-    var encoded: [UInt8] { (try? JSONEncoder().encode(self)).map { Array($0) } ?? [] }
+    package var encoded: [UInt8] { (try? JSONEncoder().encode(self)).map { Array($0) } ?? [] }
 }
 #endif

@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 extension DurableTransfer {
     /// The state of a transfer. The article <doc:TransfersThatOutliveTheProcess> has the table of its changes.
     public enum State: Int, Sendable, Hashable, Codable, CaseIterable, CustomStringConvertible {

@@ -145,17 +145,11 @@ struct TransferQueries {
     }
 
     private func checkpoint(_ number: Int64, _ token: [UInt8]?, _ progress: TransferProgress, _ quota: Int64?) throws {
-        let held = max(progress.received, progress.total ?? 0)
+        let held = progress.size
         if let quota {
-            guard held <= quota else {
-                throw CurlewError(
-                    .responseTooLarge, "the file has \(held) bytes, and the quota of the queue is \(quota)")
-            }
+            guard held <= quota else { throw QuotaRefusal.tooLarge(held, quota) }
             let others = try self.number("SELECT sum(held) FROM transfer WHERE held > 0 AND number <> ?", [number])
-            guard others <= quota - held else {
-                throw CurlewError(
-                    .diskFull, "the queue has \(others) bytes of its quota of \(quota), and \(held) are to come")
-            }
+            guard others <= quota - held else { throw QuotaRefusal.full(held, quota, others: others) }
         }
         try execute(
             """

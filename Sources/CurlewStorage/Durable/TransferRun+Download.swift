@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 internal import Curlew
 internal import FoundationEssentials
 internal import Glibc
@@ -73,7 +73,7 @@ extension TransferRun {
     private func name(_ whole: WholeFile, _ digest: ContentDigest?) async throws -> String {
         try await whole.name { pending in
             let file = Array(try JSONEncoder().encode(PendingFile(name: pending, digest: digest)))
-            let end = ContinuousClock.now.advanced(by: session.options.leaseInUse)
+            let end = ContinuousClock.now.advanced(by: patience)
             while true {
                 do {
                     guard try await write(.naming(file)) else { throw lost() }

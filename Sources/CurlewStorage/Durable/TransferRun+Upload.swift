@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 internal import Curlew
 internal import FoundationEssentials
 internal import HTTPTypes

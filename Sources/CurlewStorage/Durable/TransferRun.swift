@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 internal import Curlew
 internal import FoundationEssentials
 internal import Glibc
@@ -85,9 +85,12 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// Tries for as long as the lease may last; after that it is another's to find out.
+    /// For so long a queue that cannot be written is borne.
+    var patience: Duration { max(store.patience ?? .zero, session.options.leaseInUse) }
+
+    /// Tries for as long as the lease may last, or longer where nobody can take it meanwhile; after that it is another's to find out.
     private func record(_ change: TransferChange) async {
-        let end = ContinuousClock.now.advanced(by: session.options.leaseInUse)
+        let end = ContinuousClock.now.advanced(by: patience)
         while stopReason != .lost {
             do {
                 if try await store.record(change, of: claim.key) {

@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 package import Curlew
 
 /// Where the transfers of a queue are kept: what they are, how far they are, who has them, and what has ended.
@@ -13,6 +13,9 @@ package import Curlew
 ///   Whoever writes with an old one writes nothing.
 /// - A lease ends by the store's clock, which is the same for all of its users and never goes back.
 package protocol TransferStore: Sendable {
+    /// For so long workers bear a store that fails; nil is a lease.
+    var patience: Duration? { get }
+
     /// Adds transfers.
     func enqueue(_ transfers: [NewTransfer]) async throws
 
@@ -90,6 +93,13 @@ package struct ClaimPolicy: Sendable {
     package var total: Int
     package var perHost: Int
     package var perTag: [String: Int]
+
+    package init(lease: Duration, total: Int, perHost: Int, perTag: [String: Int]) {
+        self.lease = lease
+        self.total = total
+        self.perHost = perHost
+        self.perTag = perTag
+    }
 }
 
 /// A transfer that a worker has.
@@ -97,10 +107,20 @@ package struct TransferClaim: Sendable {
     package struct Key: Sendable, Hashable {
         package let id: DurableTransfer.ID
         package let fence: Int64
+
+        package init(id: DurableTransfer.ID, fence: Int64) {
+            self.id = id
+            self.fence = fence
+        }
     }
 
     package let key: Key
     package let transfer: StoredTransfer
+
+    package init(key: Key, transfer: StoredTransfer) {
+        self.key = key
+        self.transfer = transfer
+    }
 }
 
 /// A transfer as a store has it.
@@ -123,12 +143,53 @@ package struct StoredTransfer: Sendable, Hashable {
     package var result: [UInt8]?
     /// The place of its end among all ends, until it is acknowledged.
     package var ending: Int64?
+
+    package init(
+        number: Int64, id: DurableTransfer.ID, state: DurableTransfer.State, enqueued: Int64, failures: Int,
+        received: Int64,
+        total: Int64?, due: Int64?, fence: Int64, request: [UInt8], token: [UInt8]?, naming: [UInt8]?, result: [UInt8]?,
+        ending: Int64?
+    ) {
+        self.number = number
+        self.id = id
+        self.state = state
+        self.enqueued = enqueued
+        self.failures = failures
+        self.received = received
+        self.total = total
+        self.due = due
+        self.fence = fence
+        self.request = request
+        self.token = token
+        self.naming = naming
+        self.result = result
+        self.ending = ending
+    }
 }
 
 /// The bytes of a transfer.
 package struct TransferProgress: Sendable, Hashable {
     package var received: Int64
     package var total: Int64?
+
+    package init(received: Int64, total: Int64?) {
+        self.received = received
+        self.total = total
+    }
+
+    /// The bytes that count for a quota.
+    package var size: Int64 { max(received, total ?? 0) }
+}
+
+/// Why a quota of bytes lets a download not go on.
+package enum QuotaRefusal {
+    package static func tooLarge(_ size: Int64, _ quota: Int64) -> CurlewError {
+        CurlewError(.responseTooLarge, "the file has \(size) bytes, and the quota of the queue is \(quota)")
+    }
+
+    package static func full(_ size: Int64, _ quota: Int64, others: Int64) -> CurlewError {
+        CurlewError(.diskFull, "the queue has \(others) bytes of its quota of \(quota), and \(size) are to come")
+    }
 }
 
 /// What a worker is to do with a transfer that it has.
@@ -180,5 +241,13 @@ package struct TransferOutlook: Sendable {
     package var running: Int
     /// Those of the worker that asks, without those that it is to suspend.
     package var own: Int
+
+    package init(isReady: Bool, wait: Duration?, isDrained: Bool, running: Int, own: Int) {
+        self.isReady = isReady
+        self.wait = wait
+        self.isDrained = isDrained
+        self.running = running
+        self.own = own
+    }
 }
 #endif

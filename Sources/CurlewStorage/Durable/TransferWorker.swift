@@ -1,4 +1,4 @@
-#if Storage
+#if Storage || Postgres
 internal import Curlew
 internal import FoundationEssentials
 
@@ -60,7 +60,7 @@ actor TransferWorker {
             } catch {
                 let start = firstFailure ?? .now
                 firstFailure = start
-                if start.duration(to: .now) > lease {
+                if start.duration(to: .now) > max(lease, store.patience ?? .zero) {
                     for entry in active.values { entry.run.stop(.lost) }
                     throw error
                 }

@@ -34,6 +34,23 @@ final class RequestCount: Sendable {
     }
 }
 
+/// A transfer as a session adds it.
+func newTransfer(
+    _ host: String = "a.test", tags: [String] = [], priority: RequestOptions.Priority = .normal,
+    notBefore: Int64? = nil,
+    deadline: Int64? = nil, mayBeRepeated: Bool = true
+) -> NewTransfer {
+    NewTransfer(
+        id: DurableTransfer.ID(), host: host, tags: tags, priority: priority, notBefore: notBefore,
+        deadline: deadline,
+        mayBeRepeated: mayBeRepeated, request: Array("{}".utf8))
+}
+
+/// What a worker takes, with a lease of 30 seconds.
+func claimPolicy(total: Int = 100, perHost: Int = 100, perTag: [String: Int] = [:]) -> ClaimPolicy {
+    ClaimPolicy(lease: .seconds(30), total: total, perHost: perHost, perTag: perTag)
+}
+
 /// Options that do not wait.
 func quickOptions() -> DurableSession.Options {
     var options = DurableSession.Options()

@@ -1,0 +1,343 @@
+#if Postgres
+internal import CPQ
+internal import Dispatch
+internal import Glibc
+
+/// A value that goes to PostgreSQL or comes from it, in its text form.
+enum PostgresValue: Sendable {
+    case null
+    case text(String)
+
+    static func number(_ value: Int64?) -> PostgresValue { value.map { .text(String($0)) } ?? .null }
+    static func number(_ value: Int) -> PostgresValue { .text(String(value)) }
+    static func bool(_ value: Bool) -> PostgresValue { .text(value ? "t" : "f") }
+    static func bytes(_ value: [UInt8]?) -> PostgresValue { value.map { .text(hex($0)) } ?? .null }
+
+    /// An array of texts; each element is quoted, so that it means itself.
+    static func array(_ elements: [String?]) -> PostgresValue {
+        var text = "{"
+        for (index, element) in elements.enumerated() {
+            if index > 0 { text += "," }
+            guard let element else {
+                text += "NULL"
+                continue
+            }
+            text += "\""
+            for scalar in element.unicodeScalars {
+                if scalar == "\"" || scalar == "\\" { text += "\\" }
+                text.unicodeScalars.append(scalar)
+            }
+            text += "\""
+        }
+        return .text(text + "}")
+    }
+
+    static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = [UInt8(ascii: "\\"), UInt8(ascii: "x")]
+        text.reserveCapacity(2 + bytes.count * 2)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// A row of a result.
+struct PostgresRow: Sendable {
+    fileprivate let values: [String?]
+
+    func text(_ index: Int) -> String? { values[index] }
+    func number(_ index: Int) -> Int64? { values[index].flatMap { Int64($0) } }
+    func bool(_ index: Int) -> Bool { values[index] == "t" }
+
+    func bytes(_ index: Int) -> [UInt8]? {
+        guard let text = values[index]?.utf8, text.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "x")]) else {
+            return nil
+        }
+        func digit(_ byte: UInt8) -> UInt8 { byte < 0x3A ? byte - 0x30 : byte - 0x61 + 10 }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 2)
+        var high: UInt8?
+        for byte in text.dropFirst(2) {
+            if let first = high {
+                bytes.append(digit(first) << 4 | digit(byte))
+                high = nil
+            } else {
+                high = byte
+            }
+        }
+        return bytes
+    }
+}
+
+/// A failure of PostgreSQL, or of the way to it.
+struct PostgresFailure: Error {
+    /// SQLSTATE; nil if the server was not reached, or the connection was lost.
+    var state: String?
+    /// The primary message of the server, or libpq's.
+    var message: String
+
+    /// True if what came of the statement is not known.
+    var isLost: Bool { state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") } ?? true }
+    /// True if the transaction was undone because of others, and may be begun again.
+    var isConflict: Bool { state == "40001" || state == "40P01" }
+}
+
+/// A connection to PostgreSQL by libpq, which never blocks: its statements are run one after another.
+actor PostgresConnection {
+    /// A connection of libpq. Unchecked, for it is touched by its actor alone once it is there.
+    private struct Handle: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    private let handle: Handle
+    private let timeout: Duration
+    private var isOpen = true
+    /// The numbers of the statements that are prepared.
+    private var prepared: [String: Int] = [:]
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    private init(_ handle: Handle, _ timeout: Duration) {
+        self.handle = handle
+        self.timeout = timeout
+    }
+
+    deinit { PQfinish(handle.pointer) }
+
+    // MARK: Connecting
+
+    /// It looks up names, which blocks.
+    private static let starting = DispatchQueue(label: "curlew.postgres.start", attributes: .concurrent)
+
+    static func connect(_ settings: PostgresSettings) async throws -> PostgresConnection {
+        let words = [
+            // What the settings say comes later, and counts.
+            ("fallback_application_name", "curlew"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
+            ("keepalives_count", "3"), ("dbname", settings.connection), ("client_encoding", "UTF8"),
+        ]
+        let handle: Handle? = await withCheckedContinuation { continuation in
+            starting.async {
+                var names = words.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
+                var values = words.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
+                defer { for word in names + values { free(UnsafeMutablePointer(mutating: word)) } }
+                let pointer = PQconnectStartParams(&names, &values, 1)
+                continuation.resume(returning: pointer.map { Handle(pointer: $0) })
+            }
+        }
+        guard let handle else { throw PostgresFailure(message: "there is no memory for a connection") }
+        let connection = PostgresConnection(handle, settings.statementTimeout)
+        try await connection.finishConnecting(settings.connectTimeout)
+        return connection
+    }
+
+    private func finishConnecting(_ timeout: Duration) async throws {
+        let end = ContinuousClock.now.advanced(by: timeout)
+        guard PQstatus(handle.pointer) != CONNECTION_BAD else { throw connectionFailure() }
+        curlew_pq_silence(handle.pointer)
+        var direction = Readiness.Direction.writing
+        while true {
+            let left = ContinuousClock.now.duration(to: end)
+            let descriptor = PQsocket(handle.pointer)
+            guard descriptor >= 0 else { throw connectionFailure() }
+            switch await Readiness.wait(for: descriptor, direction, max(.zero, left)) {
+            case .ready: break
+            case .timedOut: throw PostgresFailure(message: "the server did not answer in \(timeout)")
+            case .cancelled: throw CancellationError()
+            }
+            let handle = handle
+            // The next of several hosts is looked up here.
+            let status = await withCheckedContinuation { continuation in
+                Self.starting.async { continuation.resume(returning: PQconnectPoll(handle.pointer)) }
+            }
+            switch status {
+            case PGRES_POLLING_OK:
+                guard PQsetnonblocking(handle.pointer, 1) == 0 else { throw connectionFailure() }
+                return
+            case PGRES_POLLING_READING: direction = .reading
+            case PGRES_POLLING_WRITING: direction = .writing
+            default: throw connectionFailure()
+            }
+        }
+    }
+
+    private func connectionFailure() -> PostgresFailure {
+        PostgresFailure(message: Self.line(PQerrorMessage(handle.pointer)))
+    }
+
+    private static func line(_ text: UnsafePointer<CChar>?) -> String {
+        let text = text.map { String(cString: $0) } ?? ""
+        return text.split(separator: "\n").joined(separator: " ")
+    }
+
+    // MARK: Statements
+
+    /// Runs a statement, which is prepared once and known by its text.
+    /// - Throws: ``PostgresFailure``, or `CancellationError`; after a lost connection nothing can be run any more.
+    func run(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> [PostgresRow] {
+        await enter()
+        defer { leave() }
+        return try await runNow(sql, parameters)
+    }
+
+    /// Runs statements in a transaction; whatever `work` throws undoes it, and closes the connection.
+    func transaction<Value: Sendable>(_ work: @Sendable (isolated PostgresConnection) async throws -> Value)
+        async throws -> Value
+    {
+        await enter()
+        defer { leave() }
+        do {
+            _ = try await runNow("BEGIN", [])
+            let value = try await work(self)
+            _ = try await runNow("COMMIT", [])
+            return value
+        } catch {
+            isOpen = false
+            throw error
+        }
+    }
+
+    /// Runs a script of statements without parameters, inside a transaction.
+    func runScript(_ sql: String) async throws {
+        try check(PQsendQuery(handle.pointer, sql))
+        _ = try await results()
+    }
+
+    func runNow(_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow] {
+        let number = prepared[sql] ?? prepared.count
+        let name = "curlew_\(number)"
+        if prepared[sql] == nil {
+            try check(PQsendPrepare(handle.pointer, name, sql, 0, nil))
+            _ = try await results()
+            prepared[sql] = number
+        }
+        let texts: [UnsafeMutablePointer<CChar>?] = parameters.map {
+            if case .text(let text) = $0 { strdup(text) } else { nil }
+        }
+        defer { for text in texts { free(text) } }
+        let values = texts.map { $0.map { UnsafePointer($0) } }
+        try check(PQsendQueryPrepared(handle.pointer, name, Int32(values.count), values, nil, nil, 0))
+        return try await results()
+    }
+
+    private func check(_ result: Int32) throws {
+        guard isOpen, result == 1 else {
+            isOpen = false
+            throw connectionFailure()
+        }
+    }
+
+    private func results() async throws -> [PostgresRow] {
+        do {
+            let end = ContinuousClock.now.advanced(by: timeout)
+            while true {
+                let left = PQflush(handle.pointer)
+                guard left >= 0 else { throw connectionFailure() }
+                if left == 0 { break }
+                try await wait(.writing, until: end)
+                // The server may have to be read before it reads on.
+                guard PQconsumeInput(handle.pointer) == 1 else { throw connectionFailure() }
+            }
+            var rows: [PostgresRow] = []
+            var failure: PostgresFailure?
+            while true {
+                while PQisBusy(handle.pointer) == 1 {
+                    try await wait(.reading, until: end)
+                    guard PQconsumeInput(handle.pointer) == 1 else { throw connectionFailure() }
+                }
+                guard let result = PQgetResult(handle.pointer) else { break }
+                defer { PQclear(result) }
+                switch PQresultStatus(result) {
+                case PGRES_TUPLES_OK: rows += Self.rows(of: result)
+                case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
+                default: failure = failure ?? Self.failure(of: result)
+                }
+            }
+            if let failure { throw failure }
+            return rows
+        } catch let failure as PostgresFailure where !failure.isLost {
+            throw failure
+        } catch {
+            isOpen = false
+            throw error
+        }
+    }
+
+    private func wait(_ direction: Readiness.Direction, until end: ContinuousClock.Instant) async throws {
+        let left = ContinuousClock.now.duration(to: end)
+        switch await Readiness.wait(for: PQsocket(handle.pointer), direction, max(.zero, left)) {
+        case .ready: break
+        case .timedOut: throw PostgresFailure(message: "the server did not answer in \(timeout)")
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    private static func rows(of result: OpaquePointer) -> [PostgresRow] {
+        (0..<PQntuples(result)).map { row in
+            PostgresRow(
+                values: (0..<PQnfields(result)).map { column in
+                    guard PQgetisnull(result, row, column) == 0, let value = PQgetvalue(result, row, column) else {
+                        return nil
+                    }
+                    let bytes = UnsafeRawBufferPointer(start: value, count: Int(PQgetlength(result, row, column)))
+                    return String(decoding: bytes, as: UTF8.self)
+                })
+        }
+    }
+
+    private static func failure(of result: OpaquePointer) -> PostgresFailure {
+        func field(_ name: Character) -> String? {
+            PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { line(UnsafePointer($0)) }
+        }
+        // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY.
+        return PostgresFailure(state: field("C"), message: field("M") ?? "")
+    }
+
+    // MARK: Turns
+
+    private func enter() async {
+        if !isBusy {
+            isBusy = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func leave() {
+        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    }
+
+    /// True while statements can be run.
+    var isUsable: Bool { isOpen }
+
+    // MARK: Notifications
+
+    /// Waits for notifications, and returns what they say; nothing if none has come in time.
+    func notifications(within timeout: Duration) async throws -> [String] {
+        await enter()
+        defer { leave() }
+        if let pending = payloads() { return pending }
+        switch await Readiness.wait(for: PQsocket(handle.pointer), .reading, timeout) {
+        case .ready: break
+        case .timedOut: return []
+        case .cancelled: throw CancellationError()
+        }
+        guard PQconsumeInput(handle.pointer) == 1 else {
+            isOpen = false
+            throw connectionFailure()
+        }
+        return payloads() ?? []
+    }
+
+    private func payloads() -> [String]? {
+        var found: [String] = []
+        while let notification = PQnotifies(handle.pointer) {
+            found.append(String(cString: notification.pointee.extra))
+            PQfreemem(notification)
+        }
+        return found.isEmpty ? nil : found
+    }
+}
+#endif

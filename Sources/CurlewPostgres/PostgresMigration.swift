@@ -1,0 +1,78 @@
+#if Postgres
+internal import Curlew
+
+/// Makes the tables of a schema, or brings them to this version.
+enum PostgresMigration {
+    /// What each connection is told first.
+    static func setUp(_ connection: PostgresConnection, _ settings: PostgresSettings) async throws {
+        let milliseconds = settings.statementTimeout.wholeMilliseconds
+        // By size alone the planner would look at each row of small tables, and, of tables that have just grown, at each row as well.
+        let values = [
+            ("search_path", quoted(settings.schema)), ("statement_timeout", "\(milliseconds)"),
+            ("idle_in_transaction_session_timeout", "\(milliseconds)"), ("enable_seqscan", "off"),
+            ("enable_bitmapscan", "off"), ("plan_cache_mode", "force_generic_plan"),
+        ]
+        for (name, value) in values {
+            _ = try await connection.run("SELECT set_config($1, $2, false)", [.text(name), .text(value)])
+        }
+    }
+
+    static func quoted(_ name: String) -> String { "\"\(name)\"" }
+
+    /// - Throws: ``Curlew/CurlewError`` for a schema that this version cannot use.
+    static func prepare(_ connection: PostgresConnection, schema: String) async throws {
+        if try await version(connection, schema) == PostgresSchema.version { return }
+        try await connection.transaction { connection in
+            // One at a time.
+            _ = try await connection.runNow(
+                "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text("curlew/\(schema)")])
+            let version = try await readVersion(connection, schema)
+            if version == 0 {
+                let rows = try await connection.runNow(
+                    "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [.text(schema)])
+                if rows.isEmpty { try await connection.runScript("CREATE SCHEMA \(quoted(schema))") }
+                try await connection.runScript(
+                    "CREATE TABLE curlew_version (version integer NOT NULL, compatible integer NOT NULL)")
+                try await connection.runScript("INSERT INTO curlew_version VALUES (0, 0)")
+            }
+            for (step, migration) in PostgresSchema.migrations.enumerated() where step >= version {
+                try await connection.runScript(migration.sql)
+                _ = try await connection.runNow(
+                    "UPDATE curlew_version SET version = $1::integer, compatible = $2::integer",
+                    [.number(step + 1), .number(migration.compatible)])
+            }
+        }
+    }
+
+    private static func version(_ connection: PostgresConnection, _ schema: String) async throws -> Int {
+        try await readVersion(schema) { try await connection.run($0, $1) }
+    }
+
+    private static func readVersion(_ connection: isolated PostgresConnection, _ schema: String) async throws -> Int {
+        try await readVersion(schema) { try await connection.runNow($0, $1) }
+    }
+
+    /// The version of the schema, this one's for one that is newer and can be used; 0 if it has none.
+    private static func readVersion(
+        _ schema: String, _ run: (String, [PostgresValue]) async throws -> [PostgresRow]
+    ) async throws -> Int {
+        let table = "\(quoted(schema)).curlew_version"
+        guard try await run("SELECT to_regclass($1)", [.text(table)]).first?.text(0) != nil else { return 0 }
+        guard let row = try await run("SELECT version, compatible FROM \(table)", []).first,
+            let version = row.number(0), let compatible = row.number(1)
+        else { throw CurlewError(.queueFailed, "the schema has no version") }
+        guard compatible <= PostgresSchema.version else {
+            throw CurlewError(
+                .queueFailed,
+                "the queue's schema has the version \(version), which needs Curlew's version \(compatible), and this one has \(PostgresSchema.version)"
+            )
+        }
+        return min(Int(version), PostgresSchema.version)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, in the bounds of what a database can add to a time.
+    var wholeMilliseconds: Int64 { min(max(nanosecondsClamped / 1_000_000, 0), 1_000_000_000_000_000) }
+}
+#endif

@@ -1,0 +1,404 @@
+#if Postgres
+/// The tables of the queues of a schema, and the functions on them: each call of a store is one function, so that it is one
+/// transaction and one way there and back.
+///
+/// A migration adds, and takes nothing away that older workers use: theirs are the functions with their number. Each version says from
+/// which one on workers can still use it, so that several work side by side during a deployment.
+enum PostgresSchema {
+    struct Migration {
+        /// The oldest version of the program that can use the schema after it.
+        let compatible: Int
+        let sql: String
+    }
+
+    static let migrations = [Migration(compatible: 1, sql: tables + functions + claims)]
+
+    /// The version of this program.
+    static var version: Int { migrations.count }
+
+    private static let tables = """
+        CREATE TABLE transfer (
+            number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            queue text NOT NULL,
+            id text NOT NULL,
+            reach text NOT NULL,
+            state integer NOT NULL DEFAULT 0,
+            place bigint NOT NULL,
+            host text NOT NULL,
+            tags text[] NOT NULL,
+            enqueued bigint NOT NULL,
+            is_ready boolean NOT NULL,
+            due bigint NOT NULL,
+            since bigint NOT NULL,
+            deadline bigint,
+            repeatable boolean NOT NULL,
+            sent boolean NOT NULL DEFAULT false,
+            failures integer NOT NULL DEFAULT 0,
+            fence bigint NOT NULL DEFAULT 0,
+            worker text,
+            lease bigint,
+            is_to_be_suspended boolean NOT NULL DEFAULT false,
+            received bigint NOT NULL DEFAULT 0,
+            total bigint,
+            held bigint NOT NULL DEFAULT 0,
+            losses integer NOT NULL DEFAULT 0,
+            peak bigint NOT NULL DEFAULT 0,
+            request bytea NOT NULL,
+            token bytea,
+            naming bytea,
+            result bytea,
+            ending bigint,
+            UNIQUE (queue, id)
+        );
+        CREATE INDEX transfer_ready ON transfer (queue, reach, place, number) WHERE state = 0 AND is_ready;
+        CREATE INDEX transfer_lane ON transfer (queue, reach, host, tags, place, number) WHERE state = 0 AND is_ready;
+        CREATE INDEX transfer_due ON transfer (queue, due) WHERE NOT is_ready AND state IN (0, 3, 4);
+        CREATE INDEX transfer_since ON transfer (queue, since) WHERE NOT is_ready AND state IN (0, 3, 4);
+        CREATE INDEX transfer_state ON transfer (queue, state, number);
+        CREATE INDEX transfer_running ON transfer (queue, number) WHERE state = 1;
+        CREATE INDEX transfer_deadline ON transfer (queue, deadline) WHERE deadline IS NOT NULL AND state < 5;
+        CREATE INDEX transfer_held ON transfer (queue, held) WHERE held > 0;
+        CREATE INDEX transfer_ending ON transfer (queue, ending) WHERE ending IS NOT NULL;
+        CREATE INDEX transfer_suspect ON transfer (queue, place, number) WHERE losses >= 3 AND state < 5;
+        CREATE SEQUENCE ending;
+        -- A cursor of tables that were here before is none of these.
+        SELECT setval('ending', (extract(epoch FROM clock_timestamp()) * 1000)::bigint * 1000);
+
+        """
+
+    private static let functions = """
+        CREATE FUNCTION moment_1() RETURNS bigint LANGUAGE sql VOLATILE AS
+            'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+        -- The clock of the leases: the same one.
+        CREATE FUNCTION lease_moment_1() RETURNS bigint LANGUAGE sql VOLATILE AS
+            'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+        -- Ends are numbered, and limits counted, by one transaction at a time, so that no number is seen after a greater one.
+        CREATE FUNCTION take_turn_1(q text) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || q, 0));
+        END $$;
+
+        CREATE FUNCTION tell_1(q text) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM pg_notify('curlew_queue', current_schema() || '/' || q);
+        END $$;
+
+        CREATE FUNCTION finish_1(n bigint, s integer, r bytea) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            UPDATE transfer SET state = s, is_ready = false, due = 0, since = 0, worker = NULL, is_to_be_suspended = false, result = r,
+                naming = NULL, fence = fence + 1, held = 0, ending = nextval('ending') WHERE number = n;
+        END $$;
+
+        CREATE FUNCTION take_1(t transfer, is_loss boolean, unknown bytea, lost bytea) RETURNS void LANGUAGE plpgsql AS $$
+        DECLARE
+            count integer := t.losses + CASE WHEN is_loss THEN 1 ELSE 0 END;
+            target integer := CASE WHEN t.is_to_be_suspended THEN 2 ELSE 0 END;
+            m bigint := moment_1();
+            pause bigint := 0;
+        BEGIN
+            IF NOT t.repeatable AND t.sent AND t.naming IS NULL THEN
+                PERFORM finish_1(t.number, 6, unknown);
+                RETURN;
+            END IF;
+            IF count >= 20 THEN
+                PERFORM finish_1(t.number, 6, lost);
+                RETURN;
+            END IF;
+            IF is_loss AND count >= 3 THEN pause := least(1000::bigint << count, 3600000); END IF;
+            UPDATE transfer SET state = target, is_ready = (target = 0 AND pause = 0), due = m + pause, since = m, losses = count,
+                is_to_be_suspended = false, worker = NULL WHERE number = t.number;
+        END $$;
+
+        CREATE FUNCTION enqueue_1(
+            q text, r text, ids text[], hosts text[], tag_texts text[], priorities bigint[], befores bigint[], deadlines bigint[],
+            repeatables boolean[], requests text[]) RETURNS void LANGUAGE plpgsql AS $$
+        DECLARE m bigint := moment_1();
+        BEGIN
+            INSERT INTO transfer (queue, reach, id, host, tags, place, enqueued, due, is_ready, since, deadline, repeatable, request)
+                SELECT q, r, n.id, n.host, CASE WHEN n.tags = '' THEN '{}' ELSE string_to_array(n.tags, chr(31)) END,
+                    m - n.priority * 600000, m, coalesce(n.before, 0), coalesce(n.before, 0) <= m, '-9223372036854775808'::bigint, n.deadline,
+                    n.repeatable, n.request::bytea
+                FROM unnest(ids, hosts, tag_texts, priorities, befores, deadlines, repeatables, requests)
+                    WITH ORDINALITY AS n (id, host, tags, priority, before, deadline, repeatable, request, place)
+                ORDER BY n.place
+                ON CONFLICT (queue, id) DO NOTHING;
+            PERFORM tell_1(q);
+        END $$;
+
+        CREATE FUNCTION checkpoint_1(
+            q text, i text, f bigint, new_token bytea, new_received bigint, new_total bigint, quota bigint,
+            OUT verdict integer, OUT others bigint) LANGUAGE plpgsql AS $$
+        DECLARE
+            n bigint;
+            size bigint := greatest(new_received, coalesce(new_total, 0));
+        BEGIN
+            others := 0;
+            IF quota IS NOT NULL THEN PERFORM take_turn_1(q); END IF;
+            SELECT number INTO n FROM transfer WHERE queue = q AND id = i AND fence = f AND state = 1 FOR UPDATE;
+            IF NOT FOUND THEN verdict := 0; RETURN; END IF;
+            IF quota IS NOT NULL THEN
+                IF size > quota THEN verdict := 2; RETURN; END IF;
+                SELECT coalesce(sum(held), 0) INTO others FROM transfer WHERE queue = q AND held > 0 AND number <> n;
+                IF others > quota - size THEN verdict := 3; RETURN; END IF;
+            END IF;
+            UPDATE transfer SET token = new_token, received = new_received, total = new_total, held = size,
+                losses = CASE WHEN new_received > peak THEN 0 ELSE losses END, peak = greatest(peak, new_received) WHERE number = n;
+            PERFORM tell_1(q);
+            verdict := 1;
+        END $$;
+
+        CREATE FUNCTION mark_1(q text, i text, f bigint, is_naming boolean, new_naming bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+        BEGIN
+            IF is_naming THEN
+                UPDATE transfer SET naming = new_naming WHERE queue = q AND id = i AND fence = f AND state = 1;
+            ELSE
+                UPDATE transfer SET sent = true WHERE queue = q AND id = i AND fence = f AND state = 1;
+            END IF;
+            RETURN FOUND;
+        END $$;
+
+        -- target is the state after the trigger; the flag of a command counts more.
+        CREATE FUNCTION give_back_1(
+            q text, i text, f bigint, target integer, new_token bytea, pause bigint, is_failure boolean, new_total bigint,
+            new_result bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE
+            m bigint := moment_1();
+        BEGIN
+            UPDATE transfer SET
+                state = CASE WHEN is_to_be_suspended THEN 2 WHEN target = 2 THEN 0 ELSE target END,
+                is_ready = NOT is_to_be_suspended AND target IN (0, 2) AND pause <= 0,
+                due = m + pause, since = m, failures = failures + CASE WHEN is_failure THEN 1 ELSE 0 END, token = new_token,
+                worker = NULL, sent = false, is_to_be_suspended = false, losses = 0, result = coalesce(new_result, result),
+                total = coalesce(new_total, total), held = CASE WHEN new_token IS NULL THEN 0 ELSE held END
+                WHERE queue = q AND id = i AND fence = f AND state = 1;
+            IF FOUND THEN
+                PERFORM tell_1(q);
+                RETURN true;
+            END IF;
+            RETURN false;
+        END $$;
+
+        CREATE FUNCTION record_end_1(q text, i text, f bigint, s integer, r bytea, size bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE n bigint;
+        BEGIN
+            PERFORM take_turn_1(q);
+            SELECT number INTO n FROM transfer WHERE queue = q AND id = i AND fence = f AND state = 1 FOR UPDATE;
+            IF NOT FOUND THEN RETURN false; END IF;
+            PERFORM finish_1(n, s, r);
+            IF s = 5 THEN
+                UPDATE transfer SET received = coalesce(size, received), total = coalesce(size, total), held = coalesce(size, 0)
+                    WHERE number = n;
+            END IF;
+            PERFORM tell_1(q);
+            RETURN true;
+        END $$;
+
+        CREATE FUNCTION command_1(q text, command text, ids text[]) RETURNS integer LANGUAGE plpgsql AS $$
+        DECLARE
+            t transfer;
+            count integer := 0;
+            m bigint := moment_1();
+        BEGIN
+            PERFORM take_turn_1(q);
+            FOR t IN SELECT * FROM transfer WHERE queue = q AND state < 5 AND (ids IS NULL OR id = ANY (ids)) ORDER BY number
+                FOR UPDATE
+            LOOP
+                IF command = 'cancel' THEN
+                    -- What is about to get its name has as good as ended.
+                    CONTINUE WHEN t.naming IS NOT NULL;
+                    PERFORM finish_1(t.number, 7, '');
+                ELSIF t.state = 1 THEN
+                    UPDATE transfer SET is_to_be_suspended = (command = 'suspend') WHERE number = t.number;
+                ELSIF command = 'suspend' THEN
+                    CONTINUE WHEN t.state = 2;
+                    UPDATE transfer SET state = 2, is_ready = false WHERE number = t.number;
+                ELSE
+                    CONTINUE WHEN t.state = 0;
+                    UPDATE transfer SET state = 0, losses = 0,
+                        is_ready = NOT (since = '-9223372036854775808'::bigint AND due > m) WHERE number = t.number;
+                END IF;
+                count := count + 1;
+            END LOOP;
+            IF count > 0 THEN PERFORM tell_1(q); END IF;
+            RETURN count;
+        END $$;
+
+        CREATE FUNCTION acknowledge_1(q text, ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            DELETE FROM transfer WHERE queue = q AND state >= 5 AND (ids IS NULL OR id = ANY (ids));
+            IF FOUND THEN PERFORM tell_1(q); END IF;
+        END $$;
+
+        CREATE FUNCTION wake_network_1(q text) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            UPDATE transfer SET state = 0, is_ready = true WHERE queue = q AND state = 3;
+            IF FOUND THEN PERFORM tell_1(q); END IF;
+        END $$;
+
+        """
+
+    private static let claims = """
+        CREATE FUNCTION is_suspect_active_1(q text) RETURNS boolean LANGUAGE sql STABLE AS $$
+            SELECT EXISTS (SELECT 1 FROM transfer WHERE queue = q AND losses >= 3 AND state < 5
+                AND (state = 1 OR (state = 0 AND is_ready)))
+        $$;
+
+        -- Takes transfers from workers whose leases are over, fails those whose deadline is, and wakes those whose time has come.
+        CREATE FUNCTION tend_1(q text, w text, late bytea, unknown bytea, lost bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE
+            t transfer;
+            m bigint := moment_1();
+            has_changed boolean := false;
+        BEGIN
+            FOR t IN SELECT * FROM transfer WHERE queue = q AND state = 1 AND lease <= lease_moment_1() FOR UPDATE LOOP
+                PERFORM take_1(t, true, unknown, lost);
+                has_changed := true;
+            END LOOP;
+            FOR t IN SELECT * FROM transfer WHERE queue = q AND deadline <= m AND deadline IS NOT NULL AND state < 5 AND state <> 1
+                AND naming IS NULL ORDER BY number FOR UPDATE
+            LOOP
+                PERFORM finish_1(t.number, 6, late);
+                has_changed := true;
+            END LOOP;
+            UPDATE transfer SET state = 0, is_ready = true
+                WHERE queue = q AND NOT is_ready AND state IN (0, 3, 4) AND losses < 3 AND due <= m;
+            has_changed := has_changed OR FOUND;
+            -- The clock was set back.
+            UPDATE transfer SET state = 0, is_ready = true
+                WHERE queue = q AND NOT is_ready AND state IN (0, 3, 4) AND losses < 3 AND since > m;
+            has_changed := has_changed OR FOUND;
+            IF NOT is_suspect_active_1(q) THEN
+                UPDATE transfer SET state = 0, is_ready = true WHERE number =
+                    (SELECT number FROM transfer WHERE queue = q AND losses >= 3 AND state < 5 AND NOT is_ready
+                        AND state IN (0, 3, 4) AND (due <= m OR since > m) ORDER BY place, number LIMIT 1);
+                has_changed := has_changed OR FOUND;
+            END IF;
+            RETURN has_changed;
+        END $$;
+
+        -- The first that the limits let run: among the first few, then among the first of each host and tags, then among all.
+        CREATE FUNCTION next_1(q text, r text, full_hosts text[], full_tags text[]) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+        DECLARE
+            n bigint;
+            lanes bigint;
+        BEGIN
+            SELECT x.number INTO n FROM
+                (SELECT number, place, host, tags FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
+                    ORDER BY place, number LIMIT 256) x
+                WHERE x.host <> ALL (full_hosts) AND NOT x.tags && full_tags ORDER BY x.place, x.number LIMIT 1;
+            IF FOUND THEN RETURN n; END IF;
+            WITH RECURSIVE lane AS (
+                (SELECT host, tags, place, number FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
+                    ORDER BY host, tags, place, number LIMIT 1)
+                UNION ALL
+                SELECT following.* FROM lane CROSS JOIN LATERAL (
+                    SELECT f.host, f.tags, f.place, f.number FROM transfer f
+                        WHERE f.queue = q AND f.reach = r AND f.state = 0 AND f.is_ready
+                            AND (f.host, f.tags) > (lane.host, lane.tags)
+                        ORDER BY f.host, f.tags, f.place, f.number LIMIT 1) following
+            ), heads AS (SELECT * FROM lane LIMIT 1000)
+            SELECT count(*), (array_agg(heads.number ORDER BY heads.place, heads.number)
+                    FILTER (WHERE heads.host <> ALL (full_hosts) AND NOT heads.tags && full_tags))[1]
+                INTO lanes, n FROM heads;
+            IF lanes < 1000 THEN RETURN n; END IF;
+            SELECT number INTO n FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
+                AND host <> ALL (full_hosts) AND NOT tags && full_tags ORDER BY place, number LIMIT 1;
+            RETURN n;
+        END $$;
+
+        CREATE FUNCTION claim_1(
+            q text, r text, w text, lease_length bigint, most integer, total_limit integer, host_limit integer,
+            limited_tags text[], tag_limits integer[], late bytea, unknown bytea, lost bytea)
+            RETURNS SETOF transfer LANGUAGE plpgsql AS $$
+        DECLARE
+            t transfer;
+            running integer;
+            full_hosts text[];
+            full_tags text[];
+            has_changed boolean;
+        BEGIN
+            -- The limits hold over all workers, so that they are counted by one at a time.
+            PERFORM take_turn_1(q);
+            has_changed := tend_1(q, w, late, unknown, lost);
+            SELECT count(*) INTO running FROM transfer WHERE queue = q AND state = 1;
+            FOR i IN 1..most LOOP
+                EXIT WHEN running >= total_limit;
+                SELECT coalesce(array_agg(host), '{}') INTO full_hosts FROM
+                    (SELECT host FROM transfer WHERE queue = q AND state = 1 GROUP BY host HAVING count(*) >= host_limit) x;
+                SELECT coalesce(array_agg(l.tag), '{}') INTO full_tags FROM unnest(limited_tags, tag_limits) AS l (tag, most)
+                    WHERE l.most <= (SELECT count(*) FROM transfer WHERE queue = q AND state = 1 AND l.tag = ANY (tags));
+                UPDATE transfer SET state = 1, is_ready = false, fence = fence + 1, worker = w,
+                    lease = lease_moment_1() + lease_length, is_to_be_suspended = false
+                    WHERE number = (SELECT number FROM transfer WHERE number = next_1(q, r, full_hosts, full_tags)
+                        AND state = 0 AND is_ready FOR UPDATE SKIP LOCKED)
+                    RETURNING * INTO t;
+                EXIT WHEN NOT FOUND;
+                running := running + 1;
+                has_changed := true;
+                RETURN NEXT t;
+            END LOOP;
+            IF has_changed THEN PERFORM tell_1(q); END IF;
+        END $$;
+
+        CREATE FUNCTION renew_1(
+            q text, w text, lease_length bigint, ids text[], fences bigint[], receiveds bigint[], totals bigint[],
+            unknown bytea, lost bytea)
+            RETURNS TABLE (claimed text, claim_fence bigint, is_order boolean) LANGUAGE plpgsql AS $$
+        DECLARE
+            t transfer;
+        BEGIN
+            FOR t IN SELECT x.* FROM transfer x WHERE x.queue = q AND x.state = 1 AND x.worker = w
+                AND NOT EXISTS (SELECT 1 FROM unnest(ids, fences) AS p (id, fence) WHERE p.id = x.id AND p.fence = x.fence)
+            LOOP
+                PERFORM take_turn_1(q);
+                PERFORM take_1(x, false, unknown, lost) FROM transfer x
+                    WHERE x.number = t.number AND x.state = 1 AND x.worker = w AND x.fence = t.fence;
+                PERFORM tell_1(q);
+            END LOOP;
+            -- Whoever had taken it would have changed its fence, so that a lease that is over is still the worker's.
+            RETURN QUERY UPDATE transfer x SET lease = lease_moment_1() + lease_length, received = p.received,
+                    total = coalesce(p.total, x.total), losses = CASE WHEN p.received > x.peak THEN 0 ELSE x.losses END,
+                    peak = greatest(x.peak, p.received)
+                FROM unnest(ids, fences, receiveds, totals) AS p (id, fence, received, total)
+                WHERE x.queue = q AND x.id = p.id AND x.fence = p.fence AND x.state = 1 AND x.worker = w
+                RETURNING x.id, x.fence, x.is_to_be_suspended;
+        END $$;
+
+        CREATE FUNCTION resign_1(q text, w text, unknown bytea, lost bytea) RETURNS void LANGUAGE plpgsql AS $$
+        DECLARE
+            t transfer;
+        BEGIN
+            PERFORM take_turn_1(q);
+            FOR t IN SELECT * FROM transfer WHERE queue = q AND state = 1 AND worker = w FOR UPDATE LOOP
+                PERFORM take_1(t, true, unknown, lost);
+                PERFORM tell_1(q);
+            END LOOP;
+        END $$;
+
+        CREATE FUNCTION outlook_1(
+            q text, r text, w text, OUT is_ready boolean, OUT wait bigint, OUT is_drained boolean, OUT running integer,
+            OUT own integer) LANGUAGE plpgsql STABLE AS $$
+        DECLARE
+            m bigint := moment_1();
+        BEGIN
+            is_ready := EXISTS (SELECT 1 FROM transfer t WHERE t.queue = q AND t.reach = r AND t.state = 0 AND t.is_ready);
+            SELECT least(
+                (SELECT min(t.due) - m FROM transfer t WHERE t.queue = q AND NOT t.is_ready AND t.state IN (0, 3, 4)
+                    AND (t.losses < 3 OR t.due > m)),
+                CASE WHEN NOT is_suspect_active_1(q) THEN (SELECT min(t.due) - m FROM transfer t WHERE t.queue = q
+                    AND t.losses >= 3 AND t.state < 5 AND t.state IN (0, 3, 4)) END,
+                (SELECT min(t.deadline) - m FROM transfer t WHERE t.queue = q AND t.deadline IS NOT NULL AND t.state < 5
+                    AND t.state <> 1 AND t.naming IS NULL),
+                (SELECT min(t.lease) - lease_moment_1() FROM transfer t WHERE t.queue = q AND t.state = 1),
+                CASE WHEN EXISTS (SELECT 1 FROM transfer t WHERE t.queue = q AND NOT t.is_ready AND t.state IN (0, 3, 4)
+                    AND t.since > m AND t.losses < 3) THEN 0 END) INTO wait;
+            is_drained := NOT EXISTS
+                (SELECT 1 FROM transfer t WHERE t.queue = q AND t.reach = r AND t.state IN (0, 1, 3, 4));
+            SELECT count(*) INTO running FROM transfer t WHERE t.queue = q AND t.state = 1;
+            SELECT count(*) INTO own FROM transfer t
+                WHERE t.queue = q AND t.state = 1 AND t.worker = w AND NOT t.is_to_be_suspended;
+        END $$;
+        """
+}
+#endif

@@ -1,0 +1,87 @@
+#if Postgres
+public import Curlew
+public import CurlewStorage
+internal import Glibc
+
+/// The PostgreSQL database that a queue of durable transfers is in, and how it is reached.
+public struct PostgresSettings: Sendable {
+    /// What libpq takes: a URL such as `postgres://user@db.example/app?sslmode=verify-full`, or words such as `host=/run/postgresql
+    /// dbname=app`. What it does not say comes from libpq's environment (`PGHOST`, `PGPASSWORD`, `PGSSLMODE` …), `~/.pgpass` and the service file.
+    /// It may hold a password, and is in no log and no error.
+    public var connection: String
+    /// The schema that holds the tables; made if it is not there. 1 to 63 letters, digits, dots, hyphens and underscores.
+    public var schema = "curlew"
+    /// Where the files of the transfers lie.
+    public var reach = Reach.host(nil)
+    /// The longest wait for a connection. 10 seconds by default.
+    public var connectTimeout: Duration = .seconds(10)
+    /// The longest wait for the answer to a statement; a connection that is silent for longer is given up. 15 seconds by default.
+    public var statementTimeout: Duration = .seconds(15)
+    /// For so long workers bear a database that is away: what is under way goes on, and what comes of it is written down
+    /// later. 10 minutes by default.
+    public var outage: Duration = .seconds(600)
+
+    public init(_ connection: String) { self.connection = connection }
+
+    /// Where the files of transfers lie. A worker takes only what was enqueued under the same.
+    public enum Reach: Sendable, Hashable {
+        /// On the machine of this name, nil for this one's: downloads go to its disk, and uploads are read from it.
+        case host(String?)
+        /// In folders that all machines have under the same paths, by whatever file system, which are known by this name.
+        case shared(String)
+
+        var name: String {
+            switch self {
+            case .host(let name): "host:\(name ?? Reach.hostName)"
+            case .shared(let name): "shared:\(name)"
+            }
+        }
+
+        private static let hostName: String = {
+            var space = [CChar](repeating: 0, count: 256)
+            guard gethostname(&space, space.count - 1) == 0 else { return "localhost" }
+            return String(decoding: space.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }()
+    }
+
+    func validate(identifier: String) throws {
+        func isName(_ text: String, _ limit: Int) -> Bool {
+            (1...limit).contains(text.utf8.count)
+                && text.utf8.allSatisfy {
+                    (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                        || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+                }
+        }
+        guard isName(schema, 63), !schema.hasPrefix("pg_") else {
+            throw CurlewError(
+                .invalidRequest,
+                "a schema has 1 to 63 letters, digits, dots, hyphens and underscores, and no pg_ in front")
+        }
+        guard isName(identifier, 64) else {
+            throw CurlewError(
+                .invalidRequest, "an identifier has 1 to 64 letters, digits, dots, hyphens and underscores")
+        }
+        guard !connection.utf8.contains(0), !reach.name.utf8.contains(0), reach.name.utf8.count <= 300 else {
+            throw CurlewError(.invalidRequest, "the connection or the reach holds NUL, or is too long")
+        }
+    }
+}
+
+extension DurableSession {
+    /// Opens a queue in PostgreSQL, which any number of machines may hold and run; makes its tables if they are not there. Needs the
+    /// package's trait `Postgres`, which is off by default.
+    /// - Parameters:
+    ///   - identifier: The name of the queue in its schema: 1 to 64 letters, digits, dots, hyphens and underscores.
+    ///   - postgres: The database.
+    ///   - http: What the transfers are sent by.
+    ///   - options: How they are run.
+    /// - Throws: ``Curlew/CurlewError``: ``Curlew/ErrorCode/queueFailed`` for a database that cannot be reached or used, such as one that a newer
+    ///   version has made, or where the role lacks rights; ``Curlew/ErrorCode/invalidRequest``.
+    public convenience init(
+        identifier: String, postgres: PostgresSettings, http: HTTPSession, options: Options = Options()
+    ) async throws {
+        let store = try await PostgresTransferStore.open(postgres, identifier: identifier)
+        self.init(store: store, http: http, options: options)
+    }
+}
+#endif

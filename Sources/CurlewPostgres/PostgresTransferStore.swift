@@ -1,0 +1,382 @@
+#if Postgres
+internal import Curlew
+internal import CurlewStorage
+internal import FoundationEssentials
+
+/// A queue in PostgreSQL, for the processes of any number of machines.
+///
+/// The clock of its leases is that of the server. Should it be set forward, leases end early, and the fences keep what was taken over apart; should it be
+/// set back, they last longer.
+final class PostgresTransferStore: TransferStore {
+    /// The net under the notifications.
+    private static let pollInterval = Duration.seconds(5)
+    private static let batch = 1000
+
+    private let settings: PostgresSettings
+    private let queue: String
+    private let reach: String
+    private let link: PostgresLink
+    /// What a test does before each call, such as turning the clock of the server.
+    private let beforeCall: (@Sendable (PostgresConnection) async throws -> Void)?
+    private let listeners = Guarded(Listeners())
+
+    private struct Listeners {
+        var all: [UInt64: AsyncStream<Void>.Continuation] = [:]
+        var last: UInt64 = 0
+        var task: Task<Void, Never>?
+    }
+
+    static func open(
+        _ settings: PostgresSettings, identifier: String,
+        beforeCall: (@Sendable (PostgresConnection) async throws -> Void)? = nil
+    ) async throws -> PostgresTransferStore {
+        try settings.validate(identifier: identifier)
+        let store = PostgresTransferStore(settings, identifier, beforeCall)
+        do {
+            try await store.link.perform(mayBeRepeated: true) { connection in
+                try await PostgresMigration.prepare(connection, schema: settings.schema)
+            }
+        } catch {
+            await store.link.close()
+            throw CurlewError(postgres: error)
+        }
+        return store
+    }
+
+    private init(
+        _ settings: PostgresSettings, _ identifier: String,
+        _ beforeCall: (@Sendable (PostgresConnection) async throws -> Void)?
+    ) {
+        self.settings = settings
+        self.beforeCall = beforeCall
+        queue = identifier
+        reach = settings.reach.name
+        link = PostgresLink(settings) { connection in
+            try await PostgresMigration.setUp(connection, settings)
+        }
+    }
+
+    deinit { listeners.withLock { $0.task?.cancel() } }
+
+    var patience: Duration? { settings.outage }
+
+    func close() async throws {
+        let (all, task) = listeners.withLock { (Array($0.all.values), $0.task) }
+        for listener in all { listener.finish() }
+        task?.cancel()
+        await task?.value
+        await link.close()
+    }
+
+    // MARK: Calls
+
+    @discardableResult
+    private func call(
+        _ sql: String, _ parameters: [PostgresValue], mayBeRepeated: Bool = true
+    ) async throws -> [PostgresRow] {
+        do {
+            return try await link.perform(mayBeRepeated: mayBeRepeated) { [beforeCall] connection in
+                try await beforeCall?(connection)
+                return try await connection.run(sql, parameters)
+            }
+        } catch {
+            throw CurlewError(postgres: error)
+        }
+    }
+
+    private func bool(_ rows: [PostgresRow]) -> Bool { rows.first?.bool(0) ?? false }
+
+    func enqueue(_ transfers: [NewTransfer]) async throws {
+        let sql = """
+            SELECT enqueue_1($1, $2, $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::boolean[], $10::text[])
+            """
+        let batches = stride(from: 0, to: transfers.count, by: Self.batch).map { start in
+            parameters(of: transfers[start..<min(start + Self.batch, transfers.count)])
+        }
+        guard batches.count > 1 else {
+            if let only = batches.first { try await call(sql, only) }
+            return
+        }
+        do {
+            // By their names, those that are there already are not added again.
+            try await link.perform(mayBeRepeated: true) { [beforeCall] connection in
+                try await beforeCall?(connection)
+                try await connection.transaction { connection in
+                    for batch in batches { _ = try await connection.runNow(sql, batch) }
+                }
+            }
+        } catch {
+            throw CurlewError(postgres: error)
+        }
+    }
+
+    private func parameters(of transfers: ArraySlice<NewTransfer>) -> [PostgresValue] {
+        [
+            .text(queue), .text(reach), .array(transfers.map(\.id.description)), .array(transfers.map(\.host)),
+            .array(transfers.map { $0.tags.joined(separator: "\u{1F}") }),
+            .array(transfers.map { String($0.priority.rawValue) }),
+            .array(transfers.map { $0.notBefore.map { String($0) } }),
+            .array(transfers.map { $0.deadline.map { String($0) } }),
+            .array(transfers.map { $0.mayBeRepeated ? "t" : "f" }),
+            .array(transfers.map { PostgresValue.hex($0.request) }),
+        ]
+    }
+
+    func claim(_ worker: TransferWorkerID, policy: ClaimPolicy, atMost count: Int) async throws -> [TransferClaim] {
+        let tags = policy.perTag.sorted { $0.key < $1.key }
+        // A claim whose answer was lost is one that its worker has forgotten: the next renewal gives it back.
+        let rows = try await call(
+            """
+            SELECT \(Self.columns) FROM claim_1($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::integer[], $10, $11, $12)
+            """,
+            [
+                .text(queue), .text(reach), .text(worker.description), .number(policy.lease.wholeMilliseconds),
+                .number(count), .number(policy.total), .number(policy.perHost), .array(tags.map(\.key)),
+                .array(tags.map { String($0.value) }), .bytes(StoredFailure.tooLate), .bytes(StoredFailure.unknown),
+                .bytes(StoredFailure.lost),
+            ], mayBeRepeated: false)
+        return rows.map { row in
+            let transfer = Self.transfer(row)
+            return TransferClaim(key: .init(id: transfer.id, fence: transfer.fence), transfer: transfer)
+        }
+    }
+
+    func renew(
+        _ worker: TransferWorkerID, lease: Duration, progress: [TransferClaim.Key: TransferProgress]
+    ) async throws -> [TransferClaim.Key: TransferOrder] {
+        let progress = Array(progress)
+        let rows = try await call(
+            "SELECT claimed, claim_fence, is_order FROM renew_1($1, $2, $3, $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8, $9)",
+            [
+                .text(queue), .text(worker.description), .number(lease.wholeMilliseconds),
+                .array(progress.map(\.key.id.description)), .array(progress.map { String($0.key.fence) }),
+                .array(progress.map { String($0.value.received) }),
+                .array(progress.map { $0.value.total.map { String($0) } }), .bytes(StoredFailure.unknown),
+                .bytes(StoredFailure.lost),
+            ])
+        var orders: [TransferClaim.Key: TransferOrder] = [:]
+        for row in rows {
+            guard let id = row.text(0).flatMap({ DurableTransfer.ID($0) }), let fence = row.number(1) else { continue }
+            orders[.init(id: id, fence: fence)] = row.bool(2) ? .suspend : .proceed
+        }
+        return orders
+    }
+
+    func record(_ change: TransferChange, of claim: TransferClaim.Key) async throws -> Bool {
+        let key: [PostgresValue] = [.text(queue), .text(claim.id.description), .number(claim.fence)]
+        switch change {
+        case .checkpoint(let token, let progress, let quota):
+            return try await checkpoint(key, token, progress, quota)
+        case .sending: return bool(try await call("SELECT mark_1($1, $2, $3, false, NULL)", key))
+        case .naming(let naming):
+            let value = PostgresValue.bytes(naming.isEmpty ? nil : naming)
+            return bool(try await call("SELECT mark_1($1, $2, $3, true, $4)", key + [value]))
+        case .back(let trigger, let token, let wait, let isFailure, let total, let result):
+            guard let next = DurableTransfer.State.running.after(trigger) else { return false }
+            return bool(
+                try await call(
+                    "SELECT give_back_1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                    key + [
+                        .number(next.rawValue), .bytes(token), .number(wait.wholeMilliseconds), .bool(isFailure),
+                        .number(total), .bytes(result),
+                    ]))
+        case .finished(let result, let size): return try await end(key, .finished, result, size)
+        case .failed(let result): return try await end(key, .failed, result, nil)
+        }
+    }
+
+    private func end(
+        _ key: [PostgresValue], _ state: DurableTransfer.State, _ result: [UInt8], _ size: Int64?
+    ) async throws -> Bool {
+        bool(
+            try await call(
+                "SELECT record_end_1($1, $2, $3, $4, $5, $6)",
+                key + [.number(state.rawValue), .bytes(result), .number(size)]))
+    }
+
+    private func checkpoint(
+        _ key: [PostgresValue], _ token: [UInt8]?, _ progress: TransferProgress, _ quota: Int64?
+    ) async throws -> Bool {
+        let row = try await call(
+            "SELECT verdict, others FROM checkpoint_1($1, $2, $3, $4, $5, $6, $7)",
+            key + [.bytes(token), .number(progress.received), .number(progress.total), .number(quota)]
+        ).first
+        switch row?.number(0) {
+        case 1: return true
+        case 2: throw QuotaRefusal.tooLarge(progress.size, quota ?? 0)
+        case 3: throw QuotaRefusal.full(progress.size, quota ?? 0, others: row?.number(1) ?? 0)
+        default: return false
+        }
+    }
+
+    func command(_ command: TransferCommand, of ids: [DurableTransfer.ID]?) async throws -> Int {
+        let word =
+            switch command {
+            case .suspend: "suspend"
+            case .resume: "resume"
+            case .cancel: "cancel"
+            }
+        // Done twice it would count less.
+        let rows = try await call(
+            "SELECT command_1($1, $2, $3::text[])",
+            [.text(queue), .text(word), ids.map { .array($0.map(\.description)) } ?? .null], mayBeRepeated: false)
+        return Int(rows.first?.number(0) ?? 0)
+    }
+
+    func wakeAfterNetwork() async throws { try await call("SELECT wake_network_1($1)", [.text(queue)]) }
+
+    func acknowledge(_ ids: [DurableTransfer.ID]?) async throws {
+        try await call(
+            "SELECT acknowledge_1($1, $2::text[])", [.text(queue), ids.map { .array($0.map(\.description)) } ?? .null])
+    }
+
+    func resign(_ worker: TransferWorkerID) async {
+        // Where the server is away, its leases run out.
+        _ = try? await call(
+            "SELECT resign_1($1, $2, $3, $4)",
+            [
+                .text(queue), .text(worker.description), .bytes(StoredFailure.unknown), .bytes(StoredFailure.lost),
+            ])
+    }
+
+    // MARK: Reading
+
+    private static let columns = """
+        number, id, state, enqueued, failures, received, total, CASE WHEN NOT is_ready AND state IN (0, 3, 4) THEN due END, fence,
+            request, token, naming, result, ending
+        """
+
+    private static func transfer(_ row: PostgresRow) -> StoredTransfer {
+        StoredTransfer(
+            number: row.number(0) ?? 0, id: row.text(1).flatMap { DurableTransfer.ID($0) } ?? DurableTransfer.ID(),
+            state: row.number(2).flatMap { DurableTransfer.State(rawValue: Int($0)) } ?? .failed,
+            enqueued: row.number(3) ?? 0, failures: Int(row.number(4) ?? 0), received: row.number(5) ?? 0,
+            total: row.number(6), due: row.number(7), fence: row.number(8) ?? 0, request: row.bytes(9) ?? [],
+            token: row.bytes(10), naming: row.bytes(11), result: row.bytes(12), ending: row.number(13))
+    }
+
+    func ends(after cursor: Int64, limit: Int) async throws -> [StoredTransfer] {
+        try await call(
+            "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND ending IS NOT NULL AND ending > $2 ORDER BY ending LIMIT $3",
+            [.text(queue), .number(cursor), .number(limit)]
+        ).map(Self.transfer)
+    }
+
+    func transfer(_ id: DurableTransfer.ID) async throws -> StoredTransfer? {
+        try await call(
+            "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND id = $2", [.text(queue), .text(id.description)]
+        ).first.map(Self.transfer)
+    }
+
+    func list(
+        _ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int
+    ) async throws -> [StoredTransfer] {
+        let states = states.map { PostgresValue.array($0.map { String($0.rawValue) }.sorted()) } ?? .null
+        return try await call(
+            """
+            SELECT \(Self.columns) FROM transfer
+            WHERE queue = $1 AND number > $2 AND ($3::integer[] IS NULL OR state = ANY ($3::integer[])) ORDER BY number LIMIT $4
+            """, [.text(queue), .number(number), states, .number(limit)]
+        ).map(Self.transfer)
+    }
+
+    func counts() async throws -> [DurableTransfer.State: Int] {
+        let rows = try await call(
+            "SELECT state, count(*) FROM transfer WHERE queue = $1 GROUP BY state", [.text(queue)])
+        var counts: [DurableTransfer.State: Int] = [:]
+        for row in rows {
+            guard let state = row.number(0).flatMap({ DurableTransfer.State(rawValue: Int($0)) }) else { continue }
+            counts[state] = Int(row.number(1) ?? 0)
+        }
+        return counts
+    }
+
+    func outlook(of worker: TransferWorkerID?) async throws -> TransferOutlook {
+        let row = try await call(
+            "SELECT is_ready, wait, is_drained, running, own FROM outlook_1($1, $2, $3)",
+            [.text(queue), .text(reach), worker.map { .text($0.description) } ?? .null]
+        ).first
+        return TransferOutlook(
+            isReady: row?.bool(0) ?? false, wait: row?.number(1).map { .milliseconds(max(0, $0)) },
+            isDrained: row?.bool(2) ?? false, running: Int(row?.number(3) ?? 0), own: Int(row?.number(4) ?? 0))
+    }
+
+    // MARK: Changes
+
+    func changes() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = listeners.withLock { listeners in
+            listeners.last += 1
+            listeners.all[listeners.last] = continuation
+            if listeners.task == nil {
+                listeners.task = Task { [weak self] in await Self.listen { [weak self] in self } }
+            }
+            return listeners.last
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.listeners.withLock { listeners in
+                listeners.all[number] = nil
+                guard listeners.all.isEmpty else { return }
+                listeners.task?.cancel()
+                listeners.task = nil
+            }
+        }
+        return stream
+    }
+
+    /// Listens on a connection of its own, until it is cancelled.
+    private static func listen(_ store: @escaping @Sendable () -> PostgresTransferStore?) async {
+        guard let settings = store()?.settings, let queue = store()?.queue else { return }
+        let link = PostgresLink(settings) { connection in
+            try await PostgresMigration.setUp(connection, settings)
+            _ = try await connection.run("LISTEN curlew_queue")
+        }
+        let payload = "\(settings.schema)/\(queue)"
+        while !Task.isCancelled {
+            do {
+                let connection = try await link.open()
+                let payloads = try await connection.notifications(within: pollInterval)
+                if !payloads.isEmpty, !payloads.contains(payload) { continue }
+            } catch {
+                // Meanwhile listeners look by themselves.
+                try? await Task.sleep(for: .milliseconds(500))
+            }
+            store()?.tell()
+        }
+        await link.close()
+    }
+
+    private func tell() {
+        for listener in listeners.withLock({ Array($0.all.values) }) { listener.yield() }
+    }
+}
+
+extension StoredFailure {
+    fileprivate static let tooLate = StoredFailure(.totalTimeout, "its deadline is over").encoded
+    fileprivate static let unknown = StoredFailure(
+        .outcomeUnknown, "its process ended while it was sent, and it must not be sent twice"
+    ).encoded
+    fileprivate static let lost = StoredFailure(.queueFailed, "20 workers in a row ended while they ran it").encoded
+}
+
+extension CurlewError {
+    /// An error of the database. Its message has neither statements nor what they were given.
+    init(postgres error: any Error) {
+        switch error {
+        case let error as CurlewError: self = error
+        case is CancellationError: self.init(.queueFailed, "the call was cancelled")
+        case let failure as PostgresFailure: self.init(failure)
+        default: self.init(.queueFailed, "the queue cannot be used", underlying: error)
+        }
+    }
+
+    private init(_ failure: PostgresFailure) {
+        switch failure.state {
+        case "53100": self.init(.diskFull, "the database has no room for the queue")
+        case "42501": self.init(.queueFailed, "the role of the database lacks a right: \(failure.message)")
+        case nil: self.init(.queueFailed, "the database cannot be reached: \(failure.message)")
+        case let state?: self.init(.queueFailed, "the database refuses (\(state)): \(failure.message)")
+        }
+    }
+}
+#endif
