@@ -8,7 +8,7 @@ URL ?=
 # Arguments for every `swift build`, `swift run` and `swift test`, such as `--jobs 2`.
 SWIFTFLAGS ?=
 
-PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev libpsl-dev libidn2-dev libsqlite3-dev iproute2
+PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev libpsl-dev libidn2-dev libsqlite3-dev libpq-dev postgresql iproute2
 
 # A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
 export CURLEW_WARNINGS_AS_ERRORS = 1
@@ -25,7 +25,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-traits test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-traits test-postgres test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -45,6 +45,10 @@ test: setup ## Runs the tests; FILTER=… chooses
 
 test-examples: setup ## Builds the examples and runs their tests
 	$(TEST_EXAMPLES)
+
+# They are among the tests of `make test`, where they are skipped on a machine without a server.
+test-postgres: setup ## Runs the tests of queues in PostgreSQL
+	CURLEW_TEST_POSTGRES=1 $(MAKE) --no-print-directory test FILTER='PostgresFaultTests|TransferStoreTests'
 
 # Builds of their own, in .build-traits: what a trait takes out must not be missed.
 test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden
@@ -66,7 +70,7 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 
 test-crash: setup ## Kills processes that download, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
-	timeout 300 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
+	timeout 400 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 
 # In the time of a simulation: it takes a second or two, and brings the same picture wherever it runs.
 simulate: setup ## Runs the simulation of the article "Load and failure", and draws its picture

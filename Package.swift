@@ -209,6 +209,9 @@ let package = Package(
             path: "Tests/CSystemFaults",
             linkerSettings: [.linkedLibrary("dl")]
         ),
+        // A real server for tests, and for campaigns that kill it.
+        .target(
+            name: "PostgresServer", dependencies: ["Curlew"], path: "Tests/PostgresServer", swiftSettings: settings),
         .target(name: "SeededNumbers", path: "Tests/SeededNumbers", swiftSettings: settings),
         .target(
             name: "LoadSimulation", dependencies: ["Curlew", "SeededNumbers"], path: "Tests/LoadSimulation",
@@ -238,9 +241,11 @@ let package = Package(
             name: "crash-campaign",
             dependencies: [
                 "Curlew",
+                "CurlewPostgres",
                 "CurlewStorage",
                 "CurlewTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                "PostgresServer",
                 "SeededNumbers",
             ],
             path: "Tests/CrashCampaign",
@@ -300,6 +305,7 @@ let package = Package(
                 "CurlewTestingTraits",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Storage"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                "PostgresServer",
                 "SeededNumbers",
             ],
             swiftSettings: settings

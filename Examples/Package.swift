@@ -22,7 +22,7 @@ let package = Package(
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: "..", traits: [.defaults, "Service", "Storage", "TestKit"]),
+        .package(name: "curlew", path: "..", traits: [.defaults, "Postgres", "Service", "Storage", "TestKit"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -93,6 +93,7 @@ let package = Package(
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewPostgres", package: "curlew"),
                 .product(name: "CurlewStorage", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -332,9 +332,15 @@ final class PostgresTransferStore: TransferStore {
             _ = try await connection.run("LISTEN curlew_queue")
         }
         let payload = "\(settings.schema)/\(queue)"
+        var last: PostgresConnection?
         while !Task.isCancelled {
             do {
                 let connection = try await link.open()
+                if connection !== last {
+                    // What happened before it listened was not heard.
+                    last = connection
+                    store()?.tell()
+                }
                 let payloads = try await connection.notifications(within: pollInterval)
                 if !payloads.isEmpty, !payloads.contains(payload) { continue }
             } catch {

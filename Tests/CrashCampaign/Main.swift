@@ -1,8 +1,10 @@
-#if TestKit && Storage
+#if TestKit && Storage && Postgres
 import Glibc
+import PostgresServer
 
 /// Kills a downloading process again and again, and looks whether the next one makes a whole file of what is left; then one that
-/// uses a cache on the disk, and looks whether all that is left of it is right; then two workers of a queue of transfers.
+/// uses a cache on the disk, and looks whether all that is left of it is right; then two workers of a queue of transfers, and four of one in
+/// PostgreSQL.
 ///
 ///     crash-campaign [SEED]
 ///
@@ -18,13 +20,19 @@ struct CrashCampaign {
             let user = CacheUser(folder: arguments[2], seed: UInt64(arguments[3]) ?? 0, rounds: Int(arguments[4]) ?? 0)
             return try await user.run()
         }
-        if arguments.count == 5, arguments[1] == "queue" { return try await QueueCampaign.work(arguments[2]) }
+        if arguments.count == 5, arguments[1] == "queue" {
+            return try await QueueCampaign.work(arguments[2], arguments[3])
+        }
         let seed = arguments.count > 1 ? UInt64(arguments[1]) : nil
         let campaign = Campaign(seed: seed ?? UInt64.random(in: 0...UInt64(UInt32.max)))
         do {
             try await CacheCampaign(seed: campaign.seed).run()
             try await campaign.run()
             try await QueueCampaign(seed: campaign.seed).run()
+            // `make setup` has installed it.
+            let postgres = try PostgresServer()
+            defer { postgres.stop() }
+            try await QueueCampaign(seed: campaign.seed, postgres: postgres).run()
         } catch {
             print("failed with seed \(campaign.seed): \(error)")
             exit(1)
@@ -42,6 +50,6 @@ struct Finding: Error, CustomStringConvertible {
 /// Says what is missing: its servers come from the test kit, its cache from storage.
 @main
 struct Main {
-    static func main() { print("crash-campaign was built without the traits TestKit and Storage") }
+    static func main() { print("crash-campaign was built without the traits TestKit, Storage and Postgres") }
 }
 #endif

@@ -99,10 +99,12 @@ struct DocumentationTests {
             "Tests/CurlewStorageTests/Support/Snippets.swift")
     }
 
-    @Test("the article on transfers that outlive the process shows code that compiles")
-    func durableTransfers() throws {
+    @Test(
+        "the articles on transfers that outlive the process show code that compiles",
+        arguments: ["TransfersThatOutliveTheProcess", "AFleetsQueue"])
+    func durableTransfers(_ name: String) throws {
         try expectBlocks(
-            of: "DocC/Curlew.docc/TransfersThatOutliveTheProcess.md",
+            of: "DocC/Curlew.docc/\(name).md",
             in: "Tests/CurlewStorageTests/Support/Snippets.swift")
     }
 

@@ -37,6 +37,15 @@ struct QueueCommandTests {
         await server.shutdown()
     }
 
+    @Test("a database that is not there is an error, without the password, and needs no folder")
+    func database() async throws {
+        let store = "postgres://me:hunter2@127.0.0.1:1/nowhere"
+        let end = await (try ToolProcess(["queue", "list", "--store", store])).end()
+        #expect(end.status == 1 && end.complaints.contains("queue-failed") && !end.complaints.contains("hunter2"))
+        let both = await (try ToolProcess(["queue", "list", "--store", store, "--queue-folder", "/tmp/x"])).end()
+        #expect(both.status == 64)
+    }
+
     @Test("a worker on a terminal shows a table of what runs, and two share the work")
     func table() async throws {
         var content = MockResponse(body: .bytes([UInt8](repeating: 65, count: 400_000)))

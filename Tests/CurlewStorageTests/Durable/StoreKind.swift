@@ -7,6 +7,8 @@ import Testing
 @testable import CurlewStorage
 
 #if Postgres
+import PostgresServer
+
 @testable import CurlewPostgres
 #endif
 
@@ -20,11 +22,7 @@ enum StoreKind: String, Sendable, CaseIterable, CustomTestStringConvertible {
     /// Those that this machine can have.
     static var available: [StoreKind] {
         #if Postgres
-        // It starts here, before anybody counts processes and descriptors.
-        if PostgresServer.isExpected {
-            _ = PostgresServer.shared
-            return allCases
-        }
+        if PostgresServer.isReady { return allCases }
         #endif
         return [.sqlite]
     }

@@ -41,3 +41,17 @@ enum DurableSnippets {
     }
 }
 #endif
+
+#if Storage && Postgres
+import CurlewPostgres
+
+/// The code of the article on a fleet's queue.
+enum FleetSnippets {
+    private func work(_ http: HTTPSession) async throws {
+        var database = PostgresSettings("postgres://transfers@db.example/app?sslmode=verify-full")
+        database.reach = .shared("media")
+        let transfers = try await DurableSession(identifier: "mirror", postgres: database, http: http)
+        try await transfers.run()
+    }
+}
+#endif

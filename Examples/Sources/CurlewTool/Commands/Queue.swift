@@ -1,5 +1,6 @@
 import ArgumentParser
 import Curlew
+import CurlewPostgres
 import CurlewStorage
 import Glibc
 import HTTPTypes
@@ -11,8 +12,19 @@ struct QueuePlace: ParsableArguments {
         help: "The folder of the queue; by default curlew in the user's folder for state.")
     var path: String?
 
-    @Option(help: "The name of the queue in its folder.")
+    @Option(help: "The name of the queue in its folder or its database.")
     var name = "default"
+
+    @Option(help: "The PostgreSQL database that has the queue, in place of a folder: postgres://… or libpq's words.")
+    var store: String?
+
+    @Option(help: "The name of the folders that all machines have under one path; without it files are this machine's.")
+    var shared: String?
+
+    func validate() throws {
+        guard path == nil || store == nil else { throw ValidationError("There is --queue-folder or --store.") }
+        guard shared == nil || store != nil else { throw ValidationError("--shared is for --store.") }
+    }
 
     static func id(_ text: String) throws -> DurableTransfer.ID {
         guard let id = DurableTransfer.ID(text) else { throw ValidationError("\"\(text)\" is no name of a transfer.") }
@@ -20,12 +32,20 @@ struct QueuePlace: ParsableArguments {
     }
 
     func open(parallel: Int? = nil) async throws -> (session: DurableSession, http: HTTPSession) {
+        var options = DurableSession.Options()
+        if let parallel { options.limits.total = parallel }
+        if let store {
+            var settings = PostgresSettings(store)
+            if let shared { settings.reach = .shared(shared) }
+            let http = try HTTPSession(chain: .singleUser)
+            return (
+                try await DurableSession(identifier: name, postgres: settings, http: http, options: options), http
+            )
+        }
         guard let folder = path ?? Self.standard else {
             throw CurlewError(.queueFailed, "there is neither XDG_STATE_HOME nor HOME; --queue-folder names the folder")
         }
         let http = try HTTPSession(chain: .singleUser)
-        var options = DurableSession.Options()
-        if let parallel { options.limits.total = parallel }
         let session = try await DurableSession(identifier: name, folder: folder, http: http, options: options)
         if let damaged = session.damagedQueue {
             Terminal.write("curlew: the queue was damaged; it is now \(printable(damaged))\n", to: STDERR_FILENO)

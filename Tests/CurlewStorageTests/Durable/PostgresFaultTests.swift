@@ -1,0 +1,277 @@
+#if Storage && Postgres
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import PostgresServer
+import Testing
+
+@testable import CurlewPostgres
+@testable import CurlewStorage
+
+@Suite(
+    "What befalls a queue of durable transfers in PostgreSQL", .noLeaks, .serialized, .timeLimit(.minutes(2)),
+    .enabled(if: PostgresServer.isReady, "there is no PostgreSQL server; Debian's package is postgresql"))
+struct PostgresFaultTests {
+    private let folder: ScratchFolder
+    private let schema = "faults-\(UInt64.random(in: 0...UInt64.max))"
+
+    init() throws { folder = try ScratchFolder() }
+
+    private func settings(_ server: PostgresServer, role: String = "curlew") -> PostgresSettings {
+        var settings = PostgresSettings(server.url(role: role))
+        settings.schema = schema
+        settings.statementTimeout = .seconds(1)
+        settings.connectTimeout = .seconds(1)
+        return settings
+    }
+
+    private func session(
+        _ server: PostgresServer, _ http: HTTPSession, _ options: DurableSession.Options = quickOptions()
+    ) async throws -> DurableSession {
+        try await DurableSession(identifier: "q", postgres: settings(server), http: http, options: options)
+    }
+
+    @Test("downloads and uploads of two sessions on one queue end, each once, and are told to both")
+    func wholeWay() async throws {
+        let postgres = try PostgresServer.shared.get()
+        let server = try await MockServer.start { request in
+            request.method == .put
+                ? MockResponse(status: .created) : MockResponse(body: .bytes(Array(request.path.utf8)))
+        }
+        try folder.write("source", pattern("a", count: 1000))
+        let http = try HTTPSession(chain: .bare)
+        let (one, two) = (try await session(postgres, http), try await session(postgres, http))
+        try await one.enqueue(
+            (0..<20).map { .download(server.url("/\($0)"), to: .file(folder.file("\($0)"))) }
+                + [.upload(file: folder.file("source"), to: server.url("/up"))])
+        async let first: Void = one.run(untilDrained: true)
+        async let second: Void = two.run(untilDrained: true)
+        _ = try await (first, second)
+        #expect(try await two.counts() == [.finished: 21])
+        #expect(server.requestCount == 21)
+        for number in 0..<20 { #expect(try folder.bytes("\(number)") == Array("/\(number)".utf8)) }
+        var ended: [DurableTransfer] = []
+        for try await event in two.events {
+            guard case .ended(let transfer) = event else { break }
+            ended.append(transfer)
+        }
+        #expect(ended.count == 21 && Set(ended.compactMap(\.cursor)).count == 21)
+        try await two.acknowledgeAll()
+        #expect(try await one.counts().isEmpty)
+        for session in [one, two] { try await session.close() }
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a server that is killed or stands still in the middle of a transfer ends none", arguments: [true, false])
+    func outage(isKilled: Bool) async throws {
+        let postgres = try PostgresServer()
+        let bytes = pattern("b", count: 2 << 20)
+        var content = RangedContent(bytes, entityTag: "\"b\"")
+        content.throttle = .init(bytes: 64 << 10, every: .milliseconds(30))
+        let slow = content
+        let server = try await MockServer.start { slow.response(to: $0) }
+        let http = try HTTPSession(chain: .bare)
+        var options = quickOptions()
+        options.lease = .seconds(2)
+        let session = try await session(postgres, http, options)
+        let id = try await session.enqueue(.download(server.url(), to: .file(folder.file("file"))))
+        let run = Task { try await session.run(untilDrained: true) }
+        try await eventually("some has come") { try await session.transfer(id)?.transferred ?? 0 > 200_000 }
+        if isKilled { postgres.kill() } else { postgres.stand(still: true) }
+        let error = await curlewError { _ = try await session.counts() }
+        #expect(error?.code == .queueFailed)
+        try await eventually("the download has come to its end") {
+            folder.names().contains { name in
+                name == "file" || (name.hasSuffix(".part") && (try? folder.bytes(name).count) == bytes.count)
+            }
+        }
+        if isKilled { try postgres.restart() } else { postgres.stand(still: false) }
+        try await run.value
+        #expect(try await session.transfer(id)?.state == .finished)
+        #expect(try folder.bytes("file") == bytes)
+        #expect(folder.names() == ["file"])
+        try await session.close()
+        await http.shutdown()
+        await server.shutdown()
+        postgres.stop()
+    }
+
+    @Test("a server that is killed in the middle of a transaction has all of it afterwards, or nothing")
+    func transaction() async throws {
+        let postgres = try PostgresServer()
+        let http = try HTTPSession(chain: .bare)
+        let session = try await session(postgres, http)
+        let requests = (0..<5000).map {
+            DurableTransfer.Request.download("http://a.test/\($0)", to: .file("/nowhere/\($0)"))
+        }
+        let adding = Task { try await session.enqueue(requests) }
+        // Its second batch waits for this one's lock.
+        let blocker = try await PostgresConnection.connect(settings(postgres))
+        try await PostgresMigration.setUp(blocker, settings(postgres))
+        await #expect(throws: (any Error).self) {
+            try await blocker.transaction { connection in
+                try await connection.runScript("LOCK TABLE transfer IN ACCESS EXCLUSIVE MODE")
+                postgres.kill()
+                try postgres.restart()
+                try await connection.runScript("SELECT 1")
+            }
+        }
+        let isAdded = (try? await adding.value) != nil
+        try await eventually("it is there again") { (try? await session.counts()) != nil }
+        let count = try await session.counts()
+        #expect(count == [:] || count == [.waiting: 5000])
+        #expect(!isAdded || count == [.waiting: 5000], "what was said to be there is")
+        try await session.close()
+        await http.shutdown()
+        postgres.stop()
+    }
+
+    @Test("a role without rights, a newer schema and a server that is not there are refused clearly")
+    func refusals() async throws {
+        let postgres = try PostgresServer.shared.get()
+        let http = try HTTPSession(chain: .bare)
+        let role = "stranger_\(UInt32.random(in: 0...UInt32.max))"
+        try postgres.run("CREATE ROLE \(role) LOGIN PASSWORD 'hunter2'")
+        var error = await curlewError {
+            _ = try await DurableSession(identifier: "q", postgres: settings(postgres, role: role), http: http)
+        }
+        #expect(error?.code == .queueFailed && error?.message.contains("right") == true, "\(String(describing: error))")
+        try await session(postgres, http).close()
+        error = await curlewError {
+            _ = try await DurableSession(identifier: "q", postgres: settings(postgres, role: role), http: http)
+        }
+        #expect(error?.code == .queueFailed)
+        try postgres.run("GRANT USAGE ON SCHEMA \"\(schema)\" TO \(role)")
+        try postgres.run("GRANT SELECT ON ALL TABLES IN SCHEMA \"\(schema)\" TO \(role)")
+        let reader = try await DurableSession(identifier: "q", postgres: settings(postgres, role: role), http: http)
+        #expect(try await reader.counts().isEmpty)
+        error = await curlewError {
+            try await reader.enqueue(.download("http://a.test/", to: .file("/nowhere/file")))
+        }
+        #expect(error?.code == .queueFailed && error?.message.contains("right") == true)
+        try await reader.close()
+        try postgres.run("UPDATE \"\(schema)\".curlew_version SET version = 7, compatible = 1")
+        try await session(postgres, http).close()
+        try postgres.run("UPDATE \"\(schema)\".curlew_version SET version = 7, compatible = 6")
+        error = await curlewError { _ = try await session(postgres, http) }
+        #expect(error?.code == .queueFailed && error?.message.contains("7") == true)
+        var away = PostgresSettings("postgres://me:hunter2@127.0.0.1:1/nowhere")
+        away.connectTimeout = .seconds(5)
+        let nowhere = away
+        error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: nowhere, http: http) }
+        #expect(error?.code == .queueFailed && error?.message.contains("hunter2") == false)
+        for name in ["", "a b", "pg_x", "a\"b"] {
+            var settings = settings(postgres)
+            settings.schema = name
+            let bad = settings
+            error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: bad, http: http) }
+            #expect(error?.code == .invalidRequest)
+        }
+        await http.shutdown()
+    }
+
+    @Test("a database that is full refuses a transfer, and loses none", .enabled(if: TemporaryDisk.isPermitted))
+    func fullDatabase() async throws {
+        let postgres = try PostgresServer()
+        let disk = try TemporaryDisk(size: 4 << 20)
+        if let user = getpwnam("postgres") ?? getpwnam("nobody") {
+            chown(disk.folder.path, user.pointee.pw_uid, user.pointee.pw_gid)
+        }
+        try postgres.run("CREATE TABLESPACE small LOCATION '\(disk.folder.path)'")
+        try postgres.run("ALTER ROLE curlew SET default_tablespace = small")
+        let http = try HTTPSession(chain: .bare)
+        let session = try await session(postgres, http)
+        var request = DurableTransfer.Request.download("http://a.test/", to: .file("/nowhere/file"))
+        // Nothing that compresses.
+        request.fields[.userAgent] = String((0..<30_000).map { _ in "0123456789abcdef".randomElement() ?? "0" })
+        var count = 0
+        var error: CurlewError?
+        while error == nil, count < 500 {
+            do {
+                try await session.enqueue(request)
+                count += 1
+            } catch let refusal as CurlewError { error = refusal }
+        }
+        #expect(error?.code == .diskFull, "\(String(describing: error))")
+        #expect(try await session.counts() == [.waiting: count])
+        try await session.close()
+        await http.shutdown()
+        postgres.stop()
+    }
+
+    @Test("a queue is its schema's, and a worker takes only what it can reach")
+    func places() async throws {
+        let postgres = try PostgresServer.shared.get()
+        let server = try await MockServer.start { _ in MockResponse(body: "good") }
+        let http = try HTTPSession(chain: .bare)
+        var other = settings(postgres)
+        other.schema = "\(schema)-b"
+        let apart = try await DurableSession(identifier: "q", postgres: other, http: http, options: quickOptions())
+        var far = settings(postgres)
+        far.reach = .host("elsewhere")
+        let elsewhere = try await DurableSession(identifier: "q", postgres: far, http: http, options: quickOptions())
+        let session = try await session(postgres, http)
+        try await elsewhere.enqueue(.download(server.url("/far"), to: .file(folder.file("far"))))
+        try await session.enqueue(.download(server.url("/near"), to: .file(folder.file("near"))))
+        try await session.run(untilDrained: true)
+        #expect(server.requestCount == 1 && folder.names() == ["near"])
+        #expect(try await session.counts() == [.waiting: 1, .finished: 1])
+        #expect(try await apart.counts().isEmpty)
+        try await elsewhere.run(untilDrained: true)
+        #expect(folder.names() == ["far", "near"])
+        for session in [apart, elsewhere, session] { try await session.close() }
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a worker that sleeps through its lease names nothing, whatever its clock says")
+    func sleeper() async throws {
+        let bytes = pattern("s", count: 200_000)
+        let content = RangedContent(bytes, entityTag: "\"s\"")
+        let count = RequestCount()
+        let server = try await MockServer.start { request in
+            var response = content.response(to: request)
+            if count.next() == 0 { response.headDelay = .milliseconds(300) }
+            return response
+        }
+        let http = try HTTPSession(chain: .bare)
+        let place = try StorePlace()
+        let store = try await place.open(.postgres)
+        let session = DurableSession(store: store, http: http, options: quickOptions())
+        let id = try await session.enqueue(.download(server.url(), to: .file(folder.file("file"))))
+        let policy = claimPolicy()
+        let claim = try #require(try await store.claim(TransferWorkerID(), policy: policy, atMost: 1).first)
+        let run = TransferRun(claim, session)
+        let sleeper = Task { await run.perform() }
+        try await server.waitForRequests(1)
+        place.time.advance(wall: -3_600_000, uptime: 60_000)
+        let taken = try #require(try await store.claim(TransferWorkerID(), policy: policy, atMost: 1).first)
+        await sleeper.value
+        #expect(folder.names().isEmpty)
+        await TransferRun(taken, session).perform()
+        #expect(try await session.transfer(id)?.state == .finished)
+        #expect(try folder.bytes("file") == bytes && folder.names() == ["file"])
+        try await session.close()
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("workers hear of each other's changes by notifications")
+    func notifications() async throws {
+        let postgres = try PostgresServer.shared.get()
+        let http = try HTTPSession(chain: .bare)
+        let (one, two) = (try await session(postgres, http), try await session(postgres, http))
+        var changes = two.store.changes().makeAsyncIterator()
+        // The first tells that the connection listens.
+        #expect(await changes.next() != nil)
+        try await one.enqueue(.download("http://a.test/", to: .file("/nowhere/file")))
+        #expect(await changes.next() != nil)
+        for session in [one, two] { try await session.close() }
+        await http.shutdown()
+    }
+}
+#endif
