@@ -2,6 +2,8 @@
 /// The tables of the queues of a schema, and the functions on them: each call of a store is one function, so that it is one
 /// transaction and one way there and back.
 ///
+/// Where an expression is no column (`state + 0`), the planner would take the index of the states otherwise, and look at each row.
+///
 /// A migration adds, and takes nothing away that older workers use: theirs are the functions with their number. Each version says from
 /// which one on workers can still use it, so that several work side by side during a deployment.
 enum PostgresSchema {
@@ -54,6 +56,8 @@ enum PostgresSchema {
         CREATE INDEX transfer_lane ON transfer (queue, reach, host, tags, place, number) WHERE state = 0 AND is_ready;
         CREATE INDEX transfer_due ON transfer (queue, due) WHERE NOT is_ready AND state IN (0, 3, 4);
         CREATE INDEX transfer_since ON transfer (queue, since) WHERE NOT is_ready AND state IN (0, 3, 4);
+        CREATE INDEX transfer_active ON transfer (queue, reach) WHERE state IN (0, 1, 3, 4);
+        CREATE INDEX transfer_queue ON transfer (queue, number);
         CREATE INDEX transfer_state ON transfer (queue, state, number);
         CREATE INDEX transfer_running ON transfer (queue, number) WHERE state = 1;
         CREATE INDEX transfer_deadline ON transfer (queue, deadline) WHERE deadline IS NOT NULL AND state < 5;
@@ -194,39 +198,54 @@ enum PostgresSchema {
             RETURN true;
         END $$;
 
+        CREATE FUNCTION apply_1(t transfer, command text) RETURNS integer LANGUAGE plpgsql AS $$
+        DECLARE
+            m bigint := moment_1();
+        BEGIN
+            IF t.state >= 5 THEN RETURN 0; END IF;
+            IF command = 'cancel' THEN
+                -- What is about to get its name has as good as ended.
+                IF t.naming IS NOT NULL THEN RETURN 0; END IF;
+                PERFORM finish_1(t.number, 7, '');
+            ELSIF t.state = 1 THEN
+                UPDATE transfer SET is_to_be_suspended = (command = 'suspend') WHERE number = t.number;
+            ELSIF command = 'suspend' THEN
+                IF t.state = 2 THEN RETURN 0; END IF;
+                UPDATE transfer SET state = 2, is_ready = false WHERE number = t.number;
+            ELSE
+                IF t.state = 0 THEN RETURN 0; END IF;
+                UPDATE transfer SET state = 0, losses = 0,
+                    is_ready = NOT (since = '-9223372036854775808'::bigint AND due > m) WHERE number = t.number;
+            END IF;
+            RETURN 1;
+        END $$;
+
         CREATE FUNCTION command_1(q text, command text, ids text[]) RETURNS integer LANGUAGE plpgsql AS $$
         DECLARE
             t transfer;
             count integer := 0;
-            m bigint := moment_1();
         BEGIN
             PERFORM take_turn_1(q);
-            FOR t IN SELECT * FROM transfer WHERE queue = q AND state < 5 AND (ids IS NULL OR id = ANY (ids)) ORDER BY number
-                FOR UPDATE
-            LOOP
-                IF command = 'cancel' THEN
-                    -- What is about to get its name has as good as ended.
-                    CONTINUE WHEN t.naming IS NOT NULL;
-                    PERFORM finish_1(t.number, 7, '');
-                ELSIF t.state = 1 THEN
-                    UPDATE transfer SET is_to_be_suspended = (command = 'suspend') WHERE number = t.number;
-                ELSIF command = 'suspend' THEN
-                    CONTINUE WHEN t.state = 2;
-                    UPDATE transfer SET state = 2, is_ready = false WHERE number = t.number;
-                ELSE
-                    CONTINUE WHEN t.state = 0;
-                    UPDATE transfer SET state = 0, losses = 0,
-                        is_ready = NOT (since = '-9223372036854775808'::bigint AND due > m) WHERE number = t.number;
-                END IF;
-                count := count + 1;
-            END LOOP;
+            IF ids IS NULL THEN
+                FOR t IN SELECT * FROM transfer WHERE queue = q AND state < 5 ORDER BY number FOR UPDATE LOOP
+                    count := count + apply_1(t, command);
+                END LOOP;
+            ELSE
+                FOR t IN SELECT * FROM transfer WHERE queue = q AND id = ANY (ids) FOR UPDATE LOOP
+                    count := count + apply_1(t, command);
+                END LOOP;
+            END IF;
             IF count > 0 THEN PERFORM tell_1(q); END IF;
             RETURN count;
         END $$;
 
         CREATE FUNCTION acknowledge_1(q text, ids text[]) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
-            DELETE FROM transfer WHERE queue = q AND state >= 5 AND (ids IS NULL OR id = ANY (ids));
+            IF ids IS NULL THEN
+                DELETE FROM transfer WHERE queue = q AND state >= 5;
+            ELSE
+                DELETE FROM transfer WHERE queue = q AND id = ANY (ids) AND state + 0 >= 5;
+            END IF;
             IF FOUND THEN PERFORM tell_1(q); END IF;
         END $$;
 
@@ -241,7 +260,7 @@ enum PostgresSchema {
     private static let claims = """
         CREATE FUNCTION is_suspect_active_1(q text) RETURNS boolean LANGUAGE sql STABLE AS $$
             SELECT EXISTS (SELECT 1 FROM transfer WHERE queue = q AND losses >= 3 AND state < 5
-                AND (state = 1 OR (state = 0 AND is_ready)))
+                AND (state + 0 = 1 OR (state + 0 = 0 AND is_ready)))
         $$;
 
         -- Takes transfers from workers whose leases are over, fails those whose deadline is, and wakes those whose time has come.
@@ -256,7 +275,7 @@ enum PostgresSchema {
                 has_changed := true;
             END LOOP;
             FOR t IN SELECT * FROM transfer WHERE queue = q AND deadline <= m AND deadline IS NOT NULL AND state < 5 AND state <> 1
-                AND naming IS NULL ORDER BY number FOR UPDATE
+                AND naming IS NULL ORDER BY deadline FOR UPDATE
             LOOP
                 PERFORM finish_1(t.number, 6, late);
                 has_changed := true;
@@ -271,7 +290,7 @@ enum PostgresSchema {
             IF NOT is_suspect_active_1(q) THEN
                 UPDATE transfer SET state = 0, is_ready = true WHERE number =
                     (SELECT number FROM transfer WHERE queue = q AND losses >= 3 AND state < 5 AND NOT is_ready
-                        AND state IN (0, 3, 4) AND (due <= m OR since > m) ORDER BY place, number LIMIT 1);
+                        AND state + 0 IN (0, 3, 4) AND (due <= m OR since > m) ORDER BY place, number LIMIT 1);
                 has_changed := has_changed OR FOUND;
             END IF;
             RETURN has_changed;
@@ -314,6 +333,7 @@ enum PostgresSchema {
         DECLARE
             t transfer;
             running integer;
+            first bigint;
             full_hosts text[];
             full_tags text[];
             has_changed boolean;
@@ -328,10 +348,12 @@ enum PostgresSchema {
                     (SELECT host FROM transfer WHERE queue = q AND state = 1 GROUP BY host HAVING count(*) >= host_limit) x;
                 SELECT coalesce(array_agg(l.tag), '{}') INTO full_tags FROM unnest(limited_tags, tag_limits) AS l (tag, most)
                     WHERE l.most <= (SELECT count(*) FROM transfer WHERE queue = q AND state = 1 AND l.tag = ANY (tags));
+                first := next_1(q, r, full_hosts, full_tags);
+                EXIT WHEN first IS NULL;
                 UPDATE transfer SET state = 1, is_ready = false, fence = fence + 1, worker = w,
                     lease = lease_moment_1() + lease_length, is_to_be_suspended = false
-                    WHERE number = (SELECT number FROM transfer WHERE number = next_1(q, r, full_hosts, full_tags)
-                        AND state = 0 AND is_ready FOR UPDATE SKIP LOCKED)
+                    WHERE number = (SELECT number FROM transfer WHERE number = first AND state = 0 AND is_ready
+                        FOR UPDATE SKIP LOCKED)
                     RETURNING * INTO t;
                 EXIT WHEN NOT FOUND;
                 running := running + 1;
@@ -382,12 +404,13 @@ enum PostgresSchema {
         DECLARE
             m bigint := moment_1();
         BEGIN
-            is_ready := EXISTS (SELECT 1 FROM transfer t WHERE t.queue = q AND t.reach = r AND t.state = 0 AND t.is_ready);
+            is_ready := EXISTS (SELECT 1 FROM transfer t WHERE t.queue = q AND t.reach = r AND t.state = 0 AND t.is_ready
+                ORDER BY t.place, t.number LIMIT 1);
             SELECT least(
                 (SELECT min(t.due) - m FROM transfer t WHERE t.queue = q AND NOT t.is_ready AND t.state IN (0, 3, 4)
                     AND (t.losses < 3 OR t.due > m)),
                 CASE WHEN NOT is_suspect_active_1(q) THEN (SELECT min(t.due) - m FROM transfer t WHERE t.queue = q
-                    AND t.losses >= 3 AND t.state < 5 AND t.state IN (0, 3, 4)) END,
+                    AND t.losses >= 3 AND t.state < 5 AND t.state + 0 IN (0, 3, 4)) END,
                 (SELECT min(t.deadline) - m FROM transfer t WHERE t.queue = q AND t.deadline IS NOT NULL AND t.state < 5
                     AND t.state <> 1 AND t.naming IS NULL),
                 (SELECT min(t.lease) - lease_moment_1() FROM transfer t WHERE t.queue = q AND t.state = 1),

@@ -271,12 +271,17 @@ final class PostgresTransferStore: TransferStore {
     func list(
         _ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int
     ) async throws -> [StoredTransfer] {
-        let states = states.map { PostgresValue.array($0.map { String($0.rawValue) }.sorted()) } ?? .null
-        return try await call(
-            """
-            SELECT \(Self.columns) FROM transfer
-            WHERE queue = $1 AND number > $2 AND ($3::integer[] IS NULL OR state = ANY ($3::integer[])) ORDER BY number LIMIT $4
-            """, [.text(queue), .number(number), states, .number(limit)]
+        guard let states else { return try await page("true", number, limit) }
+        // An index has the transfers of each state in their order.
+        var found: [StoredTransfer] = []
+        for state in states { found += try await page("state = \(state.rawValue)", number, limit) }
+        return Array(found.sorted { $0.number < $1.number }.prefix(limit))
+    }
+
+    private func page(_ condition: String, _ number: Int64, _ limit: Int) async throws -> [StoredTransfer] {
+        try await call(
+            "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND \(condition) AND number > $2 ORDER BY number LIMIT $3",
+            [.text(queue), .number(number), .number(limit)]
         ).map(Self.transfer)
     }
 
