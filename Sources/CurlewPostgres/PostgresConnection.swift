@@ -164,7 +164,8 @@ actor PostgresConnection {
     }
 
     private func connectionFailure() -> PostgresFailure {
-        PostgresFailure(message: Self.line(PQerrorMessage(handle.pointer)))
+        let message = Self.line(PQerrorMessage(handle.pointer))
+        return PostgresFailure(message: message.isEmpty ? "the connection was lost" : message)
     }
 
     private static func line(_ text: UnsafePointer<CChar>?) -> String {

@@ -55,10 +55,17 @@ actor PostgresLink {
         }
     }
 
-    /// Does something on the connection.
+    /// Does something on the connection. It is not cancelled with its caller: others use the connection, and to break off a statement is to
+    /// lose it. Its time is limited.
     /// - Parameter mayBeRepeated: Whether doing it twice is as good as once: then a connection that was lost is made again for it.
     func perform<Value: Sendable>(
-        mayBeRepeated: Bool, _ work: @Sendable (PostgresConnection) async throws -> Value
+        mayBeRepeated: Bool, _ work: @escaping @Sendable (PostgresConnection) async throws -> Value
+    ) async throws -> Value {
+        try await Task { try await self.performNow(mayBeRepeated, work) }.value
+    }
+
+    private func performNow<Value: Sendable>(
+        _ mayBeRepeated: Bool, _ work: @Sendable (PostgresConnection) async throws -> Value
     ) async throws -> Value {
         var tries = 0
         while true {
@@ -67,7 +74,7 @@ actor PostgresLink {
             } catch let failure as PostgresFailure {
                 tries += 1
                 let isWorth = failure.isConflict ? tries < 5 : failure.isLost && mayBeRepeated && tries < 2
-                guard isWorth, !isClosed, !Task.isCancelled else { throw failure }
+                guard isWorth, !isClosed else { throw failure }
             }
         }
     }

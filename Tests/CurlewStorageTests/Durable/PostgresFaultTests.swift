@@ -260,6 +260,29 @@ struct PostgresFaultTests {
         await server.shutdown()
     }
 
+    @Test("a caller that is cancelled leaves the connection to the others")
+    func cancelled() async throws {
+        let postgres = try PostgresServer()
+        let http = try HTTPSession(chain: .bare)
+        let session = try await session(postgres, http)
+        func backends() throws -> String {
+            try postgres.run("SELECT pid FROM pg_stat_activity WHERE application_name = 'curlew' ORDER BY pid")
+        }
+        let before = try backends()
+        #expect(before.split(separator: "\n").count == 1)
+        for _ in 0..<20 {
+            let caller = Task { try await session.counts() }
+            caller.cancel()
+            _ = await caller.result
+        }
+        #expect(try await session.counts().isEmpty)
+        #expect(try backends() == before)
+        try await session.close()
+        try await eventually("the connection is closed") { try backends().isEmpty }
+        await http.shutdown()
+        postgres.stop()
+    }
+
     @Test("workers hear of each other's changes by notifications")
     func notifications() async throws {
         let postgres = try PostgresServer.shared.get()
