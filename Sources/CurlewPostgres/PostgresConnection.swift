@@ -79,8 +79,9 @@ struct PostgresFailure: Error {
     /// The primary message of the server, or libpq's.
     var message: String
 
-    /// True if what came of the statement is not known.
-    var isLost: Bool { state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") } ?? true }
+    /// True if what came of the statement is not known, or if another connection may do it: the server has become one that only reads, since
+    /// another has taken its place.
+    var isLost: Bool { state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || $0 == "25006" } ?? true }
     /// True if the transaction was undone because of others, and may be begun again.
     var isConflict: Bool { state == "40001" || state == "40P01" }
 }
@@ -116,7 +117,8 @@ actor PostgresConnection {
         let words = [
             // What the settings say comes later, and counts.
             ("fallback_application_name", "curlew"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
-            ("keepalives_count", "3"), ("dbname", settings.connection), ("client_encoding", "UTF8"),
+            ("keepalives_count", "3"), ("target_session_attrs", "read-write"), ("dbname", settings.connection),
+            ("client_encoding", "UTF8"),
         ]
         let handle: Handle? = await withCheckedContinuation { continuation in
             starting.async {

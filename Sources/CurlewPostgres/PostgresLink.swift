@@ -10,7 +10,7 @@ actor PostgresLink {
     private let prepare: @Sendable (PostgresConnection) async throws -> Void
     private var connection: PostgresConnection?
     private var connecting: Task<PostgresConnection, any Error>?
-    private var isClosed = false
+    private(set) var isClosed = false
     /// After a failure so long nobody tries again.
     private var wait = Duration.zero
     private var lastFailure: (moment: ContinuousClock.Instant, error: any Error)?

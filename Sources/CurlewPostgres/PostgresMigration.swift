@@ -15,6 +15,9 @@ enum PostgresMigration {
         for (name, value) in values {
             _ = try await connection.run("SELECT set_config($1, $2, false)", [.text(name), .text(value)])
         }
+        // What was promised survives the server's machine, whatever is good enough for the rest of the database.
+        _ = try await connection.run(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
     }
 
     static func quoted(_ name: String) -> String { "\"\(name)\"" }

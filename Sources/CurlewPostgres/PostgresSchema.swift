@@ -63,7 +63,16 @@ enum PostgresSchema {
         CREATE INDEX transfer_deadline ON transfer (queue, deadline) WHERE deadline IS NOT NULL AND state < 5;
         CREATE INDEX transfer_held ON transfer (queue, held) WHERE held > 0;
         CREATE INDEX transfer_ending ON transfer (queue, ending) WHERE ending IS NOT NULL;
-        CREATE INDEX transfer_suspect ON transfer (queue, place, number) WHERE losses >= 3 AND state < 5;
+        CREATE INDEX transfer_suspect ON transfer (queue, reach, place, number) WHERE losses >= 3 AND state < 5;
+        -- The calls that have added something, for a day: one that is repeated, because its answer was lost, adds nothing, even if what it
+        -- had added has ended and was acknowledged meanwhile.
+        CREATE TABLE enqueuing (
+            queue text NOT NULL,
+            call text NOT NULL,
+            moment bigint NOT NULL,
+            PRIMARY KEY (queue, call)
+        );
+        CREATE INDEX enqueuing_moment ON enqueuing (queue, moment);
         CREATE SEQUENCE ending;
         -- A cursor of tables that were here before is none of these.
         SELECT setval('ending', (extract(epoch FROM clock_timestamp()) * 1000)::bigint * 1000);
@@ -114,11 +123,18 @@ enum PostgresSchema {
                 is_to_be_suspended = false, worker = NULL WHERE number = t.number;
         END $$;
 
+        -- False for a call that was made before. Only the first part of a call has its name.
         CREATE FUNCTION enqueue_1(
-            q text, r text, ids text[], hosts text[], tag_texts text[], priorities bigint[], befores bigint[], deadlines bigint[],
-            repeatables boolean[], requests text[]) RETURNS void LANGUAGE plpgsql AS $$
+            q text, r text, call_name text, ids text[], hosts text[], tag_texts text[], priorities bigint[], befores bigint[], deadlines bigint[],
+            repeatables boolean[], requests text[]) RETURNS boolean LANGUAGE plpgsql AS $$
         DECLARE m bigint := moment_1();
         BEGIN
+            IF call_name IS NOT NULL THEN
+                DELETE FROM enqueuing WHERE queue = q AND call IN (SELECT e.call FROM enqueuing e
+                    WHERE e.queue = q AND e.moment < m - 86400000 ORDER BY e.moment LIMIT 10 FOR UPDATE SKIP LOCKED);
+                INSERT INTO enqueuing VALUES (q, call_name, m) ON CONFLICT (queue, call) DO NOTHING;
+                IF NOT FOUND THEN RETURN false; END IF;
+            END IF;
             INSERT INTO transfer (queue, reach, id, host, tags, place, enqueued, due, is_ready, since, deadline, repeatable, request)
                 SELECT q, r, n.id, n.host, CASE WHEN n.tags = '' THEN '{}' ELSE string_to_array(n.tags, chr(31)) END,
                     m - n.priority * 600000, m, coalesce(n.before, 0), coalesce(n.before, 0) <= m, '-9223372036854775808'::bigint, n.deadline,
@@ -128,6 +144,7 @@ enum PostgresSchema {
                 ORDER BY n.place
                 ON CONFLICT (queue, id) DO NOTHING;
             PERFORM tell_1(q);
+            RETURN true;
         END $$;
 
         CREATE FUNCTION checkpoint_1(
@@ -220,23 +237,32 @@ enum PostgresSchema {
             RETURN 1;
         END $$;
 
+        -- Some of those that are named.
         CREATE FUNCTION command_1(q text, command text, ids text[]) RETURNS integer LANGUAGE plpgsql AS $$
         DECLARE
             t transfer;
             count integer := 0;
         BEGIN
             PERFORM take_turn_1(q);
-            IF ids IS NULL THEN
-                FOR t IN SELECT * FROM transfer WHERE queue = q AND state < 5 ORDER BY number FOR UPDATE LOOP
-                    count := count + apply_1(t, command);
-                END LOOP;
-            ELSE
-                FOR t IN SELECT * FROM transfer WHERE queue = q AND id = ANY (ids) FOR UPDATE LOOP
-                    count := count + apply_1(t, command);
-                END LOOP;
-            END IF;
+            FOR t IN SELECT * FROM transfer WHERE queue = q AND id = ANY (ids) FOR UPDATE LOOP
+                count := count + apply_1(t, command);
+            END LOOP;
             IF count > 0 THEN PERFORM tell_1(q); END IF;
             RETURN count;
+        END $$;
+
+        -- The next thousand of all that have not ended, and the number of the last of them: no statement takes longer the more there are.
+        CREATE FUNCTION command_all_1(q text, command text, after bigint, OUT count integer, OUT last bigint) LANGUAGE plpgsql AS $$
+        DECLARE
+            t transfer;
+        BEGIN
+            PERFORM take_turn_1(q);
+            count := 0;
+            FOR t IN SELECT * FROM transfer WHERE queue = q AND state + 0 < 5 AND number > after ORDER BY number LIMIT 1000 FOR UPDATE LOOP
+                count := count + apply_1(t, command);
+                last := t.number;
+            END LOOP;
+            IF count > 0 THEN PERFORM tell_1(q); END IF;
         END $$;
 
         CREATE FUNCTION acknowledge_1(q text, ids text[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -249,78 +275,118 @@ enum PostgresSchema {
             IF FOUND THEN PERFORM tell_1(q); END IF;
         END $$;
 
-        CREATE FUNCTION wake_network_1(q text) RETURNS void LANGUAGE plpgsql AS $$
+        -- True if there may be more.
+        CREATE FUNCTION wake_network_1(q text) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE count integer;
         BEGIN
-            UPDATE transfer SET state = 0, is_ready = true WHERE queue = q AND state = 3;
-            IF FOUND THEN PERFORM tell_1(q); END IF;
+            UPDATE transfer SET state = 0, is_ready = true WHERE state + 0 = 3 AND number IN
+                (SELECT number FROM transfer WHERE queue = q AND state = 3 ORDER BY number LIMIT 1000 FOR UPDATE);
+            GET DIAGNOSTICS count = ROW_COUNT;
+            IF count > 0 THEN PERFORM tell_1(q); END IF;
+            RETURN count = 1000;
         END $$;
 
         """
 
     private static let claims = """
-        CREATE FUNCTION is_suspect_active_1(q text) RETURNS boolean LANGUAGE sql STABLE AS $$
-            SELECT EXISTS (SELECT 1 FROM transfer WHERE queue = q AND losses >= 3 AND state < 5
+        -- Each reach has its own: nobody may be there who could run one that was woken.
+        CREATE FUNCTION is_suspect_active_1(q text, r text) RETURNS boolean LANGUAGE sql STABLE AS $$
+            SELECT EXISTS (SELECT 1 FROM transfer WHERE queue = q AND reach = r AND losses >= 3 AND state < 5
                 AND (state + 0 = 1 OR (state + 0 = 0 AND is_ready)))
         $$;
 
-        -- Takes transfers from workers whose leases are over, fails those whose deadline is, and wakes those whose time has come.
-        CREATE FUNCTION tend_1(q text, w text, late bytea, unknown bytea, lost bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+        -- Takes transfers from workers whose leases are over, fails those whose deadline is, and wakes those whose time has come: a part of
+        -- them, if they are many, so that no claim takes longer for it. The next claim goes on.
+        CREATE FUNCTION tend_1(q text, r text, late bytea, unknown bytea, lost bytea) RETURNS boolean LANGUAGE plpgsql AS $$
         DECLARE
             t transfer;
             m bigint := moment_1();
             has_changed boolean := false;
         BEGIN
-            FOR t IN SELECT * FROM transfer WHERE queue = q AND state = 1 AND lease <= lease_moment_1() FOR UPDATE LOOP
+            FOR t IN SELECT * FROM transfer WHERE queue = q AND state = 1 AND lease <= lease_moment_1() LIMIT 500 FOR UPDATE LOOP
                 PERFORM take_1(t, true, unknown, lost);
                 has_changed := true;
             END LOOP;
             FOR t IN SELECT * FROM transfer WHERE queue = q AND deadline <= m AND deadline IS NOT NULL AND state < 5 AND state <> 1
-                AND naming IS NULL ORDER BY deadline FOR UPDATE
+                AND naming IS NULL ORDER BY deadline LIMIT 500 FOR UPDATE
             LOOP
                 PERFORM finish_1(t.number, 6, late);
                 has_changed := true;
             END LOOP;
-            UPDATE transfer SET state = 0, is_ready = true
-                WHERE queue = q AND NOT is_ready AND state IN (0, 3, 4) AND losses < 3 AND due <= m;
+            UPDATE transfer SET state = 0, is_ready = true WHERE number IN (SELECT number FROM transfer
+                WHERE queue = q AND NOT is_ready AND state IN (0, 3, 4) AND losses < 3 AND due <= m ORDER BY due LIMIT 500 FOR UPDATE);
             has_changed := has_changed OR FOUND;
             -- The clock was set back.
-            UPDATE transfer SET state = 0, is_ready = true
-                WHERE queue = q AND NOT is_ready AND state IN (0, 3, 4) AND losses < 3 AND since > m;
+            UPDATE transfer SET state = 0, is_ready = true WHERE number IN (SELECT number FROM transfer
+                WHERE queue = q AND NOT is_ready AND state IN (0, 3, 4) AND losses < 3 AND since > m ORDER BY since LIMIT 500 FOR UPDATE);
             has_changed := has_changed OR FOUND;
-            IF NOT is_suspect_active_1(q) THEN
+            IF NOT is_suspect_active_1(q, r) THEN
                 UPDATE transfer SET state = 0, is_ready = true WHERE number =
-                    (SELECT number FROM transfer WHERE queue = q AND losses >= 3 AND state < 5 AND NOT is_ready
+                    (SELECT number FROM transfer WHERE queue = q AND reach = r AND losses >= 3 AND state < 5 AND NOT is_ready
                         AND state + 0 IN (0, 3, 4) AND (due <= m OR since > m) ORDER BY place, number LIMIT 1);
                 has_changed := has_changed OR FOUND;
             END IF;
             RETURN has_changed;
         END $$;
 
-        -- The first that the limits let run: among the first few, then among the first of each host and tags, then among all.
-        CREATE FUNCTION next_1(q text, r text, full_hosts text[], full_tags text[]) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-        DECLARE
-            n bigint;
-            lanes bigint;
+        -- The first of each host and tags, from after one on, in their order.
+        CREATE FUNCTION lanes_1(q text, r text, after_host text, after_tags text[], most integer)
+            RETURNS TABLE (lane_host text, lane_tags text[], lane_place bigint, lane_number bigint) LANGUAGE plpgsql STABLE AS $$
         BEGIN
-            SELECT x.number INTO n FROM
-                (SELECT number, place, host, tags FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
-                    ORDER BY place, number LIMIT 256) x
-                WHERE x.host <> ALL (full_hosts) AND NOT x.tags && full_tags ORDER BY x.place, x.number LIMIT 1;
-            IF FOUND THEN RETURN n; END IF;
-            WITH RECURSIVE lane AS (
+            RETURN QUERY WITH RECURSIVE lane AS (
                 (SELECT host, tags, place, number FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
-                    ORDER BY host, tags, place, number LIMIT 1)
+                    AND (host, tags) > (after_host, after_tags) ORDER BY host, tags, place, number LIMIT 1)
                 UNION ALL
                 SELECT following.* FROM lane CROSS JOIN LATERAL (
                     SELECT f.host, f.tags, f.place, f.number FROM transfer f
                         WHERE f.queue = q AND f.reach = r AND f.state = 0 AND f.is_ready
                             AND (f.host, f.tags) > (lane.host, lane.tags)
                         ORDER BY f.host, f.tags, f.place, f.number LIMIT 1) following
-            ), heads AS (SELECT * FROM lane LIMIT 1000)
-            SELECT count(*), (array_agg(heads.number ORDER BY heads.place, heads.number)
-                    FILTER (WHERE heads.host <> ALL (full_hosts) AND NOT heads.tags && full_tags))[1]
-                INTO lanes, n FROM heads;
-            IF lanes < 1000 THEN RETURN n; END IF;
+            ) SELECT * FROM lane LIMIT most;
+        END $$;
+
+        -- The first that the limits let run: among the first few, then among the first of each host and tags.
+        --
+        -- Where those are very many, and so many wait in front that are not let, a look at all would cost the more the more there are. It
+        -- is the first among some hosts then, and after them the next ones have their turn, for each connection: nobody is passed over
+        -- for ever. Where none of those is let, it is the first of all after all.
+        CREATE FUNCTION next_1(q text, r text, full_hosts text[], full_tags text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+        DECLARE
+            n bigint;
+            lanes bigint;
+            last_host text;
+            last_tags text[];
+        BEGIN
+            SELECT x.number INTO n FROM
+                (SELECT number, place, host, tags FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
+                    ORDER BY place, number LIMIT 256) x
+                WHERE x.host <> ALL (full_hosts) AND NOT x.tags && full_tags ORDER BY x.place, x.number LIMIT 1;
+            IF FOUND THEN RETURN n; END IF;
+            SELECT count(*), (array_agg(l.lane_number ORDER BY l.lane_place, l.lane_number)
+                    FILTER (WHERE l.lane_host <> ALL (full_hosts) AND NOT l.lane_tags && full_tags))[1]
+                INTO lanes, n FROM lanes_1(q, r, '', '{}', 256) l;
+            IF lanes < 256 THEN RETURN n; END IF;
+            SELECT x.number INTO n FROM
+                (SELECT number, place, host, tags FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
+                    ORDER BY place, number LIMIT 1024) x
+                WHERE x.host <> ALL (full_hosts) AND NOT x.tags && full_tags ORDER BY x.place, x.number LIMIT 1;
+            IF FOUND THEN RETURN n; END IF;
+            last_host := coalesce(current_setting('curlew.lane_host', true), '');
+            last_tags := coalesce(nullif(current_setting('curlew.lane_tags', true), ''), '{}')::text[];
+            FOR round IN 1..2 LOOP
+                SELECT count(*), (array_agg(l.lane_number ORDER BY l.lane_place, l.lane_number)
+                        FILTER (WHERE l.lane_host <> ALL (full_hosts) AND NOT l.lane_tags && full_tags))[1],
+                        (array_agg(l.lane_host ORDER BY l.lane_host DESC, l.lane_tags DESC))[1],
+                        (array_agg(l.lane_tags::text ORDER BY l.lane_host DESC, l.lane_tags DESC))[1]::text[]
+                    INTO lanes, n, last_host, last_tags FROM lanes_1(q, r, last_host, last_tags, 256) l;
+                IF lanes < 256 THEN
+                    last_host := '';
+                    last_tags := '{}';
+                END IF;
+                EXIT WHEN n IS NOT NULL;
+            END LOOP;
+            PERFORM set_config('curlew.lane_host', last_host, false), set_config('curlew.lane_tags', last_tags::text, false);
+            IF n IS NOT NULL THEN RETURN n; END IF;
             SELECT number INTO n FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
                 AND host <> ALL (full_hosts) AND NOT tags && full_tags ORDER BY place, number LIMIT 1;
             RETURN n;
@@ -340,7 +406,7 @@ enum PostgresSchema {
         BEGIN
             -- The limits hold over all workers, so that they are counted by one at a time.
             PERFORM take_turn_1(q);
-            has_changed := tend_1(q, w, late, unknown, lost);
+            has_changed := tend_1(q, r, late, unknown, lost);
             SELECT count(*) INTO running FROM transfer WHERE queue = q AND state = 1;
             FOR i IN 1..most LOOP
                 EXIT WHEN running >= total_limit;
@@ -409,7 +475,7 @@ enum PostgresSchema {
             SELECT least(
                 (SELECT min(t.due) - m FROM transfer t WHERE t.queue = q AND NOT t.is_ready AND t.state IN (0, 3, 4)
                     AND (t.losses < 3 OR t.due > m)),
-                CASE WHEN NOT is_suspect_active_1(q) THEN (SELECT min(t.due) - m FROM transfer t WHERE t.queue = q
+                CASE WHEN NOT is_suspect_active_1(q, r) THEN (SELECT min(t.due) - m FROM transfer t WHERE t.queue = q AND t.reach = r
                     AND t.losses >= 3 AND t.state < 5 AND t.state + 0 IN (0, 3, 4)) END,
                 (SELECT min(t.deadline) - m FROM transfer t WHERE t.queue = q AND t.deadline IS NOT NULL AND t.state < 5
                     AND t.state <> 1 AND t.naming IS NULL),

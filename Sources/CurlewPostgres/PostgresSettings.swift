@@ -1,4 +1,5 @@
 #if Postgres
+internal import CPQ
 public import Curlew
 public import CurlewStorage
 internal import Glibc
@@ -13,9 +14,10 @@ public struct PostgresSettings: Sendable {
     public var schema = "curlew"
     /// Where the files of the transfers lie.
     public var reach = Reach.host(nil)
-    /// The longest wait for a connection. 10 seconds by default.
+    /// The longest wait for a connection, up to an hour. 10 seconds by default.
     public var connectTimeout: Duration = .seconds(10)
-    /// The longest wait for the answer to a statement; a connection that is silent for longer is given up. 15 seconds by default.
+    /// The longest wait for the answer to a statement, up to an hour; a connection that is silent for longer is given up. 15 seconds by
+    /// default.
     public var statementTimeout: Duration = .seconds(15)
     /// For so long workers bear a database that is away: what is under way goes on, and what comes of it is written down
     /// later. 10 minutes by default.
@@ -61,10 +63,60 @@ public struct PostgresSettings: Sendable {
             throw CurlewError(
                 .invalidRequest, "an identifier has 1 to 64 letters, digits, dots, hyphens and underscores")
         }
+        for timeout in [connectTimeout, statementTimeout] {
+            guard timeout >= .milliseconds(1), timeout <= .seconds(3600) else {
+                throw CurlewError(.invalidRequest, "the timeouts of a database are from one millisecond to one hour")
+            }
+        }
+        guard outage >= .zero, outage <= .seconds(365 * 86_400) else {
+            throw CurlewError(.invalidRequest, "an outage that is borne is from zero to a year")
+        }
         guard !connection.utf8.contains(0), !reach.name.utf8.contains(0), reach.name.utf8.count <= 300 else {
             throw CurlewError(.invalidRequest, "the connection or the reach holds NUL, or is too long")
         }
+        guard isReadable else {
+            throw CurlewError(
+                .invalidRequest,
+                "the connection is no URL and no words that libpq understands; in a URL a password's @, /, : and % are percent-encoded"
+            )
+        }
     }
+
+    /// False where libpq would take a part of the password for something else, and name that in its error.
+    private var isReadable: Bool {
+        let scheme = ["postgres://", "postgresql://"].first { connection.hasPrefix($0) }
+        guard scheme != nil || connection.contains("=") else {
+            // It is the name of a database, or a URL that lacks its scheme.
+            return !connection.contains { "@/:%".contains($0) }
+        }
+        if let scheme {
+            let rest = connection.dropFirst(scheme.count).prefix { $0 != "?" }
+            let authority = rest.prefix { $0 != "/" }
+            guard authority.count(where: { $0 == "@" }) <= 1, !rest.dropFirst(authority.count).contains("@") else {
+                return false
+            }
+        }
+        var message: UnsafeMutablePointer<CChar>?
+        defer { PQfreemem(message) }
+        guard let options = PQconninfoParse(connection, &message) else { return false }
+        defer { PQconninfoFree(options) }
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if String(cString: keyword) == "port", let value = option.pointee.val {
+                guard String(cString: value).utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ",") })
+                else { return false }
+            }
+            option += 1
+        }
+        return true
+    }
+}
+
+extension PostgresSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// In short, and without the connection, which may hold a password.
+    public var description: String { "schema \(schema), \(reach.name)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["schema": schema, "reach": reach.name]) }
 }
 
 extension DurableSession {

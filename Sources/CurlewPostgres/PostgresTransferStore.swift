@@ -88,31 +88,48 @@ final class PostgresTransferStore: TransferStore {
 
     func enqueue(_ transfers: [NewTransfer]) async throws {
         let sql = """
-            SELECT enqueue_1($1, $2, $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::boolean[], $10::text[])
+            SELECT enqueue_1($1, $2, $3, $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::boolean[],
+                $11::text[])
             """
+        // By this, what is repeated because its answer was lost is done once.
+        let name = PostgresValue.text(TransferWorkerID().description)
         let batches = stride(from: 0, to: transfers.count, by: Self.batch).map { start in
-            parameters(of: transfers[start..<min(start + Self.batch, transfers.count)])
+            parameters(of: transfers[start..<min(start + Self.batch, transfers.count)], start == 0 ? name : .null)
         }
         guard batches.count > 1 else {
             if let only = batches.first { try await call(sql, only) }
             return
         }
-        do {
-            // By their names, those that are there already are not added again.
-            try await link.perform(mayBeRepeated: true) { [beforeCall] connection in
-                try await beforeCall?(connection)
-                try await connection.transaction { connection in
-                    for batch in batches { _ = try await connection.runNow(sql, batch) }
-                }
+        try await long(mayBeRepeated: true) { connection in
+            for batch in batches {
+                guard try await connection.runNow(sql, batch).first?.bool(0) == true else { return }
             }
-        } catch {
-            throw CurlewError(postgres: error)
         }
     }
 
-    private func parameters(of transfers: ArraySlice<NewTransfer>) -> [PostgresValue] {
+    /// Runs a transaction of many statements, none of which takes long, on a connection of its own: leases are renewed meanwhile.
+    private func long<Value: Sendable>(
+        mayBeRepeated: Bool, _ work: @escaping @Sendable (isolated PostgresConnection) async throws -> Value
+    ) async throws -> Value {
+        guard await !link.isClosed else { throw CurlewError(.queueFailed, "the session is closed") }
+        let own = PostgresLink(settings) { [settings] in try await PostgresMigration.setUp($0, settings) }
+        let result: Result<Value, any Error>
+        do {
+            let value = try await own.perform(mayBeRepeated: mayBeRepeated) { [beforeCall] connection in
+                try await beforeCall?(connection)
+                return try await connection.transaction(work)
+            }
+            result = .success(value)
+        } catch {
+            result = .failure(CurlewError(postgres: error))
+        }
+        await own.close()
+        return try result.get()
+    }
+
+    private func parameters(of transfers: ArraySlice<NewTransfer>, _ call: PostgresValue) -> [PostgresValue] {
         [
-            .text(queue), .text(reach), .array(transfers.map(\.id.description)), .array(transfers.map(\.host)),
+            .text(queue), .text(reach), call, .array(transfers.map(\.id.description)), .array(transfers.map(\.host)),
             .array(transfers.map { $0.tags.joined(separator: "\u{1F}") }),
             .array(transfers.map { String($0.priority.rawValue) }),
             .array(transfers.map { $0.notBefore.map { String($0) } }),
@@ -217,13 +234,38 @@ final class PostgresTransferStore: TransferStore {
             case .cancel: "cancel"
             }
         // Done twice it would count less.
-        let rows = try await call(
-            "SELECT command_1($1, $2, $3::text[])",
-            [.text(queue), .text(word), ids.map { .array($0.map(\.description)) } ?? .null], mayBeRepeated: false)
-        return Int(rows.first?.number(0) ?? 0)
+        let start: [PostgresValue] = [.text(queue), .text(word)]
+        if let ids, ids.count <= Self.batch {
+            let rows = try await call(
+                "SELECT command_1($1, $2, $3::text[])", start + [.array(ids.map(\.description))], mayBeRepeated: false)
+            return Int(rows.first?.number(0) ?? 0)
+        }
+        return try await long(mayBeRepeated: false) { connection in
+            var count = 0
+            if let ids {
+                for first in stride(from: 0, to: ids.count, by: Self.batch) {
+                    let part = ids[first..<min(first + Self.batch, ids.count)].map(\.description)
+                    let rows = try await connection.runNow(
+                        "SELECT command_1($1, $2, $3::text[])", start + [.array(part)])
+                    count += Int(rows.first?.number(0) ?? 0)
+                }
+                return count
+            }
+            var last: Int64? = 0
+            while let after = last {
+                let row = try await connection.runNow(
+                    "SELECT count, last FROM command_all_1($1, $2, $3)", start + [.number(after)]
+                ).first
+                count += Int(row?.number(0) ?? 0)
+                last = row?.number(1)
+            }
+            return count
+        }
     }
 
-    func wakeAfterNetwork() async throws { try await call("SELECT wake_network_1($1)", [.text(queue)]) }
+    func wakeAfterNetwork() async throws {
+        while bool(try await call("SELECT wake_network_1($1)", [.text(queue)])) {}
+    }
 
     func acknowledge(_ ids: [DurableTransfer.ID]?) async throws {
         try await call(

@@ -228,6 +228,107 @@ struct PostgresFaultTests {
         await server.shutdown()
     }
 
+    @Test("a transfer that ends its workers, on a machine that is gone, keeps none of another machine's from running")
+    func suspects() async throws {
+        let postgres = try PostgresServer.shared.get()
+        var stores: [PostgresTransferStore] = []
+        for host in ["gone", "here"] {
+            var settings = settings(postgres)
+            settings.reach = .host(host)
+            stores.append(try await PostgresTransferStore.open(settings, identifier: "q"))
+            try await stores[stores.count - 1].enqueue([newTransfer(), newTransfer()])
+        }
+        try postgres.run("UPDATE \"\(schema)\".transfer SET losses = 3, is_ready = false, due = 1, since = 0")
+        let here = stores[1]
+        for number in [3, 4] as [Int64] {
+            let claims = try await here.claim(TransferWorkerID("w"), policy: claimPolicy(), atMost: 4)
+            #expect(claims.map(\.transfer.number) == [number], "one after the other")
+            for claim in claims { #expect(try await here.record(.finished([]), of: claim.key)) }
+        }
+        #expect(try await here.outlook(of: nil).isDrained)
+        for store in stores { try await store.close() }
+    }
+
+    @Test("what is added again, because the answer was lost, is not run again, even if it was acknowledged meanwhile")
+    func repetition() async throws {
+        let postgres = try PostgresServer.shared.get()
+        let store = try await PostgresTransferStore.open(settings(postgres), identifier: "q")
+        func add(_ call: String) throws -> String {
+            try postgres.run(
+                """
+                SET search_path = "\(schema)";
+                SELECT enqueue_1('q', 'r', '\(call)', '{a}', '{h}', '{""}', '{0}', '{NULL}', '{NULL}', '{t}', '{"\\\\x41"}');
+                """)
+        }
+        #expect(try add("one") == "t\n")
+        #expect(try add("one") == "f\n")
+        #expect(try await store.counts() == [.waiting: 1])
+        try postgres.run("DELETE FROM \"\(schema)\".transfer")
+        #expect(try add("one") == "f\n")
+        #expect(try await store.counts().isEmpty)
+        // A day later nobody repeats it any more, and it takes no room.
+        try postgres.run("UPDATE \"\(schema)\".enqueuing SET moment = 0")
+        #expect(try add("two") == "t\n")
+        #expect(try postgres.run("SELECT call FROM \"\(schema)\".enqueuing") == "two\n")
+        try await store.close()
+    }
+
+    @Test(
+        "a connection that libpq would misread is refused, and no part of its password is shown",
+        arguments: [
+            "postgres://me:hunter2/x@127.0.0.1:1/db", "postgres://me:1/hunter2@127.0.0.1:1/db",
+            "postgres://me:hunter2%zz@127.0.0.1:1/db", "postgres://me:x@hunter2@127.0.0.1:1/db",
+            "postgresql://me:hunter2?x@127.0.0.1/db", "postgres://u@127.0.0.1:1/db?password=a&hunter2",
+            "host=127.0.0.1 port=1 password=my hunter2", "host=127.0.0.1 port=1 password='hunter2",
+            "me:hunter2@127.0.0.1/db",
+        ])
+    func misread(connection: String) async throws {
+        let http = try HTTPSession(chain: .bare)
+        let settings = PostgresSettings(connection)
+        let error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: settings, http: http) }
+        #expect(error?.code == .invalidRequest)
+        #expect(!String(reflecting: error as Any).contains("hunter2"))
+        var shown = "\(settings) \(String(reflecting: settings)) "
+        dump(settings, to: &shown)
+        #expect(!shown.contains("hunter2"))
+        await http.shutdown()
+    }
+
+    @Test("timeouts that no clock can count are refused")
+    func timeouts() async throws {
+        let http = try HTTPSession(chain: .bare)
+        for change in [
+            { $0.statementTimeout = .zero }, { $0.statementTimeout = .seconds(Int64.max) },
+            { $0.connectTimeout = .seconds(-1) }, { $0.outage = .seconds(Int64.max) },
+        ] as [(inout PostgresSettings) -> Void] {
+            var settings = PostgresSettings("host=/nowhere")
+            change(&settings)
+            let bad = settings
+            let error = await curlewError { _ = try await DurableSession(identifier: "q", postgres: bad, http: http) }
+            #expect(error?.code == .invalidRequest)
+        }
+        await http.shutdown()
+    }
+
+    @Test(
+        "a promise survives the server's machine where the rest of its database need not, and is not made by a reader")
+    func durability() async throws {
+        let postgres = try PostgresServer.shared.get()
+        for (level, expected) in [("off", "on"), ("remote_write", "remote_write")] {
+            var settings = settings(postgres)
+            settings.connection += " options='-c synchronous_commit=\(level)'"
+            let connection = try await PostgresConnection.connect(settings)
+            try await PostgresMigration.setUp(connection, settings)
+            #expect(try await connection.run("SHOW synchronous_commit").first?.text(0) == expected)
+        }
+        var reading = settings(postgres)
+        reading.connection += " options='-c default_transaction_read_only=on'"
+        let reader = reading
+        let error = await curlewError { _ = try await PostgresTransferStore.open(reader, identifier: "q") }
+        #expect(error?.code == .queueFailed)
+        await #expect(throws: PostgresFailure.self) { _ = try await PostgresConnection.connect(reader) }
+    }
+
     @Test("a worker that sleeps through its lease names nothing, whatever its clock says")
     func sleeper() async throws {
         let bytes = pattern("s", count: 200_000)

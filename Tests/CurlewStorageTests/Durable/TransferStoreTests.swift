@@ -324,6 +324,57 @@ struct TransferStoreTests {
         try await store.close()
     }
 
+    @Test(
+        "each of very many hosts has its turn, however many of a host at its limit wait in front of them",
+        arguments: StoreKind.available)
+    func manyLanes(kind: StoreKind) async throws {
+        let store = try await open(kind)
+        try await store.enqueue((0..<3000).map { _ in newTransfer("full.test") })
+        try await store.enqueue((0..<600).map { newTransfer("host\($0).test") })
+        let limited = claimPolicy(total: 1000, perHost: 1)
+        var claimed: Set<Int64> = []
+        for worker in [first, second, first] {
+            for claim in try await store.claim(worker, policy: limited, atMost: 250) {
+                #expect(claimed.insert(claim.transfer.number).inserted)
+            }
+        }
+        #expect(claimed == [1].union(3001...3600))
+        try await store.close()
+    }
+
+    @Test("very many whose time comes at once are all woken, and so are deadlines seen", arguments: StoreKind.available)
+    func manyDue(kind: StoreKind) async throws {
+        let store = try await open(kind)
+        let now = time.clock.now().wall
+        try await store.enqueue((0..<1100).map { _ in newTransfer(notBefore: now + 5_000) })
+        try await store.enqueue((0..<600).map { _ in newTransfer(deadline: now + 5_000) })
+        time.advance(wall: 5_000)
+        var rounds = 0
+        while try await store.outlook(of: first).wait == .zero, rounds < 10 {
+            #expect(try await store.claim(first, policy: claimPolicy(), atMost: 0).isEmpty)
+            rounds += 1
+        }
+        #expect(try await store.counts() == [.waiting: 1100, .failed: 600])
+        let all = claimPolicy(total: 2000, perHost: 2000)
+        #expect(try await store.claim(first, policy: all, atMost: 2000).count == 1100)
+        try await store.close()
+    }
+
+    @Test("a command reaches all of very many, and those of them that are named", arguments: StoreKind.available)
+    func manyCommanded(kind: StoreKind) async throws {
+        let store = try await open(kind)
+        let transfers = (0..<2500).map { _ in newTransfer() }
+        try await store.enqueue(transfers)
+        #expect(try await store.command(.suspend, of: nil) == 2500)
+        #expect(try await store.counts() == [.suspended: 2500])
+        #expect(try await store.command(.resume, of: transfers.prefix(1200).map(\.id)) == 1200)
+        #expect(try await store.counts() == [.waiting: 1200, .suspended: 1300])
+        #expect(try await store.command(.cancel, of: nil) == 2500)
+        #expect(try await store.command(.cancel, of: nil) == 0)
+        #expect(try await store.ends(after: 0, limit: 5000).count == 2500)
+        try await store.close()
+    }
+
     @Test("a quota counts what all downloads hold, and what is larger than it fails", arguments: StoreKind.available)
     func quota(kind: StoreKind) async throws {
         let store = try await open(kind)
