@@ -90,8 +90,8 @@ public struct PostgresSettings: Sendable {
             return !connection.contains { "@/:%".contains($0) }
         }
         if let scheme {
-            let rest = connection.dropFirst(scheme.count).prefix { $0 != "?" }
-            let authority = rest.prefix { $0 != "/" }
+            let rest = connection.dropFirst(scheme.count)
+            let authority = rest.prefix { $0 != "/" && $0 != "?" }
             guard authority.count(where: { $0 == "@" }) <= 1, !rest.dropFirst(authority.count).contains("@") else {
                 return false
             }
