@@ -12,7 +12,7 @@ import Testing
 @testable import CurlewStorage
 
 @Suite(
-    "What befalls a queue of durable transfers in PostgreSQL", .noLeaks, .serialized, .timeLimit(.minutes(2)),
+    "What befalls a queue of durable transfers in PostgreSQL", .noLeaks, .serialized, .timeLimit(.minutes(5)),
     .enabled(if: PostgresServer.isReady, "there is no PostgreSQL server; Debian's package is postgresql"))
 struct PostgresFaultTests {
     private let folder: ScratchFolder

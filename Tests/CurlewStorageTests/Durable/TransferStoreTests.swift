@@ -6,7 +6,7 @@ import Testing
 @testable import CurlewStorage
 
 /// What every store of durable transfers promises.
-@Suite("The stores of durable transfers", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("The stores of durable transfers", .noLeaks, .timeLimit(.minutes(5)))
 struct TransferStoreTests {
     private let place: StorePlace
     private var time: StoreTime { place.time }
