@@ -10,7 +10,7 @@ enum PostgresMigration {
         let values = [
             ("search_path", quoted(settings.schema)), ("statement_timeout", "\(milliseconds)"),
             ("idle_in_transaction_session_timeout", "\(milliseconds)"), ("enable_seqscan", "off"),
-            ("enable_bitmapscan", "off"), ("enable_sort", "off"), ("plan_cache_mode", "force_generic_plan"),
+            ("enable_bitmapscan", "off"), ("bytea_output", "hex"), ("default_transaction_isolation", "read committed"), ("enable_sort", "off"), ("plan_cache_mode", "force_generic_plan"),
         ]
         for (name, value) in values {
             _ = try await connection.run("SELECT set_config($1, $2, false)", [.text(name), .text(value)])
