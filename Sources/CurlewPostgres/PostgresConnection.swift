@@ -78,19 +78,28 @@ struct PostgresFailure: Error {
     var state: String?
     /// The primary message of the server, or libpq's.
     var message: String
+    /// True if the statement has not reached the server.
+    var isUnsent = false
 
     /// True if what came of the statement is not known, or if another connection may do it: the server has become one that only reads, since
     /// another has taken its place.
-    var isLost: Bool { state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || $0 == "25006" } ?? true }
+    var isLost: Bool {
+        // A server that has no patience with a session ends it by 25P03 or 25P04.
+        state.map { $0.hasPrefix("08") || $0.hasPrefix("57P") || ["25006", "25P03", "25P04"].contains($0) } ?? true
+    }
     /// True if the transaction was undone because of others, and may be begun again.
     var isConflict: Bool { state == "40001" || state == "40P01" }
 }
 
 /// A connection to PostgreSQL by libpq, which never blocks: its statements are run one after another.
 actor PostgresConnection {
-    /// A connection of libpq. Unchecked, for it is touched by its actor alone once it is there.
-    private struct Handle: @unchecked Sendable {
+    /// A connection of libpq. Unchecked, for one at a time touches it: what blocks while it is being made, then its actor.
+    private final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
+
+        init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+        deinit { PQfinish(pointer) }
     }
 
     private let handle: Handle
@@ -106,12 +115,27 @@ actor PostgresConnection {
         self.timeout = timeout
     }
 
-    deinit { PQfinish(handle.pointer) }
-
     // MARK: Connecting
 
-    /// It looks up names, which blocks.
     private static let starting = DispatchQueue(label: "curlew.postgres.start", attributes: .concurrent)
+
+    /// Does what looks up names, which blocks, and waits for it no longer than until the end of its time. What comes of it later is dropped.
+    private static func blocking<Value: Sendable>(
+        until end: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Value
+    ) async throws -> Value {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value?.self)
+        starting.async { continuation.yield(work()) }
+        let timer = Task {
+            try? await Task.sleep(until: end, clock: .continuous)
+            continuation.yield(nil)
+        }
+        defer { timer.cancel() }
+        for await value in stream {
+            guard let value else { throw PostgresFailure(message: "the names of the servers were not found in time") }
+            return value
+        }
+        throw CancellationError()
+    }
 
     static func connect(_ settings: PostgresSettings) async throws -> PostgresConnection {
         let words = [
@@ -120,23 +144,20 @@ actor PostgresConnection {
             ("keepalives_count", "3"), ("target_session_attrs", "read-write"), ("dbname", settings.connection),
             ("client_encoding", "UTF8"),
         ]
-        let handle: Handle? = await withCheckedContinuation { continuation in
-            starting.async {
-                var names = words.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
-                var values = words.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
-                defer { for word in names + values { free(UnsafeMutablePointer(mutating: word)) } }
-                let pointer = PQconnectStartParams(&names, &values, 1)
-                continuation.resume(returning: pointer.map { Handle(pointer: $0) })
-            }
+        let end = ContinuousClock.now.advanced(by: settings.connectTimeout)
+        let handle: Handle? = try await blocking(until: end) {
+            var names = words.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
+            var values = words.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
+            defer { for word in names + values { free(UnsafeMutablePointer(mutating: word)) } }
+            return PQconnectStartParams(&names, &values, 1).map { Handle($0) }
         }
         guard let handle else { throw PostgresFailure(message: "there is no memory for a connection") }
         let connection = PostgresConnection(handle, settings.statementTimeout)
-        try await connection.finishConnecting(settings.connectTimeout)
+        try await connection.finishConnecting(until: end, settings.connectTimeout)
         return connection
     }
 
-    private func finishConnecting(_ timeout: Duration) async throws {
-        let end = ContinuousClock.now.advanced(by: timeout)
+    private func finishConnecting(until end: ContinuousClock.Instant, _ timeout: Duration) async throws {
         guard PQstatus(handle.pointer) != CONNECTION_BAD else { throw connectionFailure() }
         curlew_pq_silence(handle.pointer)
         var direction = Readiness.Direction.writing
@@ -151,10 +172,7 @@ actor PostgresConnection {
             }
             let handle = handle
             // The next of several hosts is looked up here.
-            let status = await withCheckedContinuation { continuation in
-                Self.starting.async { continuation.resume(returning: PQconnectPoll(handle.pointer)) }
-            }
-            switch status {
+            switch try await Self.blocking(until: end, { PQconnectPoll(handle.pointer) }) {
             case PGRES_POLLING_OK:
                 guard PQsetnonblocking(handle.pointer, 1) == 0 else { throw connectionFailure() }
                 return
@@ -209,6 +227,7 @@ actor PostgresConnection {
     }
 
     func runNow(_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow] {
+        try lookForEnd()
         let number = prepared[sql] ?? prepared.count
         let name = "curlew_\(number)"
         if prepared[sql] == nil {
@@ -225,8 +244,19 @@ actor PostgresConnection {
         return try await results()
     }
 
+    /// Sees whether the server has ended the connection since its last statement: then nothing was sent, and another one may be made for it.
+    private func lookForEnd() throws {
+        // The first look reads what the server has said last, the second its end.
+        guard isOpen, PQconsumeInput(handle.pointer) == 1, PQisBusy(handle.pointer) == 0,
+            PQconsumeInput(handle.pointer) == 1
+        else {
+            isOpen = false
+            throw PostgresFailure(message: "the connection was lost", isUnsent: true)
+        }
+    }
+
     private func check(_ result: Int32) throws {
-        guard isOpen, result == 1 else {
+        guard result == 1 else {
             isOpen = false
             throw connectionFailure()
         }

@@ -4,7 +4,7 @@ internal import Curlew
 /// A connection that is made when it is needed, and made again when it was lost.
 actor PostgresLink {
     private static let shortestWait = Duration.milliseconds(100)
-    private static let longestWait = Duration.seconds(5)
+    static let longestWait = Duration.seconds(5)
 
     private let settings: PostgresSettings
     private let prepare: @Sendable (PostgresConnection) async throws -> Void
@@ -43,6 +43,7 @@ actor PostgresLink {
         defer { connecting = nil }
         do {
             let new = try await task.value
+            guard !isClosed else { throw PostgresFailure(message: "the session is closed") }
             connection = new
             wait = .zero
             lastFailure = nil
@@ -73,7 +74,8 @@ actor PostgresLink {
                 return try await work(try await open())
             } catch let failure as PostgresFailure {
                 tries += 1
-                let isWorth = failure.isConflict ? tries < 5 : failure.isLost && mayBeRepeated && tries < 2
+                let isWorth =
+                    failure.isConflict ? tries < 5 : failure.isLost && (mayBeRepeated || failure.isUnsent) && tries < 2
                 guard isWorth, !isClosed else { throw failure }
             }
         }

@@ -6,15 +6,19 @@ enum PostgresMigration {
     /// What each connection is told first.
     static func setUp(_ connection: PostgresConnection, _ settings: PostgresSettings) async throws {
         let milliseconds = settings.statementTimeout.wholeMilliseconds
-        // Each statement has an index in its order. What is known of a table that has just grown would lead the planner elsewhere.
         let values = [
-            ("search_path", quoted(settings.schema)), ("statement_timeout", "\(milliseconds)"),
-            ("idle_in_transaction_session_timeout", "\(milliseconds)"), ("enable_seqscan", "off"),
-            ("enable_bitmapscan", "off"), ("bytea_output", "hex"), ("default_transaction_isolation", "read committed"), ("enable_sort", "off"), ("plan_cache_mode", "force_generic_plan"),
+            ("search_path", quoted(settings.schema)), ("statement_timeout", "\(milliseconds)"), ("lock_timeout", "0"),
+            ("idle_in_transaction_session_timeout", "\(milliseconds)"),
+            // The functions count on seeing what was committed before each of their statements.
+            ("default_transaction_isolation", "read committed"), ("default_transaction_deferrable", "off"),
+            ("bytea_output", "hex"), ("array_nulls", "on"),
+            // Each statement has an index in its order. What is known of a table that has just grown would lead the planner elsewhere.
+            ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_sort", "off"), ("jit", "off"),
+            ("plan_cache_mode", "force_generic_plan"),
         ]
-        for (name, value) in values {
-            _ = try await connection.run("SELECT set_config($1, $2, false)", [.text(name), .text(value)])
-        }
+        _ = try await connection.run(
+            "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS x (name, value)",
+            [.array(values.map(\.0)), .array(values.map(\.1))])
         // What was promised survives the server's machine, whatever is good enough for the rest of the database.
         _ = try await connection.run(
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")

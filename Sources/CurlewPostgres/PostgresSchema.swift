@@ -39,6 +39,8 @@ enum PostgresSchema {
             fence bigint NOT NULL DEFAULT 0,
             worker text,
             lease bigint,
+            graces integer NOT NULL DEFAULT 0,
+            sequence bigint NOT NULL DEFAULT 0,
             is_to_be_suspended boolean NOT NULL DEFAULT false,
             received bigint NOT NULL DEFAULT 0,
             total bigint,
@@ -53,7 +55,7 @@ enum PostgresSchema {
             UNIQUE (queue, id)
         );
         CREATE INDEX transfer_ready ON transfer (queue, reach, place, number) WHERE state = 0 AND is_ready;
-        CREATE INDEX transfer_lane ON transfer (queue, reach, host, tags, place, number) WHERE state = 0 AND is_ready;
+        CREATE INDEX transfer_lane ON transfer (queue, reach, tags, host, place, number) WHERE state = 0 AND is_ready;
         CREATE INDEX transfer_due ON transfer (queue, due) WHERE NOT is_ready AND state IN (0, 3, 4);
         CREATE INDEX transfer_since ON transfer (queue, since) WHERE NOT is_ready AND state IN (0, 3, 4);
         CREATE INDEX transfer_active ON transfer (queue, reach) WHERE state IN (0, 1, 3, 4);
@@ -73,6 +75,12 @@ enum PostgresSchema {
             PRIMARY KEY (queue, call)
         );
         CREATE INDEX enqueuing_moment ON enqueuing (queue, moment);
+        -- When a worker last reached the queue, and the time without one that is a silence.
+        CREATE TABLE pulse (
+            queue text PRIMARY KEY,
+            moment bigint NOT NULL,
+            silence bigint NOT NULL
+        );
         CREATE SEQUENCE ending;
         -- A cursor of tables that were here before is none of these.
         SELECT setval('ending', (extract(epoch FROM clock_timestamp()) * 1000)::bigint * 1000);
@@ -95,6 +103,28 @@ enum PostgresSchema {
         CREATE FUNCTION tell_1(q text) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
             PERFORM pg_notify('curlew_queue', current_schema() || '/' || q);
+        END $$;
+
+        -- Notes that the queue can be reached. After a silence it may have been away, and not the workers: before any lease ends, whoever is
+        -- there has a grace to come back. A claim that was not renewed since has five of them at most.
+        CREATE FUNCTION feel_pulse_1(q text, lease_length bigint, grace bigint) RETURNS void LANGUAGE plpgsql AS $$
+        DECLARE
+            m bigint := lease_moment_1();
+            length bigint := lease_length / 3;
+        BEGIN
+            IF EXISTS (SELECT 1 FROM pulse WHERE queue = q AND moment BETWEEN m - length AND m + length) THEN
+                UPDATE pulse SET moment = m, silence = length WHERE queue =
+                    (SELECT queue FROM pulse WHERE queue = q AND moment < m - 200 FOR UPDATE SKIP LOCKED);
+                RETURN;
+            END IF;
+            PERFORM take_turn_1(q);
+            m := lease_moment_1();
+            -- Another may have been first.
+            IF EXISTS (SELECT 1 FROM pulse WHERE queue = q AND moment BETWEEN m - length AND m + length) THEN RETURN; END IF;
+            UPDATE transfer SET lease = greatest(lease, m + grace), graces = graces + 1 WHERE number IN
+                (SELECT number FROM transfer WHERE queue = q AND state = 1 AND graces < 5 ORDER BY number FOR UPDATE);
+            INSERT INTO pulse VALUES (q, m, length)
+                ON CONFLICT (queue) DO UPDATE SET moment = excluded.moment, silence = excluded.silence;
         END $$;
 
         CREATE FUNCTION finish_1(n bigint, s integer, r bytea) RETURNS void LANGUAGE plpgsql AS $$
@@ -148,7 +178,7 @@ enum PostgresSchema {
         END $$;
 
         CREATE FUNCTION checkpoint_1(
-            q text, i text, f bigint, new_token bytea, new_received bigint, new_total bigint, quota bigint,
+            q text, i text, f bigint, call bigint, new_token bytea, new_received bigint, new_total bigint, quota bigint,
             OUT verdict integer, OUT others bigint) LANGUAGE plpgsql AS $$
         DECLARE
             n bigint;
@@ -163,9 +193,10 @@ enum PostgresSchema {
                 SELECT coalesce(sum(held), 0) INTO others FROM transfer WHERE queue = q AND held > 0 AND number <> n;
                 IF others > quota - size THEN verdict := 3; RETURN; END IF;
             END IF;
-            UPDATE transfer SET token = new_token, received = new_received, total = new_total, held = size,
-                losses = CASE WHEN new_received > peak THEN 0 ELSE losses END, peak = greatest(peak, new_received) WHERE number = n;
-            PERFORM tell_1(q);
+            -- One that was given up and came late changes nothing.
+            UPDATE transfer SET token = new_token, received = new_received, total = new_total, held = size, sequence = call,
+                losses = CASE WHEN new_received > peak THEN 0 ELSE losses END, peak = greatest(peak, new_received)
+                WHERE number = n AND sequence <= call;
             verdict := 1;
         END $$;
 
@@ -335,24 +366,45 @@ enum PostgresSchema {
         BEGIN
             RETURN QUERY WITH RECURSIVE lane AS (
                 (SELECT host, tags, place, number FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
-                    AND (host, tags) > (after_host, after_tags) ORDER BY host, tags, place, number LIMIT 1)
+                    AND (tags, host) > (after_tags, after_host) ORDER BY tags, host, place, number LIMIT 1)
                 UNION ALL
                 SELECT following.* FROM lane CROSS JOIN LATERAL (
                     SELECT f.host, f.tags, f.place, f.number FROM transfer f
                         WHERE f.queue = q AND f.reach = r AND f.state = 0 AND f.is_ready
-                            AND (f.host, f.tags) > (lane.host, lane.tags)
-                        ORDER BY f.host, f.tags, f.place, f.number LIMIT 1) following
+                            AND (f.tags, f.host) > (lane.tags, lane.host)
+                        ORDER BY f.tags, f.host, f.place, f.number LIMIT 1) following
             ) SELECT * FROM lane LIMIT most;
+        END $$;
+
+        -- One that the limits let run, whichever: tags that are full are passed over with all of their hosts, and hosts that are full with
+        -- all that wait for them.
+        CREATE FUNCTION any_1(q text, r text, full_hosts text[], full_tags text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+        DECLARE
+            n bigint;
+            last_host text := '';
+            last_tags text[] := '{}';
+        BEGIN
+            LOOP
+                SELECT host, tags, number INTO last_host, last_tags, n FROM transfer WHERE queue = q AND reach = r AND state = 0
+                    AND is_ready AND (tags, host) > (last_tags, last_host) ORDER BY tags, host, place, number LIMIT 1;
+                WHILE FOUND AND last_tags && full_tags LOOP
+                    SELECT host, tags, number INTO last_host, last_tags, n FROM transfer WHERE queue = q AND reach = r AND state = 0
+                        AND is_ready AND tags > last_tags ORDER BY tags, host, place, number LIMIT 1;
+                END LOOP;
+                EXIT WHEN n IS NULL OR last_host <> ALL (full_hosts);
+            END LOOP;
+            RETURN n;
         END $$;
 
         -- The first that the limits let run: among the first few, then among the first of each host and tags.
         --
         -- Where those are very many, and so many wait in front that are not let, a look at all would cost the more the more there are. It
         -- is the first among some hosts then, and after them the next ones have their turn, for each connection: nobody is passed over
-        -- for ever. Where none of those is let, it is the first of all after all.
+        -- for ever.
         CREATE FUNCTION next_1(q text, r text, full_hosts text[], full_tags text[]) RETURNS bigint LANGUAGE plpgsql AS $$
         DECLARE
             n bigint;
+            one bigint;
             lanes bigint;
             last_host text;
             last_tags text[];
@@ -362,10 +414,12 @@ enum PostgresSchema {
                     ORDER BY place, number LIMIT 256) x
                 WHERE x.host <> ALL (full_hosts) AND NOT x.tags && full_tags ORDER BY x.place, x.number LIMIT 1;
             IF FOUND THEN RETURN n; END IF;
+            one := any_1(q, r, full_hosts, full_tags);
+            IF one IS NULL THEN RETURN NULL; END IF;
             SELECT count(*), (array_agg(l.lane_number ORDER BY l.lane_place, l.lane_number)
                     FILTER (WHERE l.lane_host <> ALL (full_hosts) AND NOT l.lane_tags && full_tags))[1]
-                INTO lanes, n FROM lanes_1(q, r, '', '{}', 256) l;
-            IF lanes < 256 THEN RETURN n; END IF;
+                INTO lanes, n FROM lanes_1(q, r, '', '{}', 64) l;
+            IF lanes < 64 THEN RETURN n; END IF;
             SELECT x.number INTO n FROM
                 (SELECT number, place, host, tags FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
                     ORDER BY place, number LIMIT 1024) x
@@ -373,27 +427,21 @@ enum PostgresSchema {
             IF FOUND THEN RETURN n; END IF;
             last_host := coalesce(current_setting('curlew.lane_host', true), '');
             last_tags := coalesce(nullif(current_setting('curlew.lane_tags', true), ''), '{}')::text[];
-            FOR round IN 1..2 LOOP
-                SELECT count(*), (array_agg(l.lane_number ORDER BY l.lane_place, l.lane_number)
-                        FILTER (WHERE l.lane_host <> ALL (full_hosts) AND NOT l.lane_tags && full_tags))[1],
-                        (array_agg(l.lane_host ORDER BY l.lane_host DESC, l.lane_tags DESC))[1],
-                        (array_agg(l.lane_tags::text ORDER BY l.lane_host DESC, l.lane_tags DESC))[1]::text[]
-                    INTO lanes, n, last_host, last_tags FROM lanes_1(q, r, last_host, last_tags, 256) l;
-                IF lanes < 256 THEN
-                    last_host := '';
-                    last_tags := '{}';
-                END IF;
-                EXIT WHEN n IS NOT NULL;
-            END LOOP;
+            SELECT count(*), (array_agg(l.lane_number ORDER BY l.lane_place, l.lane_number)
+                    FILTER (WHERE l.lane_host <> ALL (full_hosts) AND NOT l.lane_tags && full_tags))[1],
+                    (array_agg(l.lane_host ORDER BY l.lane_tags DESC, l.lane_host DESC))[1],
+                    (array_agg(l.lane_tags::text ORDER BY l.lane_tags DESC, l.lane_host DESC))[1]::text[]
+                INTO lanes, n, last_host, last_tags FROM lanes_1(q, r, last_host, last_tags, 128) l;
+            IF lanes < 128 THEN
+                last_host := '';
+                last_tags := '{}';
+            END IF;
             PERFORM set_config('curlew.lane_host', last_host, false), set_config('curlew.lane_tags', last_tags::text, false);
-            IF n IS NOT NULL THEN RETURN n; END IF;
-            SELECT number INTO n FROM transfer WHERE queue = q AND reach = r AND state = 0 AND is_ready
-                AND host <> ALL (full_hosts) AND NOT tags && full_tags ORDER BY place, number LIMIT 1;
-            RETURN n;
+            RETURN coalesce(n, one);
         END $$;
 
         CREATE FUNCTION claim_1(
-            q text, r text, w text, lease_length bigint, most integer, total_limit integer, host_limit integer,
+            q text, r text, w text, call bigint, lease_length bigint, grace bigint, most integer, total_limit integer, host_limit integer,
             limited_tags text[], tag_limits integer[], late bytea, unknown bytea, lost bytea)
             RETURNS SETOF transfer LANGUAGE plpgsql AS $$
         DECLARE
@@ -406,6 +454,7 @@ enum PostgresSchema {
         BEGIN
             -- The limits hold over all workers, so that they are counted by one at a time.
             PERFORM take_turn_1(q);
+            PERFORM feel_pulse_1(q, lease_length, grace);
             has_changed := tend_1(q, r, late, unknown, lost);
             SELECT count(*) INTO running FROM transfer WHERE queue = q AND state = 1;
             FOR i IN 1..most LOOP
@@ -416,7 +465,7 @@ enum PostgresSchema {
                     WHERE l.most <= (SELECT count(*) FROM transfer WHERE queue = q AND state = 1 AND l.tag = ANY (tags));
                 first := next_1(q, r, full_hosts, full_tags);
                 EXIT WHEN first IS NULL;
-                UPDATE transfer SET state = 1, is_ready = false, fence = fence + 1, worker = w,
+                UPDATE transfer SET state = 1, is_ready = false, fence = fence + 1, worker = w, sequence = call, graces = 0,
                     lease = lease_moment_1() + lease_length, is_to_be_suspended = false
                     WHERE number = (SELECT number FROM transfer WHERE number = first AND state = 0 AND is_ready
                         FOR UPDATE SKIP LOCKED)
@@ -429,27 +478,36 @@ enum PostgresSchema {
             IF has_changed THEN PERFORM tell_1(q); END IF;
         END $$;
 
+        -- call is the number of the worker's call. What it has claimed by a later one is none that it has forgotten: this one was given up, and
+        -- came late.
         CREATE FUNCTION renew_1(
-            q text, w text, lease_length bigint, ids text[], fences bigint[], receiveds bigint[], totals bigint[],
-            unknown bytea, lost bytea)
+            q text, w text, call bigint, lease_length bigint, grace bigint, ids text[], fences bigint[], receiveds bigint[],
+            totals bigint[], unknown bytea, lost bytea)
             RETURNS TABLE (claimed text, claim_fence bigint, is_order boolean) LANGUAGE plpgsql AS $$
         DECLARE
             t transfer;
+            has_forgotten boolean := false;
         BEGIN
-            FOR t IN SELECT x.* FROM transfer x WHERE x.queue = q AND x.state = 1 AND x.worker = w
+            PERFORM feel_pulse_1(q, lease_length, grace);
+            FOR t IN SELECT x.* FROM transfer x WHERE x.queue = q AND x.state = 1 AND x.worker = w AND x.sequence < call
                 AND NOT EXISTS (SELECT 1 FROM unnest(ids, fences) AS p (id, fence) WHERE p.id = x.id AND p.fence = x.fence)
             LOOP
+                has_forgotten := true;
                 PERFORM take_turn_1(q);
                 PERFORM take_1(x, false, unknown, lost) FROM transfer x
                     WHERE x.number = t.number AND x.state = 1 AND x.worker = w AND x.fence = t.fence;
                 PERFORM tell_1(q);
             END LOOP;
+            -- It may be lost with the machine.
+            IF NOT has_forgotten THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
             -- Whoever had taken it would have changed its fence, so that a lease that is over is still the worker's.
-            RETURN QUERY UPDATE transfer x SET lease = lease_moment_1() + lease_length, received = p.received,
+            RETURN QUERY UPDATE transfer x SET lease = lease_moment_1() + lease_length, graces = 0, received = p.received,
                     total = coalesce(p.total, x.total), losses = CASE WHEN p.received > x.peak THEN 0 ELSE x.losses END,
                     peak = greatest(x.peak, p.received)
-                FROM unnest(ids, fences, receiveds, totals) AS p (id, fence, received, total)
-                WHERE x.queue = q AND x.id = p.id AND x.fence = p.fence AND x.state = 1 AND x.worker = w
+                FROM (SELECT y.number, u.received, u.total FROM unnest(ids, fences, receiveds, totals) AS u (id, fence, received, total)
+                    JOIN transfer y ON y.queue = q AND y.id = u.id AND y.fence = u.fence AND y.state = 1 AND y.worker = w
+                    ORDER BY y.number FOR UPDATE OF y) p
+                WHERE x.number = p.number
                 RETURNING x.id, x.fence, x.is_to_be_suspended;
         END $$;
 
@@ -466,10 +524,17 @@ enum PostgresSchema {
 
         CREATE FUNCTION outlook_1(
             q text, r text, w text, OUT is_ready boolean, OUT wait bigint, OUT is_drained boolean, OUT running integer,
-            OUT own integer) LANGUAGE plpgsql STABLE AS $$
+            OUT own integer) LANGUAGE plpgsql AS $$
         DECLARE
             m bigint := moment_1();
+            pulse_moment bigint := lease_moment_1();
         BEGIN
+            -- An idle worker is one, too; what comes after a silence is left to a claim.
+            IF w IS NOT NULL THEN
+                PERFORM set_config('synchronous_commit', 'off', true);
+                UPDATE pulse p SET moment = pulse_moment WHERE p.queue = (SELECT x.queue FROM pulse x WHERE x.queue = q
+                    AND x.moment BETWEEN pulse_moment - x.silence AND pulse_moment - 200 FOR UPDATE SKIP LOCKED);
+            END IF;
             is_ready := EXISTS (SELECT 1 FROM transfer t WHERE t.queue = q AND t.reach = r AND t.state = 0 AND t.is_ready
                 ORDER BY t.place, t.number LIMIT 1);
             SELECT least(

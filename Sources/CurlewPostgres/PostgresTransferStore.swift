@@ -16,6 +16,10 @@ final class PostgresTransferStore: TransferStore {
     private let queue: String
     private let reach: String
     private let link: PostgresLink
+    /// That of renewals, which wait for nothing else.
+    private let renewals: PostgresLink
+    /// The number of the last call of a worker.
+    private let sequence = Guarded<Int64>(0)
     /// What a test does before each call, such as turning the clock of the server.
     private let beforeCall: (@Sendable (PostgresConnection) async throws -> Void)?
     private let listeners = Guarded(Listeners())
@@ -24,6 +28,7 @@ final class PostgresTransferStore: TransferStore {
         var all: [UInt64: AsyncStream<Void>.Continuation] = [:]
         var last: UInt64 = 0
         var task: Task<Void, Never>?
+        var isClosed = false
     }
 
     static func open(
@@ -51,20 +56,37 @@ final class PostgresTransferStore: TransferStore {
         self.beforeCall = beforeCall
         queue = identifier
         reach = settings.reach.name
-        link = PostgresLink(settings) { connection in
-            try await PostgresMigration.setUp(connection, settings)
-        }
+        link = PostgresLink(settings) { try await PostgresMigration.setUp($0, settings) }
+        renewals = PostgresLink(settings) { try await PostgresMigration.setUp($0, settings) }
     }
 
     deinit { listeners.withLock { $0.task?.cancel() } }
 
     var patience: Duration? { settings.outage }
+    var seesGoneWorkers: Bool { false }
+
+    /// The time in which workers come back after the database was away, in milliseconds.
+    private func grace(_ lease: Duration) -> PostgresValue {
+        .number((lease + settings.connectTimeout + PostgresLink.longestWait).wholeMilliseconds)
+    }
+
+    private func nextCall() -> PostgresValue {
+        .number(
+            sequence.withLock { sequence in
+                sequence += 1
+                return sequence
+            })
+    }
 
     func close() async throws {
-        let (all, task) = listeners.withLock { (Array($0.all.values), $0.task) }
+        let (all, task) = listeners.withLock { listeners in
+            listeners.isClosed = true
+            return (Array(listeners.all.values), listeners.task)
+        }
         for listener in all { listener.finish() }
         task?.cancel()
         await task?.value
+        await renewals.close()
         await link.close()
     }
 
@@ -72,10 +94,10 @@ final class PostgresTransferStore: TransferStore {
 
     @discardableResult
     private func call(
-        _ sql: String, _ parameters: [PostgresValue], mayBeRepeated: Bool = true
+        _ sql: String, _ parameters: [PostgresValue], mayBeRepeated: Bool = true, on other: PostgresLink? = nil
     ) async throws -> [PostgresRow] {
         do {
-            return try await link.perform(mayBeRepeated: mayBeRepeated) { [beforeCall] connection in
+            return try await (other ?? link).perform(mayBeRepeated: mayBeRepeated) { [beforeCall] connection in
                 try await beforeCall?(connection)
                 return try await connection.run(sql, parameters)
             }
@@ -100,29 +122,24 @@ final class PostgresTransferStore: TransferStore {
             if let only = batches.first { try await call(sql, only) }
             return
         }
-        try await long(mayBeRepeated: true) { connection in
-            for batch in batches {
-                guard try await connection.runNow(sql, batch).first?.bool(0) == true else { return }
+        try await separately { [beforeCall] link in
+            try await link.perform(mayBeRepeated: true) { connection in
+                try await beforeCall?(connection)
+                try await connection.transaction { connection in
+                    for batch in batches {
+                        guard try await connection.runNow(sql, batch).first?.bool(0) == true else { return }
+                    }
+                }
             }
         }
     }
 
-    /// Runs a transaction of many statements, none of which takes long, on a connection of its own: leases are renewed meanwhile.
-    private func long<Value: Sendable>(
-        mayBeRepeated: Bool, _ work: @escaping @Sendable (isolated PostgresConnection) async throws -> Value
-    ) async throws -> Value {
+    /// Does what takes long, in many statements none of which does, on a connection of its own: other calls have theirs meanwhile.
+    private func separately<Value: Sendable>(_ work: (PostgresLink) async throws -> Value) async throws -> Value {
         guard await !link.isClosed else { throw CurlewError(.queueFailed, "the session is closed") }
         let own = PostgresLink(settings) { [settings] in try await PostgresMigration.setUp($0, settings) }
         let result: Result<Value, any Error>
-        do {
-            let value = try await own.perform(mayBeRepeated: mayBeRepeated) { [beforeCall] connection in
-                try await beforeCall?(connection)
-                return try await connection.transaction(work)
-            }
-            result = .success(value)
-        } catch {
-            result = .failure(CurlewError(postgres: error))
-        }
+        do { result = .success(try await work(own)) } catch { result = .failure(CurlewError(postgres: error)) }
         await own.close()
         return try result.get()
     }
@@ -144,17 +161,17 @@ final class PostgresTransferStore: TransferStore {
         // A claim whose answer was lost is one that its worker has forgotten: the next renewal gives it back.
         let rows = try await call(
             """
-            SELECT \(Self.columns) FROM claim_1($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::integer[], $10, $11, $12)
+            SELECT \(Self.columns) FROM claim_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text[], $11::integer[], $12, $13, $14)
             """,
             [
-                .text(queue), .text(reach), .text(worker.description), .number(policy.lease.wholeMilliseconds),
-                .number(count), .number(policy.total), .number(policy.perHost), .array(tags.map(\.key)),
+                .text(queue), .text(reach), .text(worker.description), nextCall(),
+                .number(policy.lease.wholeMilliseconds), grace(policy.lease), .number(count), .number(policy.total),
+                .number(policy.perHost), .array(tags.map(\.key)),
                 .array(tags.map { String($0.value) }), .bytes(StoredFailure.tooLate), .bytes(StoredFailure.unknown),
                 .bytes(StoredFailure.lost),
             ], mayBeRepeated: false)
-        return rows.map { row in
-            let transfer = Self.transfer(row)
-            return TransferClaim(key: .init(id: transfer.id, fence: transfer.fence), transfer: transfer)
+        return try decoded(rows).map { transfer in
+            TransferClaim(key: .init(id: transfer.id, fence: transfer.fence), transfer: transfer)
         }
     }
 
@@ -163,14 +180,17 @@ final class PostgresTransferStore: TransferStore {
     ) async throws -> [TransferClaim.Key: TransferOrder] {
         let progress = Array(progress)
         let rows = try await call(
-            "SELECT claimed, claim_fence, is_order FROM renew_1($1, $2, $3, $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8, $9)",
+            """
+            SELECT claimed, claim_fence, is_order
+                FROM renew_1($1, $2, $3, $4, $5, $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10, $11)
+            """,
             [
-                .text(queue), .text(worker.description), .number(lease.wholeMilliseconds),
+                .text(queue), .text(worker.description), nextCall(), .number(lease.wholeMilliseconds), grace(lease),
                 .array(progress.map(\.key.id.description)), .array(progress.map { String($0.key.fence) }),
                 .array(progress.map { String($0.value.received) }),
                 .array(progress.map { $0.value.total.map { String($0) } }), .bytes(StoredFailure.unknown),
                 .bytes(StoredFailure.lost),
-            ])
+            ], on: renewals)
         var orders: [TransferClaim.Key: TransferOrder] = [:]
         for row in rows {
             guard let id = row.text(0).flatMap({ DurableTransfer.ID($0) }), let fence = row.number(1) else { continue }
@@ -215,8 +235,8 @@ final class PostgresTransferStore: TransferStore {
         _ key: [PostgresValue], _ token: [UInt8]?, _ progress: TransferProgress, _ quota: Int64?
     ) async throws -> Bool {
         let row = try await call(
-            "SELECT verdict, others FROM checkpoint_1($1, $2, $3, $4, $5, $6, $7)",
-            key + [.bytes(token), .number(progress.received), .number(progress.total), .number(quota)]
+            "SELECT verdict, others FROM checkpoint_1($1, $2, $3, $4, $5, $6, $7, $8)",
+            key + [nextCall(), .bytes(token), .number(progress.received), .number(progress.total), .number(quota)]
         ).first
         switch row?.number(0) {
         case 1: return true
@@ -240,22 +260,27 @@ final class PostgresTransferStore: TransferStore {
                 "SELECT command_1($1, $2, $3::text[])", start + [.array(ids.map(\.description))], mayBeRepeated: false)
             return Int(rows.first?.number(0) ?? 0)
         }
-        return try await long(mayBeRepeated: false) { connection in
+        // Each part is a transaction of its own, and workers have their turns in between.
+        return try await separately { [beforeCall] link in
+            func part(_ sql: String, _ parameters: [PostgresValue]) async throws -> PostgresRow? {
+                try await link.perform(mayBeRepeated: false) { connection in
+                    try await beforeCall?(connection)
+                    return try await connection.run(sql, parameters).first
+                }
+            }
             var count = 0
             if let ids {
                 for first in stride(from: 0, to: ids.count, by: Self.batch) {
-                    let part = ids[first..<min(first + Self.batch, ids.count)].map(\.description)
-                    let rows = try await connection.runNow(
-                        "SELECT command_1($1, $2, $3::text[])", start + [.array(part)])
-                    count += Int(rows.first?.number(0) ?? 0)
+                    let some = ids[first..<min(first + Self.batch, ids.count)].map(\.description)
+                    let row = try await part("SELECT command_1($1, $2, $3::text[])", start + [.array(some)])
+                    count += Int(row?.number(0) ?? 0)
                 }
                 return count
             }
             var last: Int64? = 0
             while let after = last {
-                let row = try await connection.runNow(
-                    "SELECT count, last FROM command_all_1($1, $2, $3)", start + [.number(after)]
-                ).first
+                let row = try await part(
+                    "SELECT count, last FROM command_all_1($1, $2, $3)", start + [.number(after)])
                 count += Int(row?.number(0) ?? 0)
                 last = row?.number(1)
             }
@@ -288,43 +313,49 @@ final class PostgresTransferStore: TransferStore {
             request, token, naming, result, ending
         """
 
-    private static func transfer(_ row: PostgresRow) -> StoredTransfer {
-        StoredTransfer(
-            number: row.number(0) ?? 0, id: row.text(1).flatMap { DurableTransfer.ID($0) } ?? DurableTransfer.ID(),
-            state: row.number(2).flatMap { DurableTransfer.State(rawValue: Int($0)) } ?? .failed,
-            enqueued: row.number(3) ?? 0, failures: Int(row.number(4) ?? 0), received: row.number(5) ?? 0,
-            total: row.number(6), due: row.number(7), fence: row.number(8) ?? 0, request: row.bytes(9) ?? [],
-            token: row.bytes(10), naming: row.bytes(11), result: row.bytes(12), ending: row.number(13))
+    /// - Throws: For a row that this version does not understand, rather than to take it for another.
+    private func decoded(_ rows: [PostgresRow]) throws -> [StoredTransfer] {
+        try rows.map { row in
+            guard let number = row.number(0), let id = row.text(1).flatMap({ DurableTransfer.ID($0) }),
+                let state = row.number(2).flatMap({ DurableTransfer.State(rawValue: Int($0)) }),
+                let enqueued = row.number(3), let fence = row.number(8), let request = row.bytes(9),
+                (10...12).allSatisfy({ row.text($0) == nil || row.bytes($0) != nil })
+            else { throw CurlewError(.queueFailed, "a row of the queue cannot be read") }
+            return StoredTransfer(
+                number: number, id: id, state: state, enqueued: enqueued, failures: Int(row.number(4) ?? 0),
+                received: row.number(5) ?? 0, total: row.number(6), due: row.number(7), fence: fence, request: request,
+                token: row.bytes(10), naming: row.bytes(11), result: row.bytes(12), ending: row.number(13))
+        }
     }
 
     func ends(after cursor: Int64, limit: Int) async throws -> [StoredTransfer] {
-        try await call(
-            "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND ending IS NOT NULL AND ending > $2 ORDER BY ending LIMIT $3",
-            [.text(queue), .number(cursor), .number(limit)]
-        ).map(Self.transfer)
+        try decoded(
+            await call(
+                "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND ending IS NOT NULL AND ending > $2 ORDER BY ending LIMIT $3",
+                [.text(queue), .number(cursor), .number(limit)]))
     }
 
     func transfer(_ id: DurableTransfer.ID) async throws -> StoredTransfer? {
-        try await call(
-            "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND id = $2", [.text(queue), .text(id.description)]
-        ).first.map(Self.transfer)
+        try decoded(
+            await call(
+                "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND id = $2",
+                [.text(queue), .text(id.description)])
+        ).first
     }
 
     func list(
         _ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int
     ) async throws -> [StoredTransfer] {
-        guard let states else { return try await page("true", number, limit) }
-        // An index has the transfers of each state in their order.
-        var found: [StoredTransfer] = []
-        for state in states { found += try await page("state = \(state.rawValue)", number, limit) }
-        return Array(found.sorted { $0.number < $1.number }.prefix(limit))
-    }
-
-    private func page(_ condition: String, _ number: Int64, _ limit: Int) async throws -> [StoredTransfer] {
-        try await call(
-            "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND \(condition) AND number > $2 ORDER BY number LIMIT $3",
-            [.text(queue), .number(number), .number(limit)]
-        ).map(Self.transfer)
+        // An index has the transfers of each state in their order. One statement sees them all at one moment.
+        let conditions = states.map { $0.map { "state = \($0.rawValue)" }.sorted() } ?? ["true"]
+        let pages = conditions.map {
+            "(SELECT * FROM transfer WHERE queue = $1 AND \($0) AND number > $2 ORDER BY number LIMIT $3)"
+        }
+        guard !pages.isEmpty else { return [] }
+        return try decoded(
+            await call(
+                "SELECT \(Self.columns) FROM (\(pages.joined(separator: " UNION ALL "))) x ORDER BY number LIMIT $3",
+                [.text(queue), .number(number), .number(limit)]))
     }
 
     func counts() async throws -> [DurableTransfer.State: Int] {
@@ -352,13 +383,18 @@ final class PostgresTransferStore: TransferStore {
 
     func changes() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let number = listeners.withLock { listeners in
+        let number: UInt64? = listeners.withLock { listeners in
+            guard !listeners.isClosed else { return nil }
             listeners.last += 1
             listeners.all[listeners.last] = continuation
             if listeners.task == nil {
                 listeners.task = Task { [weak self] in await Self.listen { [weak self] in self } }
             }
             return listeners.last
+        }
+        guard let number else {
+            continuation.finish()
+            return stream
         }
         continuation.onTermination = { [weak self] _ in
             self?.listeners.withLock { listeners in
@@ -379,22 +415,28 @@ final class PostgresTransferStore: TransferStore {
             _ = try await connection.run("LISTEN curlew_queue")
         }
         let payload = "\(settings.schema)/\(queue)"
-        var last: PostgresConnection?
-        while !Task.isCancelled {
-            do {
-                let connection = try await link.open()
-                if connection !== last {
+        await withTaskCancellationHandler {
+            var last: PostgresConnection?
+            var look = ContinuousClock.now
+            while !Task.isCancelled {
+                do {
+                    let connection = try await link.open()
+                    let left = ContinuousClock.now.duration(to: look)
                     // What happened before it listened was not heard.
+                    let isNew = connection !== last
                     last = connection
-                    store()?.tell()
+                    let payloads = isNew ? [] : try await connection.notifications(within: max(.zero, left))
+                    if !isNew, !payloads.contains(payload), ContinuousClock.now < look { continue }
+                } catch {
+                    // Meanwhile listeners look by themselves.
+                    try? await Task.sleep(for: .milliseconds(500))
                 }
-                let payloads = try await connection.notifications(within: pollInterval)
-                if !payloads.isEmpty, !payloads.contains(payload) { continue }
-            } catch {
-                // Meanwhile listeners look by themselves.
-                try? await Task.sleep(for: .milliseconds(500))
+                look = .now.advanced(by: pollInterval)
+                store()?.tell()
             }
-            store()?.tell()
+        } onCancel: {
+            // An attempt to connect may take long.
+            Task { await link.close() }
         }
         await link.close()
     }

@@ -33,7 +33,7 @@ enum Readiness {
     /// One wait. Unchecked, for all of it is touched on the queue alone.
     private final class Wait: @unchecked Sendable {
         private var source: (any DispatchSourceProtocol)?
-        private var timer: DispatchWorkItem?
+        private var timer: (any DispatchSourceTimer)?
         private var outcome: Outcome?
 
         func begin(
@@ -50,10 +50,12 @@ enum Readiness {
             // From here on nobody looks at the socket any more: it may be closed.
             source.setCancelHandler { continuation.resume(returning: self.outcome ?? .cancelled) }
             self.source = source
-            let timer = DispatchWorkItem { self.end(.timedOut) }
+            let timer = DispatchSource.makeTimerSource(queue: queue)
+            timer.schedule(deadline: .now() + .milliseconds(Int(timeout / .milliseconds(1))))
+            timer.setEventHandler { self.end(.timedOut) }
             self.timer = timer
-            queue.asyncAfter(deadline: .now() + .milliseconds(Int(timeout / .milliseconds(1))), execute: timer)
             source.resume()
+            timer.resume()
         }
 
         func end(_ outcome: Outcome) {

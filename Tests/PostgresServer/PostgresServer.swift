@@ -31,7 +31,7 @@ package final class PostgresServer: Sendable {
     package let folder: String
     private let data: String
     private let programs: String
-    private let lifeline: Int32
+    private let lifeline: Guarded<Int32?>
     private let child: pid_t
 
     /// - Parameter settings: Settings of the server, such as `max_connections=5`.
@@ -58,13 +58,21 @@ package final class PostgresServer: Sendable {
             rm -rf \(folder)/*
             """
         let words = (Self.user.map { ["/usr/sbin/runuser", "-u", $0, "--"] } ?? []) + ["/bin/sh", "-c", script]
-        (child, lifeline) = try Self.start(words, folder)
+        let (child, descriptor) = try Self.start(words, folder)
+        self.child = child
+        lifeline = Guarded(descriptor)
     }
 
     deinit { stop() }
 
     package func stop() {
-        close(lifeline)
+        // Its number may be another's afterwards.
+        let descriptor = lifeline.withLock { lifeline in
+            defer { lifeline = nil }
+            return lifeline
+        }
+        guard let descriptor else { return }
+        close(descriptor)
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         rmdir(folder)

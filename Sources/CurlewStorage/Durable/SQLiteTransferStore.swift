@@ -70,6 +70,7 @@ package final class SQLiteTransferStore: TransferStore {
     }
 
     package var patience: Duration? { nil }
+    package var seesGoneWorkers: Bool { true }
 
     package func close() async throws {
         for listener in listeners.withLock({ Array($0.values) }) { listener.finish() }

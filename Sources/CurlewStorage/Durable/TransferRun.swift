@@ -88,9 +88,15 @@ final class TransferRun: Sendable {
     /// For so long a queue that cannot be written is borne.
     var patience: Duration { max(store.patience ?? .zero, session.options.leaseInUse) }
 
+    /// For so long a worker that ends bears a queue that cannot be written. What is not given back waits for the lease.
+    private static func patience(atShutdown change: TransferChange) -> Duration {
+        if case .back = change { .seconds(5) } else { .seconds(30) }
+    }
+
     /// Tries for as long as the lease may last, or longer where nobody can take it meanwhile; after that it is another's to find out.
     private func record(_ change: TransferChange) async {
-        let end = ContinuousClock.now.advanced(by: patience)
+        let start = ContinuousClock.now
+        var stopped: ContinuousClock.Instant?
         while stopReason != .lost {
             do {
                 if try await store.record(change, of: claim.key) {
@@ -99,7 +105,10 @@ final class TransferRun: Sendable {
                 }
                 break
             } catch {
-                guard ContinuousClock.now < end else { return }
+                if stopReason == .shutdown { stopped = stopped ?? .now }
+                guard start.duration(to: .now) < patience,
+                    stopped.map({ $0.duration(to: .now) < Self.patience(atShutdown: change) }) ?? true
+                else { return }
                 try? await Task.sleep(for: .milliseconds(200))
             }
         }

@@ -15,6 +15,8 @@ package import Curlew
 package protocol TransferStore: Sendable {
     /// For so long workers bear a store that fails; nil is a lease.
     var patience: Duration? { get }
+    /// True if each claim sees which workers are gone; otherwise their leases tell.
+    var seesGoneWorkers: Bool { get }
 
     /// Adds transfers.
     func enqueue(_ transfers: [NewTransfer]) async throws
@@ -34,7 +36,7 @@ package protocol TransferStore: Sendable {
     /// - Returns: False if it is another's by now, and nothing was written.
     func record(_ change: TransferChange, of claim: TransferClaim.Key) async throws -> Bool
 
-    /// Suspends, resumes or cancels transfers.
+    /// Suspends, resumes or cancels transfers. More than a thousand may be changed in parts, each of which happens whole.
     /// - Parameter ids: Which; nil are all that have not ended.
     /// - Returns: How many were changed, or will be as soon as their worker sees it.
     func command(_ command: TransferCommand, of ids: [DurableTransfer.ID]?) async throws -> Int

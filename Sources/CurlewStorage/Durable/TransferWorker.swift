@@ -82,7 +82,7 @@ actor TransferWorker {
         let places = isOpen ? max(0, limits.total - active.count) : 0
         // Others may be gone: whether they are is seen when something is claimed, and so are deadlines that are over.
         let isWorth =
-            (outlook.isReady && places > 0) || outlook.running > active.count
+            (outlook.isReady && places > 0) || (store.seesGoneWorkers && outlook.running > active.count)
             || outlook.wait.map { $0 <= .zero } ?? false
         if isWorth {
             let policy = ClaimPolicy(
@@ -133,7 +133,7 @@ actor TransferWorker {
         if let next = outlook.wait { wait = min(wait, max(next, .milliseconds(20))) }
         if !session.options.windows.isEmpty { wait = min(wait, .seconds(10)) }
         // Of another's lease nothing is heard when its process is killed.
-        if outlook.running > active.count { wait = min(wait, .seconds(1)) }
+        if outlook.running > active.count { wait = min(wait, interval) }
         schedule(after: wait)
     }
 

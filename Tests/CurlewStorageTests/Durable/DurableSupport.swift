@@ -19,6 +19,14 @@ final class StoreTime: Sendable {
         }
     }
 
+    /// Time goes by, while a worker looks at the queue again and again: a store of a server tells the silence of one worker from that of all.
+    func pass(_ uptime: Int64, at store: any TransferStore) async throws {
+        for start in stride(from: 0, to: uptime, by: 5_000) {
+            advance(uptime: min(5_000, uptime - start))
+            _ = try await store.outlook(of: TransferWorkerID("observer"))
+        }
+    }
+
     func reboot() { moment.withLock { $0.boot += "+" } }
 }
 

@@ -349,7 +349,8 @@ struct PostgresFaultTests {
         let run = TransferRun(claim, session)
         let sleeper = Task { await run.perform() }
         try await server.waitForRequests(1)
-        place.time.advance(wall: -3_600_000, uptime: 60_000)
+        place.time.advance(wall: -3_600_000)
+        try await place.time.pass(60_000, at: store)
         let taken = try #require(try await store.claim(TransferWorkerID(), policy: policy, atMost: 1).first)
         await sleeper.value
         #expect(folder.names().isEmpty)

@@ -41,7 +41,7 @@ struct TransferStoreTests {
         let store = try await open(kind)
         try await store.enqueue([newTransfer()])
         let old = try #require(try await store.claim(first, policy: claimPolicy(), atMost: 1).first)
-        time.advance(uptime: 30_000)
+        try await time.pass(30_000, at: store)
         let new = try #require(try await store.claim(second, policy: claimPolicy(), atMost: 1).first)
         #expect(new.key.fence > old.key.fence)
         let progress = [old.key: TransferProgress(received: 5, total: nil)]
@@ -88,7 +88,7 @@ struct TransferStoreTests {
             time.reboot()
         } else {
             // A server has no workers of its own, whose processes a reboot would have ended.
-            time.advance(uptime: 30_000)
+            try await time.pass(30_000, at: store)
             _ = try await store.claim(second, policy: claimPolicy(), atMost: 0)
         }
         #expect(try await store.claim(second, policy: claimPolicy(), atMost: 1).count == 1)
@@ -180,7 +180,7 @@ struct TransferStoreTests {
         #expect(
             try await store.record(
                 .back(trigger: .suspend, token: nil, wait: .zero, isFailure: false, result: nil), of: claims[0].key))
-        time.advance(uptime: 40_000)
+        try await time.pass(40_000, at: store)
         #expect(try await store.claim(second, policy: claimPolicy(), atMost: 10).isEmpty)
         #expect(try await store.counts() == [.suspended: 3])
         #expect(try await store.command(.resume, of: [transfers[1].id]) == 1)
@@ -246,7 +246,7 @@ struct TransferStoreTests {
         try await store.enqueue([newTransfer(mayBeRepeated: false), newTransfer(mayBeRepeated: false)])
         let claims = try await store.claim(first, policy: claimPolicy(), atMost: 2)
         #expect(try await store.record(.sending, of: claims[0].key))
-        time.advance(uptime: 40_000)
+        try await time.pass(40_000, at: store)
         #expect(try await store.claim(second, policy: claimPolicy(), atMost: 10).map(\.key.id) == [claims[1].key.id])
         let end = try await store.ends(after: 0, limit: 10).first
         #expect(end.map { DurableTransfer($0).failure?.code } == .outcomeUnknown)
