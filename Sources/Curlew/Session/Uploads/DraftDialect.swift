@@ -1,0 +1,130 @@
+internal import HTTPTypes
+internal import RawStructuredFieldValues
+
+/// draft-ietf-httpbis-resumable-upload, of the interop versions 3 (draft 01), 5 (03, 04) and 6 (05).
+struct DraftDialect: UploadDialect {
+    let interop: Int
+
+    var name: UploadDialectName { .draft(interop) }
+
+    private var version: HTTPFields { [.uploadDraftInteropVersion: "\(interop)"] }
+
+    private func completeness(_ isComplete: Bool) -> HTTPFields {
+        // Version 3 has it the other way round.
+        interop == 3
+            ? [.uploadIncomplete: isComplete ? "?0" : "?1"] : [.uploadComplete: isComplete ? "?1" : "?0"]
+    }
+
+    func creation(method: HTTPRequest.Method, length: Int64) -> UploadStep {
+        var fields = version + completeness(true)
+        if interop >= 6 { fields[.uploadLength] = "\(length)" }
+        return UploadStep(method: method, fields: fields, carriesBytes: true)
+    }
+
+    func inquiry() -> UploadStep { UploadStep(method: .head, fields: version, carriesBytes: false) }
+    func removal() -> UploadStep { UploadStep(method: .delete, fields: version, carriesBytes: false) }
+
+    func append(from offset: Int64, isLast: Bool, length: Int64) -> UploadStep {
+        var fields = version + completeness(isLast)
+        fields[.uploadOffset] = "\(offset)"
+        if interop >= 6 {
+            fields[.contentType] = "application/partial-upload"
+            fields[.uploadLength] = "\(length)"
+        }
+        return UploadStep(method: .patch, fields: fields, carriesBytes: true)
+    }
+
+    func announcedLocation(in interim: HTTPResponse) -> String? {
+        guard interim.status.code == 104, speaks(interim) else { return nil }
+        return interim.headerFields[.location]
+    }
+
+    /// True unless it says that it speaks another version.
+    private func speaks(_ response: HTTPResponse) -> Bool {
+        response.headerFields[.uploadDraftInteropVersion].map { $0 == "\(interop)" } ?? true
+    }
+
+    func outcome(of response: HTTPResponse, isCreation: Bool) throws -> UploadOutcome {
+        guard response.status.kind == .successful else { return .refused }
+        let offset = try number(.uploadOffset, response)
+        guard let isComplete = try isComplete(response) else {
+            // An answer to the last append need not say so: only a server that has all answers it with success.
+            if isCreation, !response.headerFields.contains(.uploadDraftInteropVersion), offset == nil { return .unknown }
+            return offset == nil ? .complete : .incomplete(location: response.headerFields[.location], offset: offset)
+        }
+        if isComplete { return .complete }
+        return .incomplete(location: response.headerFields[.location], offset: offset)
+    }
+
+    func state(in response: HTTPResponse) throws -> UploadState? {
+        guard response.status.kind == .successful, let offset = try number(.uploadOffset, response) else { return nil }
+        guard let isComplete = try isComplete(response) else {
+            throw CurlewError(.invalidResponse, "the server does not say whether the upload is complete")
+        }
+        return UploadState(offset: offset, isComplete: isComplete)
+    }
+
+    func limits(in response: HTTPResponse) -> UploadLimits {
+        let values = response.headerFields[values: .uploadLimit]
+        guard !values.isEmpty else { return UploadLimits() }
+        var parser = StructuredFieldValueParser(Array(values.joined(separator: ",").utf8))
+        guard let dictionary = try? parser.parseDictionaryFieldValue() else { return UploadLimits() }
+        func limit(_ name: String) -> Int64? {
+            guard case .item(let item)? = dictionary[name], case .integer(let number) = item.rfc9651BareItem, number >= 0
+            else { return nil }
+            return number
+        }
+        return UploadLimits(
+            maximumSize: limit("max-size"), minimumSize: limit("min-size"), maximumAppend: limit("max-append-size"),
+            minimumAppend: limit("min-append-size"))
+    }
+
+    // MARK: Structured fields
+
+    /// Some servers of version 5 and 6 say it by the field of version 3.
+    private func isComplete(_ response: HTTPResponse) throws -> Bool? {
+        if let isComplete = try flag(.uploadComplete, response) { return isComplete }
+        return try flag(.uploadIncomplete, response).map { !$0 }
+    }
+
+    private func item(_ name: HTTPField.Name, _ response: HTTPResponse) throws -> RFC9651BareItem? {
+        let values = response.headerFields[values: name]
+        guard !values.isEmpty else { return nil }
+        var parser = StructuredFieldValueParser(Array(values.joined(separator: ",").utf8))
+        guard let item = try? parser.parseItemFieldValue() else {
+            throw CurlewError(.invalidResponse, "\(name) is no structured field")
+        }
+        return item.rfc9651BareItem
+    }
+
+    private func flag(_ name: HTTPField.Name, _ response: HTTPResponse) throws -> Bool? {
+        switch try item(name, response) {
+        case nil: return nil
+        case .bool(let flag): return flag
+        default: throw CurlewError(.invalidResponse, "\(name) is no boolean")
+        }
+    }
+
+    private func number(_ name: HTTPField.Name, _ response: HTTPResponse) throws -> Int64? {
+        switch try item(name, response) {
+        case nil: return nil
+        case .integer(let number) where number >= 0: return number
+        default: throw CurlewError(.invalidResponse, "\(name) is no offset")
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let uploadDraftInteropVersion = HTTPField.Name("Upload-Draft-Interop-Version")!
+    static let uploadComplete = HTTPField.Name("Upload-Complete")!
+    static let uploadIncomplete = HTTPField.Name("Upload-Incomplete")!
+    static let uploadOffset = HTTPField.Name("Upload-Offset")!
+    static let uploadLength = HTTPField.Name("Upload-Length")!
+    static let uploadLimit = HTTPField.Name("Upload-Limit")!
+}
+
+private func + (left: HTTPFields, right: HTTPFields) -> HTTPFields {
+    var fields = left
+    for field in right { fields.append(field) }
+    return fields
+}

@@ -1,0 +1,102 @@
+public import HTTPTypes
+
+/// Uploads of files that resume where they broke off.
+public enum ResumableUpload {
+    /// How client and server agree on what has arrived.
+    public enum Dialect: Sendable, Hashable {
+        /// The IETF's draft (draft-ietf-httpbis-resumable-upload), whose first request carries the file: a server that does not know it takes that
+        /// as a plain upload.
+        case ietf
+        /// tus 1.0 (tus.io).
+        case tus
+        /// The server is asked by OPTIONS: tus if it says so, else the IETF's draft, which falls back to a plain upload.
+        case automatic
+    }
+
+    /// How an upload is made.
+    public struct Options: Sendable {
+        /// What an earlier upload goes on with; nil begins a new one.
+        public var token: UploadToken?
+        /// Keeps the newest token, before and after each request that sends bytes. What it throws ends the upload.
+        public var keepToken: (@Sendable (UploadToken) async throws -> Void)?
+        /// The most tries in a row by which nothing more arrives. 10 by default.
+        public var attempts = 10
+        /// The wait after such a try. Up to 1 second after the first, doubling up to a minute.
+        public var backoff = Retry.Backoff(base: .seconds(1), maximum: .seconds(60))
+        /// The longest Retry-After that is waited for; a longer one ends the upload. 5 minutes by default.
+        public var retryAfterLimit: Duration = .seconds(300)
+        /// How often an upload that the server has forgotten (404, 410) may begin anew. Once by default.
+        public var restarts = 1
+        /// True if the server may have the bytes sent to another origin than the one that was asked for, without the fields that hold
+        /// secrets. False by default.
+        public var allowsOtherOrigins = false
+
+        public init() {}
+    }
+
+    /// How far an upload is.
+    public struct Progress: Sendable, Hashable {
+        /// The bytes that the server has said it has.
+        public var confirmed: Int64
+        /// The bytes that have been sent, those included. It goes back where the server lacks what was sent, and with a restart.
+        public var sent: Int64
+        public var total: Int64
+        /// How often the upload has begun anew.
+        public var restarts: Int
+    }
+}
+
+extension HTTPSession {
+    /// Uploads a file, and goes on where it broke off.
+    ///
+    /// After a connection that was lost, or an answer that asks for it, the server is asked how much it has, and the rest is sent. The
+    /// file must stay as it is: one that has changed is ``ErrorCode/bodyLengthMismatch``, and no byte of it is sent from then on.
+    /// ```swift
+    /// let response = try await api.upload(file: "/data/film.mp4", to: "films", resumable: .automatic)
+    /// ```
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - reference: Where uploads are created, absolute or relative to ``baseURL``.
+    ///   - dialect: The protocol.
+    ///   - method: The method of the request that creates the upload; tus always has POST.
+    ///   - fields: Fields of each request.
+    ///   - upload: How it is made.
+    ///   - options: Options of each request.
+    ///   - progress: Called with the newest progress, on no executor in particular.
+    /// - Returns: The answer to the last bytes. Where it was lost, it is the answer to the question that has shown that all had arrived.
+    /// - Throws: ``CurlewError`` with ``CurlewError/uploadToken``, if the upload can be resumed; ``ErrorCode/unsupported`` for a server that does
+    ///   not know the protocol; ``ErrorCode/invalidResponse`` for one that contradicts itself; ``ErrorCode/invalidResumeToken``.
+    public func upload(
+        file path: String, to reference: URIReference, resumable dialect: ResumableUpload.Dialect,
+        method: HTTPRequest.Method = .post, fields: HTTPFields = HTTPFields(),
+        upload: ResumableUpload.Options = ResumableUpload.Options(), options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (ResumableUpload.Progress) -> Void)? = nil
+    ) async throws -> CurlewResponse {
+        let target = try reference.resolved(against: baseURL)
+        let run = try UploadRun(
+            session: self, path: path, target: target, method: method, fields: fields, settings: upload,
+            options: options, progress: progress)
+        return try await run.run(dialect)
+    }
+
+    /// Gives up an upload that a token is about, so that the server need not keep what it has.
+    public func discard(_ token: UploadToken, fields: HTTPFields = HTTPFields()) async throws {
+        let step = UploadRun.dialect(token.dialect).removal()
+        let response = try await send(
+            step.method, .uri(token.uri), RequestContent(body: .none), fields: fields.adding(step.fields), timeout: nil,
+            options: RequestOptions())
+        await response.discard()
+        guard response.status.kind == .successful || response.status.code == 404 || response.status.code == 410 else {
+            throw CurlewError(refusal: response, "status \(response.status.code) to the end of an upload")
+        }
+    }
+}
+
+extension HTTPFields {
+    /// These, with others in place of those of the same name.
+    func adding(_ others: HTTPFields) -> HTTPFields {
+        var fields = self
+        for field in others { fields[field.name] = field.value }
+        return fields
+    }
+}

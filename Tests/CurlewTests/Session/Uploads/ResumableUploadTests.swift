@@ -1,0 +1,276 @@
+import CurlewTesting
+import CurlewTestingTraits
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Uploads that resume", .noLeaks, .timeLimit(.minutes(1)))
+struct ResumableUploadTests {
+    private let folder: ScratchFolder
+    private let bytes: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+
+    init() throws {
+        folder = try ScratchFolder()
+        try Data(bytes).write(to: URL(filePath: path))
+    }
+
+    private var path: String { "\(folder.path)/film" }
+
+    private var quick: ResumableUpload.Options {
+        var options = ResumableUpload.Options()
+        options.backoff = Retry.Backoff(base: .zero)
+        return options
+    }
+
+    private func choice(_ dialect: UploadServer.Dialect) -> ResumableUpload.Dialect { dialect == .tus ? .tus : .ietf }
+
+    private static let dialects: [UploadServer.Dialect] = [.draft(6), .draft(5), .draft(3), .tus]
+
+    @Test("a file arrives whole in one go", arguments: dialects)
+    func whole(dialect: UploadServer.Dialect) async throws {
+        let server = try await UploadServer.start(dialect)
+        let http = try HTTPSession(chain: .bare)
+        let last = Guarded<ResumableUpload.Progress?>(nil)
+        let response = try await http.upload(
+            file: path, to: .raw(server.url), resumable: choice(dialect), upload: quick
+        ) { progress in last.withLock { $0 = progress } }
+        await response.discard()
+        #expect(server.files == [bytes])
+        #expect(server.log.last == (dialect == .tus ? "PATCH /files/1" : "POST /files"))
+        #expect(last.withLock { $0?.total } == 300_000)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an upload that breaks off goes on where it was", arguments: dialects)
+    func broken(dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000, 50_000, 0, nil]
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        let steps = Guarded<[Int64]>([])
+        let response = try await http.upload(
+            file: path, to: .raw(server.url), resumable: choice(dialect), upload: quick
+        ) { progress in steps.withLock { $0.append(progress.confirmed) } }
+        await response.discard()
+        #expect(server.files == [bytes])
+        let confirmed = steps.withLock { $0 }
+        #expect(confirmed == confirmed.sorted() && confirmed.contains(100_000) && confirmed.contains(150_000))
+        #expect(server.log.filter { $0.hasPrefix("HEAD") }.count >= 2)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a token goes on in another session, and a file that has changed is not sent", arguments: [dialects[0], .tus])
+    func token(dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000]
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.attempts = 1
+        let kept = Guarded<UploadToken?>(nil)
+        options.keepToken = { token in kept.withLock { $0 = token } }
+        let (first, url) = (options, server.url)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: choice(dialect), upload: first)
+        }
+        let token = try #require(error?.uploadToken)
+        #expect(kept.withLock { $0 } == token)
+        let copy = try JSONDecoder().decode(UploadToken.self, from: JSONEncoder().encode(token))
+        #expect(copy == token)
+        var again = quick
+        again.token = copy
+        let requests = server.log.count
+        try Data(bytes.reversed()).write(to: URL(filePath: path))
+        let changed = again
+        let refusal = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: choice(dialect), upload: changed)
+        }
+        #expect(refusal?.code == .bodyLengthMismatch && server.log.count == requests)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a token of a process that was killed sends the rest alone", arguments: [dialects[0], .tus])
+    func adopted(dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000]
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.attempts = 1
+        let (first, url) = (options, server.url)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: choice(dialect), upload: first)
+        }
+        options = quick
+        options.token = error?.uploadToken
+        let response = try await http.upload(
+            file: path, to: .raw(url), resumable: choice(dialect), upload: options)
+        await response.discard()
+        #expect(server.files == [bytes])
+        #expect(server.log.filter { $0.hasPrefix("POST") }.count == 1)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an answer that was lost is asked for, and nothing is sent twice", arguments: [dialects[0], .tus])
+    func lostAnswer(dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.losesLastAnswer = true
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        let response = try await http.upload(
+            file: path, to: .raw(server.url), resumable: choice(dialect), upload: quick)
+        await response.discard()
+        #expect(server.files == [bytes] && server.log.last?.hasPrefix("HEAD") == true)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a server that refuses for a while is asked again", arguments: [409, 423, 500, 503], [dialects[0], .tus])
+    func refused(status: Int, dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [10_000]
+        faults.statuses = [nil, status, status]
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        let response = try await http.upload(
+            file: path, to: .raw(server.url), resumable: choice(dialect), upload: quick)
+        await response.discard()
+        #expect(server.files == [bytes])
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an upload that the server has forgotten begins anew, once, and says so", arguments: [dialects[0], .tus])
+    func forgotten(dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000]
+        faults.forgetsAfter = 1
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        let restarts = Guarded(0)
+        let response = try await http.upload(
+            file: path, to: .raw(server.url), resumable: choice(dialect), upload: quick
+        ) { progress in restarts.withLock { $0 = progress.restarts } }
+        await response.discard()
+        #expect(server.files == [bytes] && restarts.withLock { $0 } == 1)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a server that lies about offsets fails the upload", arguments: [300_000, 150_000, 1], [dialects[0], .tus])
+    func lies(lie: Int64, dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000]
+        faults.lie = lie
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        let url = server.url
+        var options = quick
+        options.attempts = 4
+        let bounded = options
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: choice(dialect), upload: bounded)
+        }
+        #expect(error.map { [.invalidResponse, .unacceptableStatus].contains($0.code) } == true, "\(String(describing: error))")
+        #expect(server.files.isEmpty)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("where interim responses are dropped, a POST that broke off is not repeated, and a PUT is")
+    func droppedInterim() async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000]
+        faults.announces = false
+        let server = try await UploadServer.start(.draft(6), faults)
+        let http = try HTTPSession(chain: .bare)
+        let url = server.url
+        let options = quick
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .ietf, upload: options)
+        }
+        #expect(error?.uploadToken == nil && server.log == ["POST /files"])
+        let response = try await http.upload(
+            file: path, to: .raw(url), resumable: .ietf, method: .put, upload: options)
+        await response.discard()
+        #expect(server.files == [bytes])
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an upload is not sent to another origin unless that is allowed")
+    func otherOrigin() async throws {
+        var faults = UploadServer.Faults()
+        faults.location = "http://127.0.0.1:1/files/1"
+        let server = try await UploadServer.start(.tus, faults)
+        let http = try HTTPSession(chain: .bare)
+        let url = server.url
+        let options = quick
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: options)
+        }
+        #expect(error?.code == .invalidResponse)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a server says by OPTIONS what it speaks, and one that knows nothing gets a plain upload")
+    func automatic() async throws {
+        for dialect in Self.dialects {
+            let server = try await UploadServer.start(dialect)
+            let http = try HTTPSession(chain: .bare)
+            let response = try await http.upload(
+                file: path, to: .raw(server.url), resumable: .automatic, upload: quick)
+            await response.discard()
+            #expect(server.files == [bytes] && server.log.first == "OPTIONS /files")
+            await http.shutdown()
+            await server.shutdown()
+        }
+        let plain = try await MockServer.start { request in
+            guard request.method == .post else { return MockResponse(status: .methodNotAllowed) }
+            let body = try await request.body.collect()
+            return MockResponse(body: .bytes(Array("\(body.count)".utf8)))
+        }
+        let http = try HTTPSession(chain: .bare)
+        let response = try await http.upload(
+            file: path, to: .raw(plain.url("/files")), resumable: .automatic, upload: quick)
+        #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("300000".utf8))
+        let url = plain.url("/files")
+        let options = quick
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: options)
+        }
+        #expect(error?.code == .unsupported)
+        await http.shutdown()
+        await plain.shutdown()
+    }
+
+    @Test("a token that cannot be one is refused")
+    func tokens() throws {
+        func decode(_ changes: [String: String]) throws -> UploadToken {
+            var members = [
+                "version": "1", "protocol": "\"tus\"", "url": "\"https://a.test/1\"", "target": "\"https://a.test/\"",
+                "offset": "5", "length": "10",
+                "file":
+                    "{\"device\": 1, \"node\": 2, \"size\": 10, \"modifiedSeconds\": 3, \"modifiedNanoseconds\": 4}",
+            ]
+            members.merge(changes) { $1 }
+            let text = members.map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ")
+            return try JSONDecoder().decode(UploadToken.self, from: Data("{\(text)}".utf8))
+        }
+        #expect(try decode([:]).offset == 5)
+        for bad in [
+            ["version": "2"], ["protocol": "\"ftp\""], ["offset": "11"], ["offset": "-1"], ["length": "11"],
+            ["url": "\"http://a.test/1\""], ["url": "\"ftp://a.test/1\""], ["protocol": "\"ietf\"", "interop": "9"],
+        ] {
+            #expect(throws: (any Error).self) { try decode(bad) }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+import Curlew
+import CurlewTesting
+
+/// A server of resumable uploads, of the IETF's draft or of tus, that takes nothing but what their texts allow.
+final class UploadServer: Sendable {
+    enum Dialect: Sendable, Hashable {
+        case draft(Int)
+        case tus
+    }
+
+    /// What it does wrong.
+    struct Faults: Sendable {
+        /// For each request with a body, the bytes after which its connection breaks; nil for none.
+        var breaks: [Int?] = []
+        /// For each request with a body, the status that it is refused with, without a byte being taken.
+        var statuses: [Int?] = []
+        /// False if what lies between drops interim responses.
+        var announces = true
+        /// What is added to the offsets that it tells.
+        var lie: Int64 = 0
+        /// The requests with a body after which it has forgotten all uploads.
+        var forgetsAfter: Int?
+        /// The answer to the last bytes gets lost.
+        var losesLastAnswer = false
+        /// The location that it gives, in place of its own.
+        var location: String?
+        /// The fields that each answer has beside its own.
+        var fields: [String] = []
+    }
+
+    private struct State {
+        var files: [String: [UInt8]] = [:]
+        var lengths: [String: Int] = [:]
+        var complete: Set<String> = []
+        var log: [String] = []
+        var bodies = 0
+        var faults: Faults
+    }
+
+    private let dialect: Dialect
+    private let state: Guarded<State>
+    private let server = Guarded<RawServer?>(nil)
+
+    private init(_ dialect: Dialect, _ faults: Faults) {
+        self.dialect = dialect
+        state = Guarded(State(faults: faults))
+    }
+
+    static func start(_ dialect: Dialect, _ faults: Faults = Faults()) async throws -> UploadServer {
+        let uploads = UploadServer(dialect, faults)
+        let server = try await RawServer.start { connection in
+            while try await uploads.answer(connection) {}
+        }
+        uploads.server.withLock { $0 = server }
+        return uploads
+    }
+
+    var url: String { server.withLock { $0 }?.url("/files") ?? "" }
+    /// The method and the target of each request, in their order.
+    var log: [String] { state.withLock { $0.log } }
+    /// The files that are complete.
+    var files: [[UInt8]] { state.withLock { state in state.complete.compactMap { state.files[$0] } } }
+
+    func shutdown() async { await server.withLock { $0 }?.shutdown() }
+
+    // MARK: Requests
+
+    private struct Request {
+        var method = ""
+        var target = ""
+        var fields: [String: String] = [:]
+
+        init?(_ head: String) {
+            let lines = head.split(separator: "\r\n")
+            let words = lines.first?.split(separator: " ") ?? []
+            guard words.count == 3 else { return nil }
+            method = String(words[0])
+            target = String(words[1])
+            for line in lines.dropFirst() {
+                guard let colon = line.firstIndex(of: ":") else { return nil }
+                let value = line[line.index(after: colon)...].drop { $0 == " " }
+                fields[line[..<colon].lowercased()] = String(value)
+            }
+        }
+
+        func number(_ name: String) -> Int? { fields[name].flatMap { Int($0) } }
+    }
+
+    /// - Returns: False if nothing more comes on this connection.
+    private func answer(_ connection: RawConnection) async throws -> Bool {
+        guard let head = try? await connection.readHead(), let request = Request(head) else { return false }
+        state.withLock { $0.log.append("\(request.method) \(request.target)") }
+        switch request.method {
+        case "OPTIONS": try await options(connection)
+        case "HEAD": try await inquiry(request, connection)
+        case "DELETE":
+            state.withLock { $0.files[request.target] = nil }
+            try await reply(204, [], connection)
+        case "POST", "PUT": return try await creation(request, connection)
+        case "PATCH": return try await append(request, connection)
+        default: try await reply(405, [], connection)
+        }
+        return true
+    }
+
+    private func options(_ connection: RawConnection) async throws {
+        switch dialect {
+        case .tus: try await reply(204, ["Tus-Version: 1.0.0", "Tus-Extension: creation,termination"], connection)
+        case .draft(let interop): try await reply(200, ["Upload-Draft-Interop-Version: \(interop)", "Upload-Limit: min-size=0"], connection)
+        }
+    }
+
+    /// The version that it speaks has to be asked for.
+    private func isSpoken(_ request: Request) -> Bool {
+        switch dialect {
+        case .tus: request.fields["tus-resumable"] == "1.0.0"
+        case .draft(let interop): request.number("upload-draft-interop-version") == interop
+        }
+    }
+
+    private var version: String {
+        switch dialect {
+        case .tus: "Tus-Resumable: 1.0.0"
+        case .draft(let interop): "Upload-Draft-Interop-Version: \(interop)"
+        }
+    }
+
+    private func completeness(_ isComplete: Bool) -> String {
+        dialect == .draft(3) ? "Upload-Incomplete: \(isComplete ? "?0" : "?1")" : "Upload-Complete: \(isComplete ? "?1" : "?0")"
+    }
+
+    private func asksForAll(_ request: Request) -> Bool? {
+        if dialect == .draft(3) { return request.fields["upload-incomplete"].map { $0 == "?0" } }
+        return request.fields["upload-complete"].map { $0 == "?1" }
+    }
+
+    private func reply(_ status: Int, _ fields: [String], _ connection: RawConnection, isLast: Bool = false) async throws {
+        let more = state.withLock { $0.faults.fields }
+        let framing = status == 204 ? [] : ["Content-Length: 0"]
+        let lines = ["HTTP/1.1 \(status) X"] + fields + more + framing + (isLast ? ["Connection: close"] : [])
+        try await connection.write(lines.joined(separator: "\r\n") + "\r\n\r\n")
+    }
+
+    private func inquiry(_ request: Request, _ connection: RawConnection) async throws {
+        guard isSpoken(request) else { return try await reply(dialect == .tus ? 412 : 400, [version], connection) }
+        let (file, length, isComplete, lie) = state.withLock { state in
+            (
+                state.files[request.target], state.lengths[request.target], state.complete.contains(request.target),
+                state.faults.lie
+            )
+        }
+        guard let file else { return try await reply(404, [version], connection) }
+        var fields = [version, "Upload-Offset: \(Int64(file.count) + lie)", "Cache-Control: no-store"]
+        if dialect == .tus { fields.append("Upload-Length: \(length ?? 0)") } else { fields.append(completeness(isComplete)) }
+        try await reply(dialect == .tus ? 200 : 204, fields, connection)
+    }
+
+    private func creation(_ request: Request, _ connection: RawConnection) async throws -> Bool {
+        guard isSpoken(request) else {
+            try await reply(dialect == .tus ? 412 : 400, [version], connection, isLast: true)
+            return false
+        }
+        let path = "/files/\(state.withLock { $0.files.count + 1 })"
+        let location = state.withLock { $0.faults.location } ?? path
+        if dialect == .tus {
+            guard let length = request.number("upload-length") else {
+                try await reply(400, [version], connection)
+                return true
+            }
+            state.withLock {
+                $0.files[path] = []
+                $0.lengths[path] = length
+            }
+            try await reply(201, [version, "Location: \(location)"], connection)
+            return true
+        }
+        guard asksForAll(request) == true, request.number("upload-offset") == nil,
+            let count = request.number("content-length"), dialect != .draft(6) || request.number("upload-length") == count
+        else {
+            try await reply(400, [version], connection, isLast: true)
+            return false
+        }
+        state.withLock {
+            $0.files[path] = []
+            $0.lengths[path] = count
+        }
+        if state.withLock({ $0.faults.announces }) {
+            try await connection.write("HTTP/1.1 104 Upload Resumption Supported\r\n\(version)\r\nLocation: \(location)\r\n\r\n")
+        }
+        return try await take(count, path, connection, ["Location: \(location)"])
+    }
+
+    private func append(_ request: Request, _ connection: RawConnection) async throws -> Bool {
+        let media = dialect == .tus ? "application/offset+octet-stream" : "application/partial-upload"
+        let needsMedia = dialect == .tus || dialect == .draft(6)
+        guard isSpoken(request), let offset = request.number("upload-offset"), let count = request.number("content-length"),
+            !needsMedia || request.fields["content-type"] == media, dialect == .tus || asksForAll(request) != nil
+        else {
+            try await reply(400, [version], connection, isLast: true)
+            return false
+        }
+        guard let file = state.withLock({ $0.files[request.target] }) else {
+            try await reply(404, [version], connection, isLast: true)
+            return false
+        }
+        guard file.count == offset else {
+            try await reply(409, [version, "Upload-Offset: \(file.count)"], connection, isLast: true)
+            return false
+        }
+        return try await take(count, request.target, connection, [])
+    }
+
+    /// Takes bytes, and answers.
+    private func take(_ count: Int, _ path: String, _ connection: RawConnection, _ fields: [String]) async throws -> Bool {
+        let (number, faults) = state.withLock { state in
+            state.bodies += 1
+            return (state.bodies - 1, state.faults)
+        }
+        if number < faults.statuses.count, let status = faults.statuses[number] {
+            try await reply(status, [version], connection, isLast: true)
+            return false
+        }
+        let breakPoint = number < faults.breaks.count ? faults.breaks[number] : nil
+        var left = min(count, breakPoint ?? count)
+        while left > 0 {
+            let piece = try await connection.readExactly(min(left, 16 << 10))
+            left -= piece.count
+            state.withLock { $0.files[path, default: []] += piece }
+        }
+        if faults.forgetsAfter == number + 1 { state.withLock { $0.files = [:] } }
+        if breakPoint != nil {
+            await connection.reset()
+            return false
+        }
+        let (reached, length) = state.withLock { ($0.files[path]?.count ?? 0, $0.lengths[path] ?? 0) }
+        let isComplete = reached == length
+        if isComplete { state.withLock { _ = $0.complete.insert(path) } }
+        if isComplete, faults.losesLastAnswer {
+            await connection.reset()
+            return false
+        }
+        let state = dialect == .tus ? [] : [completeness(isComplete)]
+        try await reply(
+            dialect == .tus ? 204 : (isComplete ? 200 : 201), [version, "Upload-Offset: \(reached)"] + state + fields,
+            connection)
+        return true
+    }
+}
