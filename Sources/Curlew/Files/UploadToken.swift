@@ -1,60 +1,132 @@
+public import FoundationEssentials
+
 /// The state of a resumable upload, for going on with it in this process or a later one.
 ///
-/// It holds the URL that the server has given the upload, which is a secret where it is hard to guess, and no field and no byte of
+/// It holds the URLs that the server has given the upload, which are a secret where they are hard to guess, and no field and no byte of
 /// the file. The file must be the same: one that has changed since is refused before a byte is sent.
 ///
 /// As JSON:
 ///
 /// ```json
 /// {
-///   "version": 1, "protocol": "ietf", "interop": 6,
-///   "url": "https://example.com/files/5f1", "target": "https://example.com/files",
-///   "offset": 4096, "length": 8388608,
+///   "version": 1, "protocol": "ietf", "interop": 6, "target": "https://example.com/files", "length": 8388608,
+///   "parts": [{"url": "https://example.com/files/5f1", "start": 0, "length": 8388608, "offset": 4096}],
 ///   "file": {"device": 66307, "node": 1311, "size": 8388608, "modifiedSeconds": 1730000000, "modifiedNanoseconds": 5}
 /// }
 /// ```
 ///
-/// Reading refuses what cannot be one: unknown versions and protocols, offsets that are negative or beyond the length, URLs that are neither
-/// http nor https, an upload over http that was created over https.
+/// Reading refuses what cannot be one: unknown versions and protocols, parts with gaps between them, offsets that are negative or beyond
+/// the length, URLs that are neither http nor https, an upload over http that was created over https.
 public struct UploadToken: Sendable, Hashable {
     static let version = 1
+    static let partLimit = 10_000
+    private static let tagLimit = 1024
 
-    /// Where the upload is.
-    public let uri: CurlewURI
-    /// Where it was created.
+    /// Where the upload was created. Of a presigned URL without the query.
     public let target: CurlewURI
-    /// The bytes that the server had, when it was last known.
-    public let offset: Int64
     /// The bytes in all.
     public let length: Int64
-    let dialect: UploadDialectName
+    /// When the server forgets the upload, as it has said last.
+    public internal(set) var expires: Date?
+    var dialect: UploadDialectName
     let identity: FileSnapshot
+    var parts: [UploadPart]
+
+    /// The bytes that the server had, when it was last known.
+    public var offset: Int64 { parts.reduce(0) { $0 + $1.offset } }
+    /// Where the upload is, or its first part; nil for one in parts by presigned URLs.
+    public var uri: CurlewURI? { parts.first?.uri }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
     init(
-        uri: CurlewURI, target: CurlewURI, offset: Int64, length: Int64, dialect: UploadDialectName,
-        identity: FileSnapshot
+        target: CurlewURI, length: Int64, expires: Date? = nil, dialect: UploadDialectName, identity: FileSnapshot,
+        parts: [UploadPart]
     ) throws {
-        self.uri = uri
         self.target = target
-        self.offset = offset
         self.length = length
+        self.expires = expires
         self.dialect = dialect
         self.identity = identity
-        guard (0...length).contains(offset), identity.size == length else {
-            throw CurlewError(.invalidResumeToken, "its offset or its length cannot be")
+        self.parts = parts
+        guard identity.size == length, (1...Self.partLimit).contains(parts.count) else {
+            throw CurlewError(.invalidResumeToken, "its length or the number of its parts cannot be")
         }
-        for uri in [uri, target] where uri.scheme != "http" && uri.scheme != "https" {
-            throw CurlewError(.invalidResumeToken, "its URL begins with neither http nor https")
+        var start: Int64 = 0
+        for part in parts {
+            guard part.start == start, part.length >= 0, part.length <= length - start,
+                (0...part.length).contains(part.offset), (part.tag?.utf8.count ?? 0) <= Self.tagLimit
+            else { throw CurlewError(.invalidResumeToken, "its parts do not make the file") }
+            start += part.length
         }
-        guard target.scheme != "https" || uri.scheme == "https" else {
-            throw CurlewError(.invalidResumeToken, "the upload is less secure than where it was created")
+        guard start == length else { throw CurlewError(.invalidResumeToken, "its parts are shorter than the file") }
+        for uri in [target] + parts.compactMap(\.uri) {
+            guard uri.scheme == "http" || uri.scheme == "https" else {
+                throw CurlewError(.invalidResumeToken, "its URL begins with neither http nor https")
+            }
+            guard target.scheme != "https" || uri.scheme == "https" else {
+                throw CurlewError(.invalidResumeToken, "the upload is less secure than where it was created")
+            }
+        }
+        if case .draft = dialect, parts.count > 1 {
+            throw CurlewError(.invalidResumeToken, "its protocol knows no parts")
         }
     }
 
-    func at(_ offset: Int64) throws -> UploadToken {
-        try UploadToken(
-            uri: uri, target: target, offset: offset, length: length, dialect: dialect, identity: identity)
+    /// True if something is there to go on with.
+    var isOfUse: Bool {
+        if case .multipart = dialect { true } else { parts.contains { $0.uri != nil } }
+    }
+}
+
+/// A part of a file, and how much of it a server has.
+struct UploadPart: Sendable, Hashable, Codable {
+    /// Its place in the file.
+    var start: Int64
+    var length: Int64
+    /// Where it is sent to.
+    var uri: CurlewURI?
+    var offset: Int64 = 0
+    /// What the server has called it.
+    var tag: String?
+    /// SHA-256 of its bytes up to the offset.
+    var digest: ContentDigest?
+
+    init(start: Int64, length: Int64) {
+        self.start = start
+        self.length = length
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case url, start, length, offset, tag, digest
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        start = try container.decode(Int64.self, forKey: .start)
+        length = try container.decode(Int64.self, forKey: .length)
+        offset = try container.decode(Int64.self, forKey: .offset)
+        uri = try container.decodeIfPresent(String.self, forKey: .url).map { try CurlewURI($0) }
+        tag = try container.decodeIfPresent(String.self, forKey: .tag)
+        digest = try container.decodeIfPresent(ContentDigest.self, forKey: .digest)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(start, forKey: .start)
+        try container.encode(length, forKey: .length)
+        try container.encode(offset, forKey: .offset)
+        try container.encodeIfPresent(uri?.description, forKey: .url)
+        try container.encodeIfPresent(tag, forKey: .tag)
+        try container.encodeIfPresent(digest, forKey: .digest)
+    }
+
+    /// Parts of about the same length.
+    static func parts(of length: Int64, count: Int) -> [UploadPart] {
+        let count = Int64(max(1, count))
+        return (0..<count).map { index in
+            let (start, end) = (length / count * index, index == count - 1 ? length : length / count * (index + 1))
+            return UploadPart(start: start, length: end - start)
+        }
     }
 }
 
@@ -64,6 +136,8 @@ enum UploadDialectName: Sendable, Hashable {
     case draft(Int)
     /// tus 1.0.
     case tus
+    /// Parts by presigned URLs, as S3 has them; the upload has a name of the server's.
+    case multipart(String)
 
     static let draftVersions: Set<Int> = [3, 5, 6]
 }
@@ -86,7 +160,7 @@ extension CurlewError {
 
 extension UploadToken: Codable {
     private enum CodingKeys: String, CodingKey {
-        case version, `protocol`, interop, url, target, offset, length, file
+        case version, `protocol`, interop, upload, target, length, expires, parts, file
     }
 
     public init(from decoder: any Decoder) throws {
@@ -104,14 +178,16 @@ extension UploadToken: Codable {
             }
             dialect = .draft(interop)
         case "tus": dialect = .tus
+        case "multipart": dialect = .multipart(try container.decode(String.self, forKey: .upload))
         default: throw CurlewError(.invalidResumeToken, "its protocol is not known")
         }
         try self.init(
-            uri: CurlewURI(try container.decode(String.self, forKey: .url)),
             target: CurlewURI(try container.decode(String.self, forKey: .target)),
-            offset: try container.decode(Int64.self, forKey: .offset),
-            length: try container.decode(Int64.self, forKey: .length), dialect: dialect,
-            identity: try container.decode(FileSnapshot.self, forKey: .file))
+            length: try container.decode(Int64.self, forKey: .length),
+            expires: try container.decodeIfPresent(Int64.self, forKey: .expires).map {
+                Date(timeIntervalSince1970: Double($0))
+            }, dialect: dialect, identity: try container.decode(FileSnapshot.self, forKey: .file),
+            parts: try container.decode([UploadPart].self, forKey: .parts))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -122,11 +198,45 @@ extension UploadToken: Codable {
             try container.encode("ietf", forKey: .protocol)
             try container.encode(interop, forKey: .interop)
         case .tus: try container.encode("tus", forKey: .protocol)
+        case .multipart(let upload):
+            try container.encode("multipart", forKey: .protocol)
+            try container.encode(upload, forKey: .upload)
         }
-        try container.encode(uri.description, forKey: .url)
         try container.encode(target.description, forKey: .target)
-        try container.encode(offset, forKey: .offset)
         try container.encode(length, forKey: .length)
+        try container.encodeIfPresent(expires.map { Int64($0.timeIntervalSince1970) }, forKey: .expires)
+        try container.encode(parts, forKey: .parts)
         try container.encode(identity, forKey: .file)
+    }
+}
+
+extension UploadToken {
+    /// The most bytes of a token's file that are read.
+    static let fileLimit: ByteSize = .mebibytes(4)
+
+    /// Reads a token from the file that an upload has kept (``ResumableUpload/Options/tokenFile``).
+    /// - Throws: ``CurlewError``: ``ErrorCode/resumeTokenFileFailed`` if there is no such file, if it is larger than 4 MiB, cannot be read
+    ///   or belongs to another user (root excepted); ``ErrorCode/invalidResumeToken`` if it holds no token that can be used.
+    public init(contentsOf path: String) async throws {
+        let bytes = try await TokenFile.read(path, upTo: Self.fileLimit)
+        do {
+            self = try JSONDecoder().decode(UploadToken.self, from: Data(bytes))
+        } catch let error as CurlewError where error.code == .invalidResumeToken {
+            throw error
+        } catch {
+            throw CurlewError(.invalidResumeToken, "the file holds no token of an upload", underlying: error)
+        }
+    }
+
+    /// Writes the token into a file, in place of what is there, all at once. Only its owner may read the file.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/resumeTokenFileFailed``.
+    public func write(to path: String) async throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        let bytes: [UInt8]
+        do { bytes = Array(try encoder.encode(self)) } catch {
+            throw CurlewError(.resumeTokenFileFailed, "the token cannot be written", underlying: error)
+        }
+        try await TokenFile.write(bytes, to: path, synchronizes: false)
     }
 }

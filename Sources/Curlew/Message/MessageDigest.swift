@@ -7,6 +7,7 @@ final class MessageDigest {
         let name: String
 
         static let md5 = Algorithm(name: "MD5")
+        static let sha1 = Algorithm(name: "SHA1")
         static let sha256 = Algorithm(name: "SHA2-256")
         static let sha512 = Algorithm(name: "SHA2-512")
         static let sha512Truncated = Algorithm(name: "SHA2-512/256")

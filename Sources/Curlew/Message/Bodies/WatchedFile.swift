@@ -35,6 +35,16 @@ struct WatchedFile: Sendable {
         isWhole = length == nil
     }
 
+    /// A range of a file that may not have changed at all since it was looked at.
+    /// - Throws: As the others do.
+    init(path: String, range: Range<Int64>, unchangedSince snapshot: FileSnapshot) throws {
+        self.snapshot = snapshot
+        self.path = path
+        self.range = range
+        isWhole = true
+        try verify()
+    }
+
     var length: Int64 { range.upperBound - range.lowerBound }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` unless the file is as it was.

@@ -6,6 +6,17 @@ struct DraftDialect: UploadDialect {
     let interop: Int
 
     var name: UploadDialectName { .draft(interop) }
+    /// RFC 9530.
+    var digests: [UploadDigest] {
+        [UploadDigest(algorithm: .sha256, field: ContentDigest.contentField, prefix: "sha-256=:", suffix: ":")]
+    }
+
+    /// The interop version that a server says it speaks, if it is known here.
+    static func interop(in response: HTTPResponse) -> Int? {
+        response.headerFields[.uploadDraftInteropVersion].flatMap { Int($0) }.flatMap {
+            UploadDialectName.draftVersions.contains($0) ? $0 : nil
+        }
+    }
 
     private var version: HTTPFields { [.uploadDraftInteropVersion: "\(interop)"] }
 
@@ -21,8 +32,8 @@ struct DraftDialect: UploadDialect {
         return UploadStep(method: method, fields: fields, carriesBytes: true)
     }
 
-    func inquiry() -> UploadStep { UploadStep(method: .head, fields: version, carriesBytes: false) }
-    func removal() -> UploadStep { UploadStep(method: .delete, fields: version, carriesBytes: false) }
+    func inquiry() -> UploadStep { UploadStep(method: .head, fields: version) }
+    func removal() -> UploadStep { UploadStep(method: .delete, fields: version) }
 
     func append(from offset: Int64, isLast: Bool, length: Int64) -> UploadStep {
         var fields = version + completeness(isLast)
@@ -34,9 +45,10 @@ struct DraftDialect: UploadDialect {
         return UploadStep(method: .patch, fields: fields, carriesBytes: true)
     }
 
-    func announcedLocation(in interim: HTTPResponse) -> String? {
+    func announcement(in interim: HTTPResponse) -> UploadAnnouncement? {
         guard interim.status.code == 104, speaks(interim) else { return nil }
-        return interim.headerFields[.location]
+        return UploadAnnouncement(
+            location: interim.headerFields[.location], offset: (try? number(.uploadOffset, interim)) ?? nil)
     }
 
     /// True unless it says that it speaks another version.
@@ -76,7 +88,10 @@ struct DraftDialect: UploadDialect {
         }
         return UploadLimits(
             maximumSize: limit("max-size"), minimumSize: limit("min-size"), maximumAppend: limit("max-append-size"),
-            minimumAppend: limit("min-append-size"))
+            minimumAppend: limit("min-append-size"),
+            expires: limit("max-age").map {
+                HTTPDate(secondsSince1970: HTTPDate.now.secondsSince1970 + min($0, 1 << 40))
+            })
     }
 
     // MARK: Structured fields

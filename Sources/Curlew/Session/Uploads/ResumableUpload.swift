@@ -4,8 +4,8 @@ public import HTTPTypes
 public enum ResumableUpload {
     /// How client and server agree on what has arrived.
     public enum Dialect: Sendable, Hashable {
-        /// The IETF's draft (draft-ietf-httpbis-resumable-upload), whose first request carries the file: a server that does not know it takes that
-        /// as a plain upload.
+        /// The IETF's draft (draft-ietf-httpbis-resumable-upload, interop versions 6, 5 and 3), whose first request carries the file: a server
+        /// that does not know it takes that as a plain upload.
         case ietf
         /// tus 1.0 (tus.io).
         case tus
@@ -15,10 +15,25 @@ public enum ResumableUpload {
 
     /// How an upload is made.
     public struct Options: Sendable {
-        /// What an earlier upload goes on with; nil begins a new one.
+        /// What an earlier upload goes on with; nil begins a new one. Its protocol and parts count, not those asked for.
         public var token: UploadToken?
+        /// A file that keeps the newest token until the upload has ended; see ``UploadToken/init(contentsOf:)``.
+        public var tokenFile: String?
         /// Keeps the newest token, before and after each request that sends bytes. What it throws ends the upload.
         public var keepToken: (@Sendable (UploadToken) async throws -> Void)?
+        /// What the server is told of the file, such as its name: tus's Upload-Metadata. Keys have neither spaces nor commas.
+        public var metadata: [String: String] = [:]
+        /// True if each request carries a digest of its bytes, so that the server refuses what was damaged on its way: Upload-Checksum for
+        /// tus, if the server has that extension, and Content-Digest (RFC 9530) for the draft. Requests carry up to ``partSize`` then.
+        public var checksParts = false
+        /// True if tokens hold a SHA-256 of what has arrived. An upload that goes on reads that much of the file first, and refuses one that
+        /// is another, even under the same size and date.
+        public var digestsContent = false
+        /// The most bytes of a request with ``checksParts``. 16 MiB by default, 64 KiB at least.
+        public var partSize: ByteSize = .mebibytes(16)
+        /// The parts of a file that are sent at a time, where the server puts them together: tus's concatenation. 1 by default. Others get the
+        /// file in one part.
+        public var parallelParts = 1
         /// The most tries in a row by which nothing more arrives. 10 by default.
         public var attempts = 10
         /// The wait after such a try. Up to 1 second after the first, doubling up to a minute.
@@ -30,6 +45,8 @@ public enum ResumableUpload {
         /// True if the server may have the bytes sent to another origin than the one that was asked for, without the fields that hold
         /// secrets. False by default.
         public var allowsOtherOrigins = false
+        /// Called before a request that may create an upload twice, should its answer get lost.
+        package var willCreate: (@Sendable () async throws -> Void)?
 
         public init() {}
     }
@@ -41,7 +58,7 @@ public enum ResumableUpload {
         /// The bytes that have been sent, those included. It goes back where the server lacks what was sent, and with a restart.
         public var sent: Int64
         public var total: Int64
-        /// How often the upload has begun anew.
+        /// How often the upload, or a part of it, has begun anew.
         public var restarts: Int
     }
 }
@@ -65,29 +82,38 @@ extension HTTPSession {
     ///   - progress: Called with the newest progress, on no executor in particular.
     /// - Returns: The answer to the last bytes. Where it was lost, it is the answer to the question that has shown that all had arrived.
     /// - Throws: ``CurlewError`` with ``CurlewError/uploadToken``, if the upload can be resumed; ``ErrorCode/unsupported`` for a server that does
-    ///   not know the protocol; ``ErrorCode/invalidResponse`` for one that contradicts itself; ``ErrorCode/invalidResumeToken``.
+    ///   not know the protocol; ``ErrorCode/invalidResponse`` for one that contradicts itself; ``ErrorCode/invalidResumeToken``,
+    ///   ``ErrorCode/bodyLengthMismatch``.
     public func upload(
         file path: String, to reference: URIReference, resumable dialect: ResumableUpload.Dialect,
         method: HTTPRequest.Method = .post, fields: HTTPFields = HTTPFields(),
         upload: ResumableUpload.Options = ResumableUpload.Options(), options: RequestOptions = RequestOptions(),
         progress: (@Sendable (ResumableUpload.Progress) -> Void)? = nil
     ) async throws -> CurlewResponse {
-        let target = try reference.resolved(against: baseURL)
-        let run = try UploadRun(
-            session: self, path: path, target: target, method: method, fields: fields, settings: upload,
-            options: options, progress: progress)
-        return try await run.run(dialect)
+        let journal = try UploadJournal(
+            path: path, target: reference.resolved(against: baseURL), settings: upload, progress: progress)
+        let sender = UploadSender(session: self, journal: journal, fields: fields, options: options)
+        return try await journal.ending {
+            try await UploadStart(sender: sender, method: method, settings: upload).run(dialect)
+        }
     }
 
-    /// Gives up an upload that a token is about, so that the server need not keep what it has.
+    /// Gives up an upload that a token is about, so that the server need not keep what it has. One in parts by presigned URLs has
+    /// ``discard(_:multipart:)``.
+    /// - Throws: ``CurlewError`` for a server that refuses.
     public func discard(_ token: UploadToken, fields: HTTPFields = HTTPFields()) async throws {
-        let step = UploadRun.dialect(token.dialect).removal()
-        let response = try await send(
-            step.method, .uri(token.uri), RequestContent(body: .none), fields: fields.adding(step.fields), timeout: nil,
-            options: RequestOptions())
-        await response.discard()
-        guard response.status.kind == .successful || response.status.code == 404 || response.status.code == 410 else {
-            throw CurlewError(refusal: response, "status \(response.status.code) to the end of an upload")
+        let dialect = try UploadStart.dialect(token.dialect)
+        let step = dialect.removal()
+        for uri in token.parts.compactMap(\.uri) {
+            var fields = fields.adding(step.fields)
+            if !uri.hasSameOrigin(as: token.target) { fields = fields.withoutSecrets }
+            let response = try await send(
+                step.method, .uri(uri), RequestContent(body: .none), fields: fields, timeout: nil,
+                options: RequestOptions())
+            await response.discard()
+            guard response.status.kind == .successful || [404, 410].contains(response.status.code) else {
+                throw CurlewError(refusal: response, "status \(response.status.code) to the end of an upload")
+            }
         }
     }
 }
@@ -97,6 +123,13 @@ extension HTTPFields {
     func adding(_ others: HTTPFields) -> HTTPFields {
         var fields = self
         for field in others { fields[field.name] = field.value }
+        return fields
+    }
+
+    /// These, without what is known to be secret.
+    var withoutSecrets: HTTPFields {
+        var fields = self
+        for name in SecretFields.names { fields[name] = nil }
         return fields
     }
 }

@@ -1,28 +1,67 @@
+internal import FoundationEssentials
 internal import HTTPTypes
 
-/// tus 1.0.0 (tus.io/protocols/resumable-upload), with its extensions creation, expiration and termination.
+/// tus 1.0.0 (tus.io/protocols/resumable-upload), with its extensions creation, creation-with-upload, expiration, checksum, termination and
+/// concatenation.
 struct TusDialect: UploadDialect {
+    /// The most bytes that go with a creation: if that breaks off, they are lost.
+    private static let creationLimit: Int64 = 1 << 20
+
+    var features = TusFeatures.none
+    /// What the server is told of the file.
+    var metadata: [String: String] = [:]
+    /// True if the upload is a part of one.
+    var isPart = false
+
     var name: UploadDialectName { .tus }
 
     private static let version: HTTPFields = [.tusResumable: "1.0.0"]
 
+    var digests: [UploadDigest] {
+        guard features.extensions.contains("checksum") else { return [] }
+        return [("sha256", .sha256), ("sha1", .sha1)].filter { features.checksums.contains($0.0) }.map {
+            (name: String, algorithm: MessageDigest.Algorithm) in
+            UploadDigest(algorithm: algorithm, field: .uploadChecksum, prefix: "\(name) ", suffix: "")
+        }
+    }
+
     func creation(method: HTTPRequest.Method, length: Int64) -> UploadStep {
         var fields = Self.version
         fields[.uploadLength] = "\(length)"
-        return UploadStep(method: .post, fields: fields, carriesBytes: false)
+        if isPart { fields[.uploadConcat] = "partial" } else { fields[.uploadMetadata] = metadataValue }
+        let carriesBytes =
+            features.extensions.contains("creation-with-upload") && !isPart && (1...Self.creationLimit).contains(length)
+        if carriesBytes { fields[.contentType] = Self.mediaType }
+        return UploadStep(method: .post, fields: fields, carriesBytes: carriesBytes)
     }
 
-    func inquiry() -> UploadStep { UploadStep(method: .head, fields: Self.version, carriesBytes: false) }
-    func removal() -> UploadStep { UploadStep(method: .delete, fields: Self.version, carriesBytes: false) }
+    private var metadataValue: String? {
+        guard !metadata.isEmpty else { return nil }
+        return metadata.sorted { $0.key < $1.key }.map { "\($0.key) \(Data($0.value.utf8).base64EncodedString())" }
+            .joined(separator: ",")
+    }
+
+    func inquiry() -> UploadStep { UploadStep(method: .head, fields: Self.version) }
+    func removal() -> UploadStep { UploadStep(method: .delete, fields: Self.version) }
+
+    private static let mediaType = "application/offset+octet-stream"
 
     func append(from offset: Int64, isLast: Bool, length: Int64) -> UploadStep {
         var fields = Self.version
         fields[.uploadOffset] = "\(offset)"
-        fields[.contentType] = "application/offset+octet-stream"
+        fields[.contentType] = Self.mediaType
         return UploadStep(method: .patch, fields: fields, carriesBytes: true)
     }
 
-    func announcedLocation(in interim: HTTPResponse) -> String? { nil }
+    /// The request that puts parts together.
+    func concatenation(of uris: [CurlewURI]) -> UploadStep {
+        var fields = Self.version
+        fields[.uploadConcat] = "final;" + uris.map(\.description).joined(separator: " ")
+        fields[.uploadMetadata] = metadataValue
+        return UploadStep(method: .post, fields: fields)
+    }
+
+    func announcement(in interim: HTTPResponse) -> UploadAnnouncement? { nil }
 
     func outcome(of response: HTTPResponse, isCreation: Bool) throws -> UploadOutcome {
         guard response.status.kind == .successful else { return .refused }
@@ -30,15 +69,14 @@ struct TusDialect: UploadDialect {
             if isCreation { return .unknown }
             throw CurlewError(.invalidResponse, "the answer is not one of tus")
         }
+        let offset = try number(.uploadOffset, response)
         if isCreation {
             guard response.status == .created, let location = response.headerFields[.location] else {
                 throw CurlewError(.invalidResponse, "the upload was created, and the server does not say where")
             }
-            return .incomplete(location: location, offset: 0)
+            return .incomplete(location: location, offset: offset ?? 0)
         }
-        guard let offset = try number(.uploadOffset, response) else {
-            throw CurlewError(.invalidResponse, "the server does not say how much it has")
-        }
+        guard let offset else { throw CurlewError(.invalidResponse, "the server does not say how much it has") }
         // Whether that is all, the length says.
         return .incomplete(location: nil, offset: offset)
     }
@@ -49,7 +87,9 @@ struct TusDialect: UploadDialect {
     }
 
     func limits(in response: HTTPResponse) -> UploadLimits {
-        UploadLimits(maximumSize: (try? number(.tusMaxSize, response)) ?? nil)
+        UploadLimits(
+            maximumSize: (try? number(.tusMaxSize, response)) ?? features.maximumSize,
+            expires: response.headerFields[.uploadExpires].flatMap { HTTPDate($0) })
     }
 
     private func number(_ name: HTTPField.Name, _ response: HTTPResponse) throws -> Int64? {
@@ -61,7 +101,39 @@ struct TusDialect: UploadDialect {
     }
 }
 
+/// What a server of tus says it can, when it is asked by OPTIONS.
+struct TusFeatures: Sendable {
+    static let none = TusFeatures()
+
+    var extensions: Set<String> = []
+    var checksums: Set<String> = []
+    var maximumSize: Int64?
+
+    private init() {}
+
+    /// nil for a server that does not speak 1.0.0.
+    init?(_ response: HTTPResponse) {
+        func words(_ name: HTTPField.Name) -> Set<String> {
+            Set(
+                response.headerFields[values: name].flatMap { $0.split(separator: ",") }.map { word in
+                    String(word.filter { $0 != " " && $0 != "\t" })
+                })
+        }
+        guard words(.tusVersion).contains("1.0.0") else { return nil }
+        extensions = words(.tusExtension)
+        checksums = words(.tusChecksumAlgorithm)
+        maximumSize = response.headerFields[.tusMaxSize].flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+}
+
 extension HTTPField.Name {
     static let tusResumable = HTTPField.Name("Tus-Resumable")!
     static let tusMaxSize = HTTPField.Name("Tus-Max-Size")!
+    static let tusVersion = HTTPField.Name("Tus-Version")!
+    static let tusExtension = HTTPField.Name("Tus-Extension")!
+    static let tusChecksumAlgorithm = HTTPField.Name("Tus-Checksum-Algorithm")!
+    static let uploadChecksum = HTTPField.Name("Upload-Checksum")!
+    static let uploadConcat = HTTPField.Name("Upload-Concat")!
+    static let uploadExpires = HTTPField.Name("Upload-Expires")!
+    static let uploadMetadata = HTTPField.Name("Upload-Metadata")!
 }

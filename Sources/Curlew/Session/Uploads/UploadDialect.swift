@@ -3,9 +3,11 @@ internal import HTTPTypes
 /// How a protocol of resumable uploads says what it says. It keeps nothing: what is known of an upload is in its token.
 protocol UploadDialect: Sendable {
     var name: UploadDialectName { get }
+    /// The digests that requests may carry, the best first; none if the server takes none.
+    var digests: [UploadDigest] { get }
 
     /// The request that creates an upload.
-    /// - Parameter length: The bytes of the file.
+    /// - Parameter length: The bytes of the file, or of the part of it that is an upload of its own.
     func creation(method: HTTPRequest.Method, length: Int64) -> UploadStep
     /// The request that asks how much the server has.
     func inquiry() -> UploadStep
@@ -14,8 +16,8 @@ protocol UploadDialect: Sendable {
     /// The request that gives the upload up.
     func removal() -> UploadStep
 
-    /// Where an upload that is being created will be, as an interim response says; nil if it says nothing of that.
-    func announcedLocation(in interim: HTTPResponse) -> String?
+    /// What an interim response says; nil if it says nothing of the upload.
+    func announcement(in interim: HTTPResponse) -> UploadAnnouncement?
     /// What has come of a request that sent bytes.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` for one that contradicts itself.
     func outcome(of response: HTTPResponse, isCreation: Bool) throws -> UploadOutcome
@@ -26,12 +28,28 @@ protocol UploadDialect: Sendable {
     func limits(in response: HTTPResponse) -> UploadLimits
 }
 
-/// A request of a protocol, without its bytes.
+/// A request of a protocol.
 struct UploadStep: Sendable {
     var method: HTTPRequest.Method
     var fields: HTTPFields
     /// True if the bytes of the file from an offset on go with it.
-    var carriesBytes: Bool
+    var carriesBytes = false
+    /// What it sends otherwise.
+    var content: [UInt8] = []
+}
+
+/// A digest of a request's bytes.
+struct UploadDigest: Sendable {
+    let algorithm: MessageDigest.Algorithm
+    let field: HTTPField.Name
+    let prefix: String
+    let suffix: String
+}
+
+/// Where an upload is, and how much of it has arrived, while it is under way.
+struct UploadAnnouncement: Sendable, Equatable {
+    var location: String?
+    var offset: Int64?
 }
 
 /// How much of an upload a server has.
@@ -61,11 +79,14 @@ struct UploadLimits: Sendable, Equatable {
     var minimumSize: Int64?
     var maximumAppend: Int64?
     var minimumAppend: Int64?
+    /// When it forgets the upload.
+    var expires: HTTPDate?
 
     mutating func formUnion(_ others: UploadLimits) {
         maximumSize = others.maximumSize ?? maximumSize
         minimumSize = others.minimumSize ?? minimumSize
         maximumAppend = others.maximumAppend ?? maximumAppend
         minimumAppend = others.minimumAppend ?? minimumAppend
+        expires = others.expires ?? expires
     }
 }

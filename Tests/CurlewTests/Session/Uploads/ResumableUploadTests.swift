@@ -254,23 +254,34 @@ struct ResumableUploadTests {
 
     @Test("a token that cannot be one is refused")
     func tokens() throws {
-        func decode(_ changes: [String: String]) throws -> UploadToken {
+        func decode(_ changes: [String: String], part: [String: String] = [:]) throws -> UploadToken {
+            var only = ["url": "\"https://a.test/1\"", "start": "0", "length": "10", "offset": "5"]
+            only.merge(part) { $1 }
+            func object(_ members: [String: String]) -> String {
+                "{\(members.map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", "))}"
+            }
             var members = [
-                "version": "1", "protocol": "\"tus\"", "url": "\"https://a.test/1\"", "target": "\"https://a.test/\"",
-                "offset": "5", "length": "10",
+                "version": "1", "protocol": "\"tus\"", "target": "\"https://a.test/\"", "length": "10",
+                "parts": "[\(object(only))]",
                 "file":
                     "{\"device\": 1, \"node\": 2, \"size\": 10, \"modifiedSeconds\": 3, \"modifiedNanoseconds\": 4}",
             ]
             members.merge(changes) { $1 }
-            let text = members.map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ")
-            return try JSONDecoder().decode(UploadToken.self, from: Data("{\(text)}".utf8))
+            return try JSONDecoder().decode(UploadToken.self, from: Data(object(members).utf8))
         }
         #expect(try decode([:]).offset == 5)
         for bad in [
-            ["version": "2"], ["protocol": "\"ftp\""], ["offset": "11"], ["offset": "-1"], ["length": "11"],
-            ["url": "\"http://a.test/1\""], ["url": "\"ftp://a.test/1\""], ["protocol": "\"ietf\"", "interop": "9"],
+            ["version": "2"], ["protocol": "\"ftp\""], ["length": "11"], ["protocol": "\"ietf\"", "interop": "9"],
+            ["parts": "[]"], ["protocol": "\"multipart\""],
         ] {
             #expect(throws: (any Error).self) { try decode(bad) }
+        }
+        for bad in [
+            ["offset": "11"], ["offset": "-1"], ["start": "1"], ["length": "9"], ["length": "11"],
+            ["length": "9223372036854775807"], ["url": "\"http://a.test/1\""], ["url": "\"ftp://a.test/1\""],
+            ["tag": "\"\(String(repeating: "x", count: 2000))\""],
+        ] {
+            #expect(throws: (any Error).self) { try decode([:], part: bad) }
         }
     }
 }

@@ -1,38 +1,50 @@
-import Curlew
-import CurlewTesting
+#if TestKit
+internal import Curlew
 
 /// A server of resumable uploads, of the IETF's draft or of tus, that takes nothing but what their texts allow.
-final class UploadServer: Sendable {
-    enum Dialect: Sendable, Hashable {
+package final class UploadServer: Sendable {
+    package enum Dialect: Sendable, Hashable {
         case draft(Int)
         case tus
     }
 
     /// What it does wrong.
-    struct Faults: Sendable {
+    package struct Faults: Sendable {
         /// For each request with a body, the bytes after which its connection breaks; nil for none.
-        var breaks: [Int?] = []
+        package var breaks: [Int?] = []
         /// For each request with a body, the status that it is refused with, without a byte being taken.
-        var statuses: [Int?] = []
+        package var statuses: [Int?] = []
         /// False if what lies between drops interim responses.
-        var announces = true
+        package var announces = true
         /// What is added to the offsets that it tells.
-        var lie: Int64 = 0
+        package var lie: Int64 = 0
         /// The requests with a body after which it has forgotten all uploads.
-        var forgetsAfter: Int?
+        package var forgetsAfter: Int?
         /// The answer to the last bytes gets lost.
-        var losesLastAnswer = false
+        package var losesLastAnswer = false
         /// The location that it gives, in place of its own.
-        var location: String?
+        package var location: String?
         /// The fields that each answer has beside its own.
-        var fields: [String] = []
+        package var fields: [String] = []
+        /// What precedes the first answer to each request with a body.
+        package var interim: [String] = []
+        /// The extensions of tus that it has.
+        package var extensions = "creation,termination"
+        /// The algorithm of the checksums that it takes, and the digest by it, in Base 64.
+        package var checksum: (name: String, digest: @Sendable ([UInt8]) -> String)?
+        /// The bytes that it takes with a request at most, as it says.
+        package var appendLimit: Int?
+
+        package init() {}
     }
 
     private struct State {
+        var parts: Set<String> = []
+        var uploads = 0
         var files: [String: [UInt8]] = [:]
         var lengths: [String: Int] = [:]
         var complete: Set<String> = []
-        var log: [String] = []
+        package var log: [String] = []
         var bodies = 0
         var faults: Faults
     }
@@ -46,7 +58,7 @@ final class UploadServer: Sendable {
         state = Guarded(State(faults: faults))
     }
 
-    static func start(_ dialect: Dialect, _ faults: Faults = Faults()) async throws -> UploadServer {
+    package static func start(_ dialect: Dialect, _ faults: Faults = Faults()) async throws -> UploadServer {
         let uploads = UploadServer(dialect, faults)
         let server = try await RawServer.start { connection in
             while try await uploads.answer(connection) {}
@@ -55,13 +67,13 @@ final class UploadServer: Sendable {
         return uploads
     }
 
-    var url: String { server.withLock { $0 }?.url("/files") ?? "" }
+    package var url: String { server.withLock { $0 }?.url("/files") ?? "" }
     /// The method and the target of each request, in their order.
-    var log: [String] { state.withLock { $0.log } }
+    package var log: [String] { state.withLock { $0.log } }
     /// The files that are complete.
-    var files: [[UInt8]] { state.withLock { state in state.complete.compactMap { state.files[$0] } } }
+    package var files: [[UInt8]] { state.withLock { state in state.complete.subtracting(state.parts).compactMap { state.files[$0] } } }
 
-    func shutdown() async { await server.withLock { $0 }?.shutdown() }
+    package func shutdown() async { await server.withLock { $0 }?.shutdown() }
 
     // MARK: Requests
 
@@ -105,7 +117,11 @@ final class UploadServer: Sendable {
 
     private func options(_ connection: RawConnection) async throws {
         switch dialect {
-        case .tus: try await reply(204, ["Tus-Version: 1.0.0", "Tus-Extension: creation,termination"], connection)
+        case .tus:
+            let faults = state.withLock { $0.faults }
+            var fields = ["Tus-Version: 1.0.0,0.2.2", "Tus-Extension: \(faults.extensions)"]
+            if let checksum = faults.checksum { fields.append("Tus-Checksum-Algorithm: md5,\(checksum.name)") }
+            try await reply(204, fields, connection)
         case .draft(let interop): try await reply(200, ["Upload-Draft-Interop-Version: \(interop)", "Upload-Limit: min-size=0"], connection)
         }
     }
@@ -160,20 +176,12 @@ final class UploadServer: Sendable {
             try await reply(dialect == .tus ? 412 : 400, [version], connection, isLast: true)
             return false
         }
-        let path = "/files/\(state.withLock { $0.files.count + 1 })"
-        let location = state.withLock { $0.faults.location } ?? path
-        if dialect == .tus {
-            guard let length = request.number("upload-length") else {
-                try await reply(400, [version], connection)
-                return true
-            }
-            state.withLock {
-                $0.files[path] = []
-                $0.lengths[path] = length
-            }
-            try await reply(201, [version, "Location: \(location)"], connection)
-            return true
+        let path = state.withLock { state in
+            state.uploads += 1
+            return "/files/\(state.uploads)"
         }
+        let location = state.withLock { $0.faults.location } ?? path
+        if dialect == .tus { return try await tusCreation(request, path, location, connection) }
         guard asksForAll(request) == true, request.number("upload-offset") == nil,
             let count = request.number("content-length"), dialect != .draft(6) || request.number("upload-length") == count
         else {
@@ -187,7 +195,56 @@ final class UploadServer: Sendable {
         if state.withLock({ $0.faults.announces }) {
             try await connection.write("HTTP/1.1 104 Upload Resumption Supported\r\n\(version)\r\nLocation: \(location)\r\n\r\n")
         }
-        return try await take(count, path, connection, ["Location: \(location)"])
+        return try await take(request, count, path, connection, ["Location: \(location)"], isCreation: true)
+    }
+
+    private func tusCreation(
+        _ request: Request, _ path: String, _ location: String, _ connection: RawConnection
+    ) async throws -> Bool {
+        let extensions = state.withLock { $0.faults.extensions }
+        if let concat = request.fields["upload-concat"], concat.hasPrefix("final;") {
+            return try await concatenation(String(concat.dropFirst(6)), request, path, location, connection)
+        }
+        guard let length = request.number("upload-length"),
+            request.fields["upload-concat"] == nil || extensions.contains("concatenation")
+        else {
+            try await reply(400, [version], connection, isLast: true)
+            return false
+        }
+        state.withLock { state in
+            state.files[path] = []
+            state.lengths[path] = length
+            if request.fields["upload-concat"] == "partial" { state.parts.insert(path) }
+        }
+        let expiry = extensions.contains("expiration") ? ["Upload-Expires: Wed, 25 Jun 2070 16:00:00 GMT"] : []
+        guard let count = request.number("content-length"), count > 0 else {
+            try await reply(201, [version, "Location: \(location)"] + expiry, connection)
+            return true
+        }
+        guard extensions.contains("creation-with-upload"),
+            request.fields["content-type"] == "application/offset+octet-stream"
+        else {
+            try await reply(400, [version], connection, isLast: true)
+            return false
+        }
+        return try await take(request, count, path, connection, ["Location: \(location)"] + expiry, isCreation: true)
+    }
+
+    private func concatenation(
+        _ list: String, _ request: Request, _ path: String, _ location: String, _ connection: RawConnection
+    ) async throws -> Bool {
+        let paths = list.split(separator: " ").map { "/" + $0.split(separator: "/").dropFirst(2).joined(separator: "/") }
+        let isWhole = state.withLock { state in
+            let areWhole = paths.allSatisfy {
+                state.parts.contains($0) && state.files[$0]?.count == state.lengths[$0]
+            }
+            guard !paths.isEmpty, areWhole, request.number("upload-length") == nil else { return false }
+            state.files[path] = paths.flatMap { state.files[$0] ?? [] }
+            state.complete.insert(path)
+            return true
+        }
+        try await reply(isWhole ? 201 : 400, [version] + (isWhole ? ["Location: \(location)"] : []), connection)
+        return true
     }
 
     private func append(_ request: Request, _ connection: RawConnection) async throws -> Bool {
@@ -207,11 +264,13 @@ final class UploadServer: Sendable {
             try await reply(409, [version, "Upload-Offset: \(file.count)"], connection, isLast: true)
             return false
         }
-        return try await take(count, request.target, connection, [])
+        return try await take(request, count, request.target, connection, [], isCreation: false)
     }
 
     /// Takes bytes, and answers.
-    private func take(_ count: Int, _ path: String, _ connection: RawConnection, _ fields: [String]) async throws -> Bool {
+    private func take(
+        _ request: Request, _ count: Int, _ path: String, _ connection: RawConnection, _ fields: [String], isCreation: Bool
+    ) async throws -> Bool {
         let (number, faults) = state.withLock { state in
             state.bodies += 1
             return (state.bodies - 1, state.faults)
@@ -220,8 +279,14 @@ final class UploadServer: Sendable {
             try await reply(status, [version], connection, isLast: true)
             return false
         }
+        if let limit = faults.appendLimit, count > limit, !isCreation {
+            try await reply(413, [version], connection, isLast: true)
+            return false
+        }
+        for line in faults.interim { try await connection.write(line + "\r\n\r\n") }
         let breakPoint = number < faults.breaks.count ? faults.breaks[number] : nil
         var left = min(count, breakPoint ?? count)
+        let start = state.withLock { $0.files[path]?.count ?? 0 }
         while left > 0 {
             let piece = try await connection.readExactly(min(left, 16 << 10))
             left -= piece.count
@@ -232,6 +297,18 @@ final class UploadServer: Sendable {
             await connection.reset()
             return false
         }
+        let expected =
+            dialect == .tus
+            ? request.fields["upload-checksum"]
+            : request.fields["content-digest"].map { String($0.dropFirst("sha-256=:".count).dropLast()) }
+        if let checksum = faults.checksum, let expected {
+            let digest = checksum.digest(Array(state.withLock { $0.files[path] ?? [] }[start...]))
+            guard expected == (dialect == .tus ? "\(checksum.name) \(digest)" : digest) else {
+                state.withLock { $0.files[path]?.removeSubrange(start...) }
+                try await reply(dialect == .tus ? 460 : 400, [version], connection)
+                return true
+            }
+        }
         let (reached, length) = state.withLock { ($0.files[path]?.count ?? 0, $0.lengths[path] ?? 0) }
         let isComplete = reached == length
         if isComplete { state.withLock { _ = $0.complete.insert(path) } }
@@ -240,9 +317,11 @@ final class UploadServer: Sendable {
             return false
         }
         let state = dialect == .tus ? [] : [completeness(isComplete)]
+        let limits = faults.appendLimit.map { ["Upload-Limit: max-append-size=\($0), max-age=3600"] } ?? []
         try await reply(
-            dialect == .tus ? 204 : (isComplete ? 200 : 201), [version, "Upload-Offset: \(reached)"] + state + fields,
+            dialect == .tus ? (isCreation ? 201 : 204) : (isComplete ? 200 : 201), [version, "Upload-Offset: \(reached)"] + state + fields + limits,
             connection)
         return true
     }
 }
+#endif

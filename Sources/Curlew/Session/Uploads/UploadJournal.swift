@@ -1,0 +1,200 @@
+internal import FoundationEssentials
+
+/// What is known of an upload: its token and how far it is. It tells whoever wants to know.
+final class UploadJournal: Sendable {
+    private struct State {
+        var token: UploadToken
+        /// Of each part, the bytes that the server may have at most.
+        var sent: [Int64]
+        var restarts = 0
+        /// The newest writing of the token, which waits for the one before.
+        var writing: Task<Void, any Error>?
+    }
+
+    let path: String
+    let target: CurlewURI
+    private let identity: FileSnapshot
+    private let keepsToken: Bool
+    private let keepToken: (@Sendable (UploadToken) async throws -> Void)?
+    private let tokenFile: String?
+    private let progress: (@Sendable (ResumableUpload.Progress) -> Void)?
+    private let state: Guarded<State>
+
+    init(
+        path: String, target: CurlewURI, settings: ResumableUpload.Options,
+        progress: (@Sendable (ResumableUpload.Progress) -> Void)?
+    ) throws {
+        self.path = path
+        self.target = target
+        keepToken = settings.keepToken
+        tokenFile = settings.tokenFile
+        keepsToken = keepToken != nil || tokenFile != nil
+        self.progress = progress
+        identity = try FileSnapshot(path: path)
+        let token: UploadToken
+        if let known = settings.token {
+            guard known.identity == identity else {
+                throw CurlewError(.bodyLengthMismatch, "the file is not the one that the upload was begun with")
+            }
+            token = known
+        } else {
+            token = try UploadToken(
+                target: target, length: identity.size, dialect: .tus, identity: identity,
+                parts: UploadPart.parts(of: identity.size, count: 1))
+        }
+        // More may have arrived than a token says.
+        state = Guarded(State(token: token, sent: token.parts.map { $0.uri == nil ? 0 : $0.length }))
+    }
+
+    var length: Int64 { identity.size }
+    /// What the upload can be resumed with; nil if the server has nothing of it.
+    var token: UploadToken? { state.withLock { $0.token.isOfUse ? $0.token : nil } }
+    var dialect: UploadDialectName { state.withLock { $0.token.dialect } }
+    var partCount: Int { state.withLock { $0.token.parts.count } }
+    func part(_ index: Int) -> UploadPart { state.withLock { $0.token.parts[index] } }
+    /// The bytes of a part that the server may have at most.
+    func sent(_ index: Int) -> Int64 { state.withLock { $0.sent[index] } }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` for a file that has changed.
+    func verifyFile() throws {
+        guard try FileSnapshot(path: path) == identity else {
+            throw CurlewError(.bodyLengthMismatch, "the file has changed since the upload began")
+        }
+    }
+
+    /// Bytes of a part, of the file as it was.
+    func body(_ index: Int, from offset: Int64, count: Int64) throws -> CurlewRequest.Body {
+        let start = part(index).start + offset
+        let file = try WatchedFile(path: path, range: start..<start + count, unchangedSince: identity)
+        return CurlewRequest.Body(source: .watched(file), length: count)
+    }
+
+    // MARK: Changes
+
+    /// The parts that the file is sent in.
+    func begin(_ dialect: UploadDialectName, _ parts: [UploadPart]) throws {
+        try state.withLock { state in
+            state.token = try UploadToken(
+                target: target, length: length, dialect: dialect, identity: identity, parts: parts)
+            state.sent = parts.map { _ in 0 }
+        }
+    }
+
+    func speak(_ dialect: UploadDialectName) { state.withLock { $0.token.dialect = dialect } }
+
+    func expire(_ moment: HTTPDate) {
+        state.withLock { $0.token.expires = Date(timeIntervalSince1970: Double(moment.secondsSince1970)) }
+    }
+
+    /// Changes what is known of a part, and keeps the token.
+    func change(_ index: Int, _ change: (inout UploadPart) -> Void) async throws {
+        let writing = state.withLock { state -> Task<Void, any Error>? in
+            change(&state.token.parts[index])
+            guard keepsToken, state.token.isOfUse else { return nil }
+            let (token, earlier) = (state.token, state.writing)
+            let task = Task {
+                _ = await earlier?.result
+                if let tokenFile = self.tokenFile { try await token.write(to: tokenFile) }
+                try await self.keepToken?(token)
+            }
+            state.writing = task
+            return task
+        }
+        report()
+        try await writing?.value
+    }
+
+    /// The server has so much of a part.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` if that cannot be.
+    func confirm(_ index: Int, _ offset: Int64, _ digest: ContentDigest?) async throws {
+        try state.withLock { state in
+            let (most, length) = (state.sent[index], state.token.parts[index].length)
+            guard (0...min(most, length)).contains(offset) else {
+                throw CurlewError(.invalidResponse, "the server has \(offset) bytes, and \(most) were sent")
+            }
+            state.sent[index] = offset
+        }
+        try await change(index) { part in
+            part.offset = offset
+            part.digest = digest
+        }
+    }
+
+    /// So much of a part has gone.
+    func advance(_ index: Int, to sent: Int64) {
+        state.withLock { state in
+            state.sent[index] = max(state.sent[index], min(sent, state.token.parts[index].length))
+        }
+        report()
+    }
+
+    /// Nothing of a part has arrived, after all. The server has forgotten it.
+    func restart(_ index: Int) {
+        state.withLock { state in
+            let part = state.token.parts[index]
+            state.token.parts[index] = UploadPart(start: part.start, length: part.length)
+            state.sent[index] = 0
+            state.restarts += 1
+        }
+        report()
+    }
+
+    private func report() {
+        guard let progress else { return }
+        let (token, sent, restarts) = state.withLock { ($0.token, $0.sent, $0.restarts) }
+        progress(.init(confirmed: token.offset, sent: sent.reduce(0, +), total: token.length, restarts: restarts))
+    }
+
+    // MARK: The end
+
+    /// Runs the upload, adds the token to what it throws, and removes the token's file after its end.
+    func ending<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
+        do {
+            let result = try await work()
+            _ = await state.withLock { $0.writing }?.result
+            if let tokenFile { await TokenFile.remove(tokenFile) }
+            return result
+        } catch let error as CurlewError {
+            throw error.adding(CurlewError.Context(uploadToken: token))
+        } catch is CancellationError {
+            throw CurlewError(.cancelled, "the upload was cancelled").adding(CurlewError.Context(uploadToken: token))
+        }
+    }
+}
+
+/// The digest of a part of a file from its start on, up to an offset that mostly grows.
+actor PrefixDigest {
+    private static let piece = 1 << 20
+
+    private let path: String
+    private let start: Int64
+    private let algorithm: MessageDigest.Algorithm
+    private var digest: MessageDigest?
+    private var position: Int64 = 0
+
+    init(path: String, start: Int64, _ algorithm: MessageDigest.Algorithm) {
+        self.path = path
+        self.start = start
+        self.algorithm = algorithm
+    }
+
+    /// The digest of the first bytes, in lower-case hexadecimal.
+    func hash(to offset: Int64) async throws -> String {
+        if offset < position { digest = nil }
+        let running = try digest ?? MessageDigest(algorithm)
+        if digest == nil { position = 0 }
+        digest = nil
+        let reader = try await FileReader(path: path)
+        while position < offset {
+            try Task.checkCancellation()
+            let bytes = try await reader.read(at: start + position, count: Int(min(Int64(Self.piece), offset - position)))
+            guard !bytes.isEmpty else {
+                throw CurlewError(.bodyLengthMismatch, "the file is shorter than it was when the upload began")
+            }
+            try running.update(bytes)
+            position += Int64(bytes.count)
+        }
+        digest = running
+        return try running.hashSoFar()
+    }
+}

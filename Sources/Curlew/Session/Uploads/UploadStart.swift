@@ -1,0 +1,112 @@
+internal import HTTPTypes
+
+/// Finds out what protocol a server speaks, and sends the file in one part or several.
+struct UploadStart: Sendable {
+    let sender: UploadSender
+    let method: HTTPRequest.Method
+    let settings: ResumableUpload.Options
+
+    private var journal: UploadJournal { sender.journal }
+
+    static func dialect(_ name: UploadDialectName) throws -> any UploadDialect {
+        switch name {
+        case .draft(let interop): return DraftDialect(interop: interop)
+        case .tus: return TusDialect()
+        case .multipart:
+            throw CurlewError(.invalidResumeToken, "an upload by presigned URLs goes on by them alone")
+        }
+    }
+
+    func run(_ choice: ResumableUpload.Dialect) async throws -> CurlewResponse {
+        let dialect = try await dialect(for: choice)
+        if settings.checksParts, dialect.digests.isEmpty {
+            throw CurlewError(.unsupported, "the server takes no checksum that is known here")
+        }
+        if settings.token == nil {
+            let canConcatenate = (dialect as? TusDialect)?.features.extensions.contains("concatenation") ?? false
+            // Parts of a small file cost more than they bring.
+            let most = max(1, Int(min(journal.length >> 20, 64)))
+            let parts = UploadPart.parts(
+                of: journal.length, count: canConcatenate ? min(max(1, settings.parallelParts), most) : 1)
+            try journal.begin(dialect.name, parts)
+        }
+        guard journal.partCount > 1 else {
+            return try await UploadRun(
+                sender: sender, part: 0, dialect: dialect, method: method, settings: settings
+            ).run()
+        }
+        guard var parts = dialect as? TusDialect else {
+            throw CurlewError(.invalidResumeToken, "its protocol knows no parts")
+        }
+        parts.isPart = true
+        return try await concatenation(parts)
+    }
+
+    // MARK: The protocol
+
+    private func dialect(for choice: ResumableUpload.Dialect) async throws -> any UploadDialect {
+        if let token = settings.token {
+            let dialect = try Self.dialect(token.dialect)
+            guard dialect.name == .tus, settings.checksParts else { return dialect }
+            return TusDialect(features: try await features().tus ?? .none)
+        }
+        switch choice {
+        case .ietf: return DraftDialect(interop: 6)
+        case .tus:
+            // What is asked for needs no extension.
+            guard settings.checksParts || settings.parallelParts > 1 else {
+                return TusDialect(metadata: settings.metadata)
+            }
+            guard let features = try await features().tus else {
+                throw CurlewError(.unsupported, "the server does not know the protocol of resumable uploads")
+            }
+            return TusDialect(features: features, metadata: settings.metadata)
+        case .automatic:
+            let (tus, interop) = try await features()
+            if let tus { return TusDialect(features: tus, metadata: settings.metadata) }
+            return DraftDialect(interop: interop ?? 6)
+        }
+    }
+
+    private func features() async throws -> (tus: TusFeatures?, interop: Int?) {
+        let response = try await sender.send(UploadStep(method: .options, fields: HTTPFields()), to: journal.target)
+        await response.discard()
+        return (TusFeatures(response.head), DraftDialect.interop(in: response.head))
+    }
+
+    // MARK: Parts
+
+    /// Sends the parts side by side, and has the server put them together.
+    private func concatenation(_ dialect: TusDialect) async throws -> CurlewResponse {
+        var patience = UploadPatience(settings)
+        while true {
+            try await withThrowingTaskGroup { group in
+                for index in 0..<journal.partCount {
+                    group.addTask {
+                        let response = try await UploadRun(
+                            sender: sender, part: index, dialect: dialect, method: method, settings: settings
+                        ).run()
+                        await response.discard()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            do {
+                try journal.verifyFile()
+                let uris = (0..<journal.partCount).compactMap { journal.part($0).uri }
+                let response = try await sender.send(dialect.concatenation(of: uris), to: journal.target)
+                guard response.status == .created else { throw await sender.refusal(response) }
+                return response
+            } catch let error as CurlewError {
+                // A part was forgotten meanwhile, or is not whole any more: each is asked about once more.
+                let isWorth =
+                    error.response != nil || sender.mayBeRepeated(.post) || error.stage == .connecting
+                    || error.stage == .preparing
+                let isRefused = error.response.map { $0.status.kind == .clientError } ?? false
+                try await patience.wait(
+                    after: error,
+                    isWorth: isWorth && (error.isWorthRepeating || isRefused && error.response?.status.code != 403))
+            }
+        }
+    }
+}

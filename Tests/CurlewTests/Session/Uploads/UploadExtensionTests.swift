@@ -1,0 +1,259 @@
+import CurlewTesting
+import CurlewTestingTraits
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("Resumable uploads: extensions, limits and tokens", .noLeaks, .timeLimit(.minutes(1)))
+struct UploadExtensionTests {
+    private let folder: ScratchFolder
+    private let bytes: [UInt8] = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ $0 >> 9) }
+
+    init() throws {
+        folder = try ScratchFolder()
+        try write(bytes)
+    }
+
+    private var path: String { "\(folder.path)/film" }
+    private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(filePath: path)) }
+
+    private var quick: ResumableUpload.Options {
+        var options = ResumableUpload.Options()
+        options.backoff = Retry.Backoff(base: .zero)
+        return options
+    }
+
+    /// Uploads, and returns the file as the server has it, with the requests that it got.
+    private func upload(
+        _ dialect: UploadServer.Dialect, _ faults: UploadServer.Faults, _ options: ResumableUpload.Options,
+        _ choice: ResumableUpload.Dialect = .automatic
+    ) async throws -> (files: [[UInt8]], log: [String]) {
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        let response = try await http.upload(file: path, to: .raw(server.url), resumable: choice, upload: options)
+        await response.discard()
+        await http.shutdown()
+        await server.shutdown()
+        return (server.files, server.log)
+    }
+
+    private static func base64(_ bytes: [UInt8], _ algorithm: MessageDigest.Algorithm) -> String {
+        guard let digest = try? MessageDigest(algorithm), (try? digest.update(bytes)) != nil else { return "" }
+        return Data((try? digest.finishedBytes()) ?? []).base64EncodedString()
+    }
+
+    @Test("the parts of a file go side by side, and are put together", arguments: [false, true])
+    func concatenation(breaks: Bool) async throws {
+        var faults = UploadServer.Faults()
+        faults.extensions = "creation,concatenation,termination,expiration"
+        if breaks { faults.breaks = [300_000, 0, 999_999, 1] }
+        var options = quick
+        options.parallelParts = 2
+        let tokens = Guarded<[UploadToken]>([])
+        options.keepToken = { token in tokens.withLock { $0.append(token) } }
+        let (files, log) = try await upload(.tus, faults, options)
+        #expect(files == [bytes])
+        #expect(log.filter { $0 == "POST /files" }.count == 3)
+        let last = try #require(tokens.withLock { $0.last })
+        #expect(last.offset == 3_000_000 && last.parts.count == 2 && last.expires != nil)
+        #expect(try JSONDecoder().decode(UploadToken.self, from: JSONEncoder().encode(last)) == last)
+    }
+
+    @Test("parts of an upload go on in another process")
+    func partsOfToken() async throws {
+        var faults = UploadServer.Faults()
+        faults.extensions = "creation,concatenation"
+        faults.breaks = [400_000, 400_000, 0, 0, 0, 0]
+        let server = try await UploadServer.start(.tus, faults)
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.parallelParts = 2
+        options.attempts = 2
+        options.tokenFile = "\(folder.path)/token"
+        let (first, url) = (options, server.url)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: first)
+        }
+        let token = try await UploadToken(contentsOf: "\(folder.path)/token")
+        #expect(token == error?.uploadToken)
+        options.attempts = 10
+        options.token = token
+        let response = try await http.upload(file: path, to: .raw(url), resumable: .automatic, upload: options)
+        await response.discard()
+        #expect(server.files == [bytes])
+        #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/token"), "there is nothing to go on with")
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a small file goes with its creation, where the server takes that", arguments: [0, 1, 100_000, 1 << 20])
+    func creationWithUpload(size: Int) async throws {
+        try write(Array(bytes.prefix(size)))
+        var faults = UploadServer.Faults()
+        faults.extensions = "creation,creation-with-upload"
+        var options = quick
+        options.metadata = ["filename": "film", "private": "é"]
+        let (files, log) = try await upload(.tus, faults, options)
+        #expect(files == [Array(bytes.prefix(size))])
+        #expect(log == ["OPTIONS /files", "POST /files"] + (size == 0 ? ["PATCH /files/1"] : []))
+    }
+
+    @Test("each request has a digest of its bytes, and what was damaged goes again", arguments: ["sha256", "sha1", "draft"])
+    func checksums(name: String) async throws {
+        var faults = UploadServer.Faults()
+        faults.extensions = "creation,checksum"
+        let count = Guarded(0)
+        faults.checksum = (
+            name,
+            { bytes in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                let digest = Self.base64(bytes, name == "sha1" ? .sha1 : .sha256)
+                return number == 2 && name != "draft" ? "damaged" : digest
+            }
+        )
+        var options = quick
+        options.checksParts = true
+        options.partSize = .mebibytes(1)
+        let (files, log) = try await upload(name == "draft" ? .draft(6) : .tus, faults, options)
+        #expect(files == [bytes])
+        #expect(name == "draft" || log.filter { $0.hasPrefix("PATCH") }.count == 4)
+        #expect(count.withLock { $0 } > 0)
+    }
+
+    @Test("a server without checksums is not asked for them")
+    func noChecksums() async throws {
+        var options = quick
+        options.checksParts = true
+        let asking = options
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await upload(.tus, UploadServer.Faults(), asking, .tus)
+        }
+        #expect(error?.code == .unsupported)
+    }
+
+    @Test("the most that a server takes with a request is obeyed, and its time is in the token")
+    func limits() async throws {
+        var faults = UploadServer.Faults()
+        faults.appendLimit = 700_000
+        faults.breaks = [100_000]
+        var options = quick
+        let tokens = Guarded<[UploadToken]>([])
+        options.keepToken = { token in tokens.withLock { $0.append(token) } }
+        // It learns the limit from the first answer that has it.
+        faults.fields = ["Upload-Limit: max-append-size=700000, max-age=3600"]
+        let (files, log) = try await upload(.draft(6), faults, options)
+        #expect(files == [bytes])
+        #expect(log.filter { $0.hasPrefix("PATCH") }.count == 5)
+        #expect(tokens.withLock { $0.last?.expires } != nil)
+    }
+
+    @Test("garbage in interim responses changes nothing, and progress in them is kept")
+    func interim() async throws {
+        var faults = UploadServer.Faults()
+        faults.interim = [
+            "HTTP/1.1 104 X\r\nLocation: \u{1}://\r\nUpload-Draft-Interop-Version: 6",
+            "HTTP/1.1 104 X\r\nUpload-Offset: 99999999999999999999\r\nUpload-Draft-Interop-Version: 6",
+            "HTTP/1.1 104 X\r\nUpload-Offset: -1\r\nLocation: http://elsewhere.test/\r\nUpload-Draft-Interop-Version: 6",
+            "HTTP/1.1 104 X\r\nUpload-Offset: abc", "HTTP/1.1 103 Early Hints\r\nLink: </>",
+            "HTTP/1.1 104 X\r\nUpload-Offset: 3000001\r\nUpload-Draft-Interop-Version: 6",
+        ]
+        faults.breaks = [100_000]
+        let (files, _) = try await upload(.draft(6), faults, quick)
+        #expect(files == [bytes])
+    }
+
+    @Test("a file that is another under the same size and date is refused where the token has a digest")
+    func content() async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [1_000_000]
+        let server = try await UploadServer.start(.tus, faults)
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.digestsContent = true
+        options.attempts = 2
+        options.keepToken = { token in if token.offset > 0 { throw CurlewError(.cancelled, "enough") } }
+        let (first, url) = (options, server.url)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: first)
+        }
+        let token = try #require(error?.uploadToken)
+        #expect(token.parts.first?.digest != nil)
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        let file = try #require(fopen(path, "r+"))
+        fputc(0x7F, file)
+        fclose(file)
+        let times = [status.st_atim, status.st_mtim]
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        options.keepToken = nil
+        options.token = token
+        let requests = server.log.count
+        let changed = options
+        let refusal = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: changed)
+        }
+        #expect(refusal?.code == .bodyLengthMismatch && server.log.count == requests)
+        try write(bytes)
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        let response = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: changed)
+        await response.discard()
+        #expect(server.files == [bytes])
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an upload that is given up is not on the server any more", arguments: [UploadServer.Dialect.tus, .draft(6)])
+    func discarded(dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [1_000_000]
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.attempts = 1
+        let (once, url) = (options, server.url)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(
+                file: path, to: .raw(url), resumable: dialect == .tus ? .tus : .ietf, upload: once)
+        }
+        let token = try #require(error?.uploadToken)
+        try await http.discard(token)
+        #expect(server.log.last == "DELETE /files/1")
+        try await http.discard(token)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an upload that is cancelled has a token, and goes on")
+    func cancelled() async throws {
+        let server = try await UploadServer.start(.tus)
+        let http = try HTTPSession(chain: .bare)
+        let url = server.url
+        var options = quick
+        let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
+        options.keepToken = { _ in arrivals.yield() }
+        let slow = options
+        var limited = RequestOptions()
+        limited.rateLimit = RateLimit(sending: .kibibytes(64))
+        let throttled = limited
+        let task = Task {
+            try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: slow, options: throttled)
+        }
+        for await _ in arrived { break }
+        task.cancel()
+        let error = await #expect(throws: CurlewError.self) { _ = try await task.value }
+        #expect(error?.code == .cancelled)
+        options = quick
+        options.token = try #require(error?.uploadToken)
+        let response = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: options)
+        await response.discard()
+        #expect(server.files == [bytes])
+        await http.shutdown()
+        await server.shutdown()
+    }
+}
