@@ -5,7 +5,8 @@
 struct WatchedFile: Sendable {
     let path: String
     let range: Range<Int64>
-    /// True if all that the file has is sent, if need be from an offset on.
+    /// True if the file may not change at all: all that it has is sent, if need be from an offset on, or a part of what it was when an upload
+    /// began.
     let isWhole: Bool
     private let snapshot: FileSnapshot
 
@@ -46,6 +47,8 @@ struct WatchedFile: Sendable {
     }
 
     var length: Int64 { range.upperBound - range.lowerBound }
+    /// True if there is nothing after what is sent.
+    var reachesEnd: Bool { isWhole && range.upperBound == snapshot.size }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` unless the file is as it was.
     func verify(_ current: FileSnapshot) throws {
@@ -99,7 +102,7 @@ struct WatchedFileChunks: AsyncSequence, Sendable {
         /// What is at the path must still be what was read, and have no more of it. Files that the kernel makes up, as in /proc, say that they are empty and are not.
         private func checkEnd(of reader: FileReader) async throws {
             try file.verify(try await reader.snapshot(at: file.path))
-            guard file.isWhole, try await !reader.read(at: position, count: 1).isEmpty else { return }
+            guard file.reachesEnd, try await !reader.read(at: position, count: 1).isEmpty else { return }
             throw CurlewError(.bodyLengthMismatch, "the file is longer than it says")
         }
 

@@ -90,7 +90,8 @@ final class UploadRun {
             throw CurlewError(.invalidRequest, "the file has \(length) bytes, which the server does not take")
         }
         let dialect = dialect
-        let step = dialect.creation(method: method, length: length)
+        var step = dialect.creation(method: method, length: length)
+        if step.carriesBytes { try await addDigest(to: &step, from: 0, count: length) }
         if step.carriesBytes, !sender.mayBeRepeated(step.method) { try await settings.willCreate?() }
         let response = try await sender.send(
             step, to: journal.target, step.carriesBytes ? .init(part: index, offset: 0, count: length) : nil,
@@ -151,16 +152,12 @@ final class UploadRun {
 
     private func append(from offset: Int64, to uri: CurlewURI) async throws -> Step {
         let left = length - offset
-        let digest = settings.checksParts ? dialect.digests.first : nil
-        let most = min(limits.maximumAppend ?? .max, digest == nil ? .max : Int64(max(settings.partSize.bytes, 64 << 10)))
+        let most = min(
+            limits.maximumAppend ?? .max, settings.checksParts ? Int64(max(settings.partSize.bytes, 64 << 10)) : .max)
         let count = min(left, max(1, most))
         let isLast = count == left
         var step = dialect.append(from: offset, isLast: isLast, length: length)
-        if let digest {
-            let part = PrefixDigest(path: journal.path, start: journal.part(index).start + offset, digest.algorithm)
-            let hash = try await part.hash(to: count)
-            step.fields[digest.field] = "\(digest.prefix)\(Self.base64(hash))\(digest.suffix)"
-        }
+        try await addDigest(to: &step, from: offset, count: count)
         let dialect = dialect
         let response = try await sender.send(
             step, to: uri, .init(part: index, offset: offset, count: count),
@@ -219,10 +216,13 @@ final class UploadRun {
         return offset
     }
 
-    private static func base64(_ hexadecimal: String) -> String {
-        let digits = hexadecimal.utf8.compactMap(\.hexValue)
+    /// Has a request say the digest of its bytes, if that is asked for.
+    private func addDigest(to step: inout UploadStep, from offset: Int64, count: Int64) async throws {
+        guard settings.checksParts, let digest = dialect.digests.first else { return }
+        let part = PrefixDigest(path: journal.path, start: journal.part(index).start + offset, digest.algorithm)
+        let digits = try await part.hash(to: count).utf8.compactMap(\.hexValue)
         let bytes = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-        return Data(bytes).base64EncodedString()
+        step.fields[digest.field] = "\(digest.prefix)\(Data(bytes).base64EncodedString())\(digest.suffix)"
     }
 
     // MARK: Failures

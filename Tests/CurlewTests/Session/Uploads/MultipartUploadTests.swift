@@ -52,7 +52,7 @@ private final class PartServer: Sendable {
     }
 
     private func answer(_ request: InboundRequest) async throws -> MockResponse {
-        let items = (request.path.split(separator: "?").last ?? "").split(separator: "&").map {
+        let items = (request.target.split(separator: "?").last ?? "").split(separator: "&").map {
             $0.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
         }
         func item(_ name: String) -> String? { items.first { $0.first == name }.map { $0.count > 1 ? $0[1] : "" } }

@@ -33,10 +33,15 @@ struct UploadExtensionTests {
     ) async throws -> (files: [[UInt8]], log: [String]) {
         let server = try await UploadServer.start(dialect, faults)
         let http = try HTTPSession(chain: .bare)
-        let response = try await http.upload(file: path, to: .raw(server.url), resumable: choice, upload: options)
-        await response.discard()
+        let result: Result<Void, any Error>
+        do {
+            let response = try await http.upload(file: path, to: .raw(server.url), resumable: choice, upload: options)
+            await response.discard()
+            result = .success(())
+        } catch { result = .failure(error) }
         await http.shutdown()
         await server.shutdown()
+        try result.get()
         return (server.files, server.log)
     }
 
