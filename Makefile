@@ -25,7 +25,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-traits test-postgres test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo examples test test-examples test-traits test-postgres test-uploads test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -49,6 +49,15 @@ test-examples: setup ## Builds the examples and runs their tests
 # They are among the tests of `make test`, where they are skipped on a machine without a server.
 test-postgres: setup ## Runs the tests of queues in PostgreSQL
 	CURLEW_TEST_POSTGRES=1 $(MAKE) --no-print-directory test FILTER='PostgresFaultTests|TransferStoreTests'
+
+# They come from PyPI, into a folder of their own; without them these tests are skipped.
+UPLOAD_SERVERS = $(CURDIR)/.build/upload-servers
+
+test-uploads: setup ## Uploads to servers that others wrote: tuspyserver and moto, from PyPI
+	@.ci/setup python3-venv
+	@test -x $(UPLOAD_SERVERS)/bin/pip || python3 -m venv $(UPLOAD_SERVERS)
+	@$(UPLOAD_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/upload-servers.txt
+	CURLEW_UPLOAD_SERVERS=$(UPLOAD_SERVERS)/bin/python $(TEST_EXAMPLES) --filter UploadServerTests
 
 # Builds of their own, in .build-traits: what a trait takes out must not be missed.
 test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden

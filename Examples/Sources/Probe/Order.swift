@@ -18,6 +18,9 @@ struct Order: Sendable {
     var content = Content()
     /// The file that is sent as an upload.
     var uploadFile: String?
+    var resumable: ResumableUpload.Dialect?
+    /// Where the token of a resumable upload is kept.
+    var uploadToken: String?
 
     // How it is carried.
     var options = RequestOptions()

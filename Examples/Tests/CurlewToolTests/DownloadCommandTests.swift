@@ -140,7 +140,8 @@ struct DownloadCommandTests {
             ["download"], ["download", "http://a/", "http://b/", "-o", "file"],
             ["download", "http://a/", "--segments", "17"],
             ["download", "http://a/", "--limit", "fast"], ["download", "http://a/", "--sha256", "12"],
-            ["upload", "file"],
+            ["upload", "file"], ["upload", "file", "http://a/", "--form", "f", "--resumable"],
+            ["upload", "file", "http://a/", "--token", "f"],
         ])
     func usage(words: [String]) async throws {
         let end = await (try ToolProcess(words)).end()
@@ -164,6 +165,27 @@ struct DownloadCommandTests {
         #expect(missing.status != 0 && missing.complaints.contains("body-failed"))
         let part = await (try ToolProcess(["upload", folder.path("none"), server.url(), "--form", "sound"])).end()
         #expect(part.status != 0 && part.complaints.contains("none"))
+        await server.shutdown()
+    }
+
+    @Test("an upload that was interrupted goes on", arguments: ["--resumable", "--protocol=tus", "--protocol=ietf"])
+    func resumable(word: String) async throws {
+        var faults = UploadServer.Faults()
+        // What was sent is not seen at once where nobody asks; this makes sure that the first part is there.
+        faults.breaks = [200_000]
+        faults.statuses = [nil, 403]
+        let server = try await UploadServer.start(word.hasSuffix("ietf") ? .draft(6) : .tus, faults)
+        let folder = try TemporaryFolder()
+        try Data(bytes).write(to: URL(fileURLWithPath: folder.path("bird.wav")))
+        let words = ["upload", folder.path("bird.wav"), server.url, word]
+        let first = await (try ToolProcess(words)).end()
+        #expect(first.status != 0 && folder.names == ["bird.wav", "bird.wav.upload"], "\(first.complaints)")
+        let elsewhere = await (try ToolProcess(["upload", folder.path("bird.wav"), "http://a.test/", word])).end()
+        #expect(elsewhere.status != 0 && elsewhere.complaints.contains("another upload"))
+        let second = await (try ToolProcess(words)).end()
+        #expect(second.status == 0, "\(second.complaints)")
+        #expect(server.files == [bytes] && folder.names == ["bird.wav"])
+        #expect(server.log.filter { $0.hasPrefix("POST") }.count == 1)
         await server.shutdown()
     }
 }

@@ -152,4 +152,35 @@ struct TransferTests {
                 == "body-failed")
         await server.shutdown()
     }
+
+    @Test(
+        "a resumable upload goes on after a lost connection, and in another process by its token",
+        arguments: ["ietf", "tus", "automatic"])
+    func resumable(name: String) async throws {
+        let folder = try Folder()
+        let path = folder.path + "/film"
+        let bytes = BytePattern.bytes(count: 300_000)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        var faults = UploadServer.Faults()
+        faults.breaks = [100_000, nil]
+        let server = try await UploadServer.start(name == "ietf" ? .draft(6) : .tus, faults)
+        let fields = #""upload":{"file":"\#(path)","resumable":"\#(name)","token":"\#(folder.path)/token"}"#
+        let answer = try await ProbeDriver().fetch(server.url, fields)
+        let status: Int = name == "ietf" ? 200 : 204
+        #expect(answer["status"] == .integer(status), "\(answer)")
+        #expect(server.files == [bytes])
+        #expect(try folder.names == ["film"])
+        await server.shutdown()
+        var refusing = UploadServer.Faults()
+        refusing.breaks = [100_000]
+        refusing.statuses = [nil, 403, nil]
+        let second = try await UploadServer.start(name == "ietf" ? .draft(6) : .tus, refusing)
+        let refused = try await ProbeDriver().fetch(second.url, fields)
+        #expect(refused.code == "unacceptable-status", "\(refused)")
+        #expect(try folder.names == ["film", "token"])
+        let rest = try await ProbeDriver().fetch(second.url, fields)
+        #expect(rest["status"] == .integer(status), "\(rest)")
+        #expect(second.files == [bytes] && second.log.filter { $0.hasPrefix("POST") }.count == 1)
+        await second.shutdown()
+    }
 }

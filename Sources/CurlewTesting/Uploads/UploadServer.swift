@@ -2,40 +2,40 @@
 internal import Curlew
 
 /// A server of resumable uploads, of the IETF's draft or of tus, that takes nothing but what their texts allow.
-package final class UploadServer: Sendable {
-    package enum Dialect: Sendable, Hashable {
+public final class UploadServer: Sendable {
+    public enum Dialect: Sendable, Hashable {
         case draft(Int)
         case tus
     }
 
     /// What it does wrong.
-    package struct Faults: Sendable {
+    public struct Faults: Sendable {
         /// For each request with a body, the bytes after which its connection breaks; nil for none.
-        package var breaks: [Int?] = []
+        public var breaks: [Int?] = []
         /// For each request with a body, the status that it is refused with, without a byte being taken.
-        package var statuses: [Int?] = []
+        public var statuses: [Int?] = []
         /// False if what lies between drops interim responses.
-        package var announces = true
+        public var announces = true
         /// What is added to the offsets that it tells.
-        package var lie: Int64 = 0
+        public var lie: Int64 = 0
         /// The requests with a body after which it has forgotten all uploads.
-        package var forgetsAfter: Int?
+        public var forgetsAfter: Int?
         /// The answer to the last bytes gets lost.
-        package var losesLastAnswer = false
+        public var losesLastAnswer = false
         /// The location that it gives, in place of its own.
-        package var location: String?
+        public var location: String?
         /// The fields that each answer has beside its own.
-        package var fields: [String] = []
+        public var fields: [String] = []
         /// What precedes the first answer to each request with a body.
-        package var interim: [String] = []
+        public var interim: [String] = []
         /// The extensions of tus that it has.
-        package var extensions = "creation,termination"
+        public var extensions = "creation,termination"
         /// The algorithm of the checksums that it takes, and the digest by it, in Base 64.
-        package var checksum: (name: String, digest: @Sendable ([UInt8]) -> String)?
+        public var checksum: (name: String, digest: @Sendable ([UInt8]) -> String)?
         /// The bytes that it takes with a request at most, as it says.
-        package var appendLimit: Int?
+        public var appendLimit: Int?
 
-        package init() {}
+        public init() {}
     }
 
     private struct State {
@@ -44,7 +44,7 @@ package final class UploadServer: Sendable {
         var files: [String: [UInt8]] = [:]
         var lengths: [String: Int] = [:]
         var complete: Set<String> = []
-        package var log: [String] = []
+        var log: [String] = []
         var bodies = 0
         var faults: Faults
     }
@@ -58,7 +58,7 @@ package final class UploadServer: Sendable {
         state = Guarded(State(faults: faults))
     }
 
-    package static func start(_ dialect: Dialect, _ faults: Faults = Faults()) async throws -> UploadServer {
+    public static func start(_ dialect: Dialect, _ faults: Faults = Faults()) async throws -> UploadServer {
         let uploads = UploadServer(dialect, faults)
         let server = try await RawServer.start { connection in
             while try await uploads.answer(connection) {}
@@ -67,13 +67,15 @@ package final class UploadServer: Sendable {
         return uploads
     }
 
-    package var url: String { server.withLock { $0 }?.url("/files") ?? "" }
+    public var url: String { server.withLock { $0 }?.url("/files") ?? "" }
     /// The method and the target of each request, in their order.
-    package var log: [String] { state.withLock { $0.log } }
+    public var log: [String] { state.withLock { $0.log } }
     /// The files that are complete.
-    package var files: [[UInt8]] { state.withLock { state in state.complete.subtracting(state.parts).compactMap { state.files[$0] } } }
+    public var files: [[UInt8]] {
+        state.withLock { state in state.complete.subtracting(state.parts).compactMap { state.files[$0] } }
+    }
 
-    package func shutdown() async { await server.withLock { $0 }?.shutdown() }
+    public func shutdown() async { await server.withLock { $0 }?.shutdown() }
 
     // MARK: Requests
 
@@ -122,7 +124,8 @@ package final class UploadServer: Sendable {
             var fields = ["Tus-Version: 1.0.0,0.2.2", "Tus-Extension: \(faults.extensions)"]
             if let checksum = faults.checksum { fields.append("Tus-Checksum-Algorithm: md5,\(checksum.name)") }
             try await reply(204, fields, connection)
-        case .draft(let interop): try await reply(200, ["Upload-Draft-Interop-Version: \(interop)", "Upload-Limit: min-size=0"], connection)
+        case .draft(let interop):
+            try await reply(200, ["Upload-Draft-Interop-Version: \(interop)", "Upload-Limit: min-size=0"], connection)
         }
     }
 
@@ -142,7 +145,8 @@ package final class UploadServer: Sendable {
     }
 
     private func completeness(_ isComplete: Bool) -> String {
-        dialect == .draft(3) ? "Upload-Incomplete: \(isComplete ? "?0" : "?1")" : "Upload-Complete: \(isComplete ? "?1" : "?0")"
+        dialect == .draft(3)
+            ? "Upload-Incomplete: \(isComplete ? "?0" : "?1")" : "Upload-Complete: \(isComplete ? "?1" : "?0")"
     }
 
     private func asksForAll(_ request: Request) -> Bool? {
@@ -150,7 +154,9 @@ package final class UploadServer: Sendable {
         return request.fields["upload-complete"].map { $0 == "?1" }
     }
 
-    private func reply(_ status: Int, _ fields: [String], _ connection: RawConnection, isLast: Bool = false) async throws {
+    private func reply(_ status: Int, _ fields: [String], _ connection: RawConnection, isLast: Bool = false)
+        async throws
+    {
         let more = state.withLock { $0.faults.fields }
         let framing = status == 204 ? [] : ["Content-Length: 0"]
         let lines = ["HTTP/1.1 \(status) X"] + fields + more + framing + (isLast ? ["Connection: close"] : [])
@@ -167,7 +173,11 @@ package final class UploadServer: Sendable {
         }
         guard let file else { return try await reply(404, [version], connection) }
         var fields = [version, "Upload-Offset: \(Int64(file.count) + lie)", "Cache-Control: no-store"]
-        if dialect == .tus { fields.append("Upload-Length: \(length ?? 0)") } else { fields.append(completeness(isComplete)) }
+        if dialect == .tus {
+            fields.append("Upload-Length: \(length ?? 0)")
+        } else {
+            fields.append(completeness(isComplete))
+        }
         try await reply(dialect == .tus ? 200 : 204, fields, connection)
     }
 
@@ -183,7 +193,8 @@ package final class UploadServer: Sendable {
         let location = state.withLock { $0.faults.location } ?? path
         if dialect == .tus { return try await tusCreation(request, path, location, connection) }
         guard asksForAll(request) == true, request.number("upload-offset") == nil,
-            let count = request.number("content-length"), dialect != .draft(6) || request.number("upload-length") == count
+            let count = request.number("content-length"),
+            dialect != .draft(6) || request.number("upload-length") == count
         else {
             try await reply(400, [version], connection, isLast: true)
             return false
@@ -193,7 +204,8 @@ package final class UploadServer: Sendable {
             $0.lengths[path] = count
         }
         if state.withLock({ $0.faults.announces }) {
-            try await connection.write("HTTP/1.1 104 Upload Resumption Supported\r\n\(version)\r\nLocation: \(location)\r\n\r\n")
+            try await connection.write(
+                "HTTP/1.1 104 Upload Resumption Supported\r\n\(version)\r\nLocation: \(location)\r\n\r\n")
         }
         return try await take(request, count, path, connection, ["Location: \(location)"], isCreation: true)
     }
@@ -233,7 +245,9 @@ package final class UploadServer: Sendable {
     private func concatenation(
         _ list: String, _ request: Request, _ path: String, _ location: String, _ connection: RawConnection
     ) async throws -> Bool {
-        let paths = list.split(separator: " ").map { "/" + $0.split(separator: "/").dropFirst(2).joined(separator: "/") }
+        let paths = list.split(separator: " ").map {
+            "/" + $0.split(separator: "/").dropFirst(2).joined(separator: "/")
+        }
         let isWhole = state.withLock { state in
             let areWhole = paths.allSatisfy {
                 state.parts.contains($0) && state.files[$0]?.count == state.lengths[$0]
@@ -250,7 +264,8 @@ package final class UploadServer: Sendable {
     private func append(_ request: Request, _ connection: RawConnection) async throws -> Bool {
         let media = dialect == .tus ? "application/offset+octet-stream" : "application/partial-upload"
         let needsMedia = dialect == .tus || dialect == .draft(6)
-        guard isSpoken(request), let offset = request.number("upload-offset"), let count = request.number("content-length"),
+        guard isSpoken(request), let offset = request.number("upload-offset"),
+            let count = request.number("content-length"),
             !needsMedia || request.fields["content-type"] == media, dialect == .tus || asksForAll(request) != nil
         else {
             try await reply(400, [version], connection, isLast: true)
@@ -269,7 +284,8 @@ package final class UploadServer: Sendable {
 
     /// Takes bytes, and answers.
     private func take(
-        _ request: Request, _ count: Int, _ path: String, _ connection: RawConnection, _ fields: [String], isCreation: Bool
+        _ request: Request, _ count: Int, _ path: String, _ connection: RawConnection, _ fields: [String],
+        isCreation: Bool
     ) async throws -> Bool {
         let (number, faults) = state.withLock { state in
             state.bodies += 1
@@ -319,7 +335,8 @@ package final class UploadServer: Sendable {
         let state = dialect == .tus ? [] : [completeness(isComplete)]
         let limits = faults.appendLimit.map { ["Upload-Limit: max-append-size=\($0), max-age=3600"] } ?? []
         try await reply(
-            dialect == .tus ? (isCreation ? 201 : 204) : (isComplete ? 200 : 201), [version, "Upload-Offset: \(reached)"] + state + fields + limits,
+            dialect == .tus ? (isCreation ? 201 : 204) : (isComplete ? 200 : 201),
+            [version, "Upload-Offset: \(reached)"] + state + fields + limits,
             connection)
         return true
     }

@@ -17,7 +17,7 @@ struct Upload: AsyncParsableCommand {
     @Argument(help: "Where to.")
     var url: String
 
-    @Option(help: "The method; POST with --form, else PUT.")
+    @Option(help: "The method; POST with --form and --resumable, else PUT.")
     var method: String?
 
     @Option(help: "Send it as a form of several parts, in the field of this name.")
@@ -26,8 +26,39 @@ struct Upload: AsyncParsableCommand {
     @Option(help: "Bytes a second, such as 500k or 2M.", transform: Download.amount)
     var limit: Int64?
 
+    @Flag(
+        help:
+            "Go on where it breaks off, also after this command was ended: tus or the IETF's draft, whichever the server speaks."
+    )
+    var resumable = false
+
+    @Option(help: "As --resumable, by this protocol: ietf or tus.")
+    var `protocol`: ResumableProtocol?
+
+    @Option(help: "The file that keeps the state of a resumable upload until its end; FILE.upload by default.")
+    var token: String?
+
+    enum ResumableProtocol: String, ExpressibleByArgument, CaseIterable {
+        case ietf
+        case tus
+    }
+
+    /// nil for an upload that does not resume.
+    private var dialect: ResumableUpload.Dialect? {
+        switch self.protocol {
+        case .ietf: .ietf
+        case .tus: .tus
+        case nil: resumable ? .automatic : nil
+        }
+    }
+
+    func validate() throws {
+        guard form == nil || dialect == nil else { throw ValidationError("A form does not resume.") }
+        guard token == nil || dialect != nil else { throw ValidationError("--token is for uploads that resume.") }
+    }
+
     func run() async throws {
-        guard let verb = HTTPRequest.Method(method ?? (form == nil ? "PUT" : "POST")) else {
+        guard let verb = HTTPRequest.Method(method ?? (form == nil && dialect == nil ? "PUT" : "POST")) else {
             throw ValidationError("\"\(method ?? "")\" is no method.")
         }
         var configuration = SessionConfiguration()
@@ -40,7 +71,10 @@ struct Upload: AsyncParsableCommand {
                 await board.advance(0, to: step.progress.sent.wire, of: step.progress.sent.total)
             }
         }
-        let sending = Task { try await send(verb, through: session, progress) }
+        let sending = Task {
+            if let dialect { return try await resume(dialect, verb, through: session, board) }
+            return try await send(verb, through: session, progress)
+        }
         let interruption = await Interruption { sending.cancel() }
         let result = await sending.result
         // What failed before a task was made has not said so.
@@ -60,6 +94,35 @@ struct Upload: AsyncParsableCommand {
             await board.end(0, .failed("\(error.code): \(error.message)"))
             throw ExitCode(ExitStatus.status(for: error.code))
         }
+    }
+
+    /// Sends the file, or the rest of it if there is a token of an earlier time.
+    /// - Returns: The body of the answer.
+    private func resume(
+        _ dialect: ResumableUpload.Dialect, _ method: HTTPRequest.Method, through session: HTTPSession,
+        _ board: TransferBoard
+    ) async throws -> [UInt8] {
+        let tokenFile = token ?? "\(path).upload"
+        var upload = ResumableUpload.Options()
+        upload.tokenFile = tokenFile
+        if access(tokenFile, F_OK) == 0 {
+            let token = try await UploadToken(contentsOf: tokenFile)
+            guard token.target == (try CurlewURI(url)) else {
+                throw CurlewError(.invalidResumeToken, "\(tokenFile) is about another upload, to \(token.target)")
+            }
+            upload.token = token
+        }
+        let (steps, step) = AsyncStream.makeStream(
+            of: ResumableUpload.Progress.self, bufferingPolicy: .bufferingNewest(1))
+        let watching = Task { for await step in steps { await board.advance(0, to: step.sent, of: step.total) } }
+        defer {
+            step.finish()
+            watching.cancel()
+        }
+        let response = try await session.upload(
+            file: path, to: .raw(url), resumable: dialect, method: method, upload: upload
+        ) { progress in step.yield(progress) }
+        return try await response.body.collect(upTo: Self.answerLimit)
     }
 
     /// - Returns: The body of the answer.

@@ -47,11 +47,23 @@ extension FieldRule {
         FieldRule("download") { field, order in order.download = try Order.Download(field) },
         FieldRule("upload") { field, order in
             for (name, member) in try field.members() {
-                // No protocol of resumable uploads is there yet.
-                guard name == "file" else { throw LineProblem.unsupported(member.name) }
-                order.uploadFile = try member.string()
+                switch name {
+                case "file": order.uploadFile = try member.string()
+                case "token": order.uploadToken = try member.string()
+                case "resumable":
+                    switch try member.string() {
+                    case "ietf": order.resumable = .ietf
+                    case "tus": order.resumable = .tus
+                    case "automatic": order.resumable = .automatic
+                    case let protocolName: throw LineProblem.unsupported("\(member.name) \(protocolName)")
+                    }
+                default: throw LineProblem.unsupported(member.name)
+                }
             }
             guard order.uploadFile != nil else { throw field.wrong("an object with a file") }
+            guard order.uploadToken == nil || order.resumable != nil else {
+                throw LineProblem.unusable("there is a token, and the upload is not resumable")
+            }
         },
     ]
 }

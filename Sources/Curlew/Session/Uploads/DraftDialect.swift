@@ -61,7 +61,9 @@ struct DraftDialect: UploadDialect {
         let offset = try number(.uploadOffset, response)
         guard let isComplete = try isComplete(response) else {
             // An answer to the last append need not say so: only a server that has all answers it with success.
-            if isCreation, !response.headerFields.contains(.uploadDraftInteropVersion), offset == nil { return .unknown }
+            if isCreation, !response.headerFields.contains(.uploadDraftInteropVersion), offset == nil {
+                return .unknown
+            }
             return offset == nil ? .complete : .incomplete(location: response.headerFields[.location], offset: offset)
         }
         if isComplete { return .complete }
@@ -82,7 +84,8 @@ struct DraftDialect: UploadDialect {
         var parser = StructuredFieldValueParser(Array(values.joined(separator: ",").utf8))
         guard let dictionary = try? parser.parseDictionaryFieldValue() else { return UploadLimits() }
         func limit(_ name: String) -> Int64? {
-            guard case .item(let item)? = dictionary[name], case .integer(let number) = item.rfc9651BareItem, number >= 0
+            guard case .item(let item)? = dictionary[name], case .integer(let number) = item.rfc9651BareItem,
+                number >= 0
             else { return nil }
             return number
         }

@@ -103,7 +103,8 @@ struct MultipartRun: Sendable {
             return .init(entityTag: Self.element("ETag", in: body), fields: response.fields)
         } catch let error as CurlewError where error.response?.status == .notFound && hasBeenSent {
             // It was completed by the request whose answer was lost, or given up by somebody.
-            throw CurlewError(.outcomeUnknown, "the answer to the completion was lost, and the upload is not there any more")
+            throw CurlewError(
+                .outcomeUnknown, "the answer to the completion was lost, and the upload is not there any more")
         }
     }
 
@@ -129,7 +130,8 @@ struct MultipartRun: Sendable {
                 // S3 begins its answer to a completion before it knows what comes of it.
                 hasFailed = Self.element("Error", in: body) != nil
                 guard !hasFailed else {
-                    throw CurlewError(.invalidResponse, "the server has failed: \(Self.element("Code", in: body) ?? "")")
+                    throw CurlewError(
+                        .invalidResponse, "the server has failed: \(Self.element("Code", in: body) ?? "")")
                 }
                 return (response, body)
             } catch let error as CurlewError {

@@ -187,7 +187,8 @@ actor PrefixDigest {
         let reader = try await FileReader(path: path)
         while position < offset {
             try Task.checkCancellation()
-            let bytes = try await reader.read(at: start + position, count: Int(min(Int64(Self.piece), offset - position)))
+            let bytes = try await reader.read(
+                at: start + position, count: Int(min(Int64(Self.piece), offset - position)))
             guard !bytes.isEmpty else {
                 throw CurlewError(.bodyLengthMismatch, "the file is shorter than it was when the upload began")
             }

@@ -16,11 +16,14 @@ final class UploadRun {
     private var best: Int64
     private let content: PrefixDigest?
     private let place: UploadPlace
+    /// True if any protocol that the server has will do.
+    private let speaksAll: Bool
 
     init(
         sender: UploadSender, part index: Int, dialect: any UploadDialect, method: HTTPRequest.Method,
-        settings: ResumableUpload.Options
+        settings: ResumableUpload.Options, speaksAll: Bool = false
     ) {
+        self.speaksAll = speaksAll
         self.sender = sender
         self.index = index
         self.dialect = dialect
@@ -91,6 +94,9 @@ final class UploadRun {
         }
         let dialect = dialect
         var step = dialect.creation(method: method, length: length)
+        if step.fields[.contentType] == nil, sender.fields[.contentType] == nil, step.carriesBytes {
+            step.fields[.contentType] = MultipartFormData.contentType(forFileNamed: journal.path)
+        }
         if step.carriesBytes { try await addDigest(to: &step, from: 0, count: length) }
         if step.carriesBytes, !sender.mayBeRepeated(step.method) { try await settings.willCreate?() }
         let response = try await sender.send(
@@ -112,6 +118,13 @@ final class UploadRun {
                 await response.discard()
                 self.dialect = DraftDialect(interop: spoken)
                 journal.speak(.draft(spoken))
+                return .again
+            }
+            // One that does not answer to OPTIONS says it now.
+            if case .draft = dialect.name, speaksAll, let features = TusFeatures(response.head) {
+                await response.discard()
+                self.dialect = TusDialect(features: features, metadata: settings.metadata)
+                journal.speak(.tus)
                 return .again
             }
             throw await sender.refusal(response)

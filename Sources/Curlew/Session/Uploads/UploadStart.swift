@@ -32,7 +32,8 @@ struct UploadStart: Sendable {
         }
         guard journal.partCount > 1 else {
             return try await UploadRun(
-                sender: sender, part: 0, dialect: dialect, method: method, settings: settings
+                sender: sender, part: 0, dialect: dialect, method: method, settings: settings,
+                speaksAll: choice == .automatic
             ).run()
         }
         guard var parts = dialect as? TusDialect else {

@@ -94,7 +94,8 @@ private final class PartServer: Sendable {
                 state.whole = state.parts.sorted { $0.key < $1.key }.flatMap(\.value)
                 state.upload += 1000
                 return MockResponse(
-                    body: "<CompleteMultipartUploadResult><ETag>&quot;whole&quot;</ETag></CompleteMultipartUploadResult>")
+                    body:
+                        "<CompleteMultipartUploadResult><ETag>&quot;whole&quot;</ETag></CompleteMultipartUploadResult>")
             default: return MockResponse(status: .noContent)
             }
         }
@@ -166,7 +167,8 @@ struct MultipartUploadTests {
         await server.shutdown()
     }
 
-    @Test("an upload that the server has forgotten begins anew, once, and one whose end was lost is not called complete")
+    @Test(
+        "an upload that the server has forgotten begins anew, once, and one whose end was lost is not called complete")
     func forgotten() async throws {
         let missing = MockResponse(status: .notFound)
         let server = try await PartServer.start(["part": [nil, missing]])

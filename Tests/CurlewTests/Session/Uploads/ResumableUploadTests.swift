@@ -64,7 +64,8 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("a token goes on in another session, and a file that has changed is not sent", arguments: [dialects[0], .tus])
+    @Test(
+        "a token goes on in another session, and a file that has changed is not sent", arguments: [dialects[0], .tus])
     func token(dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [100_000]
@@ -178,7 +179,9 @@ struct ResumableUploadTests {
         let error = await #expect(throws: CurlewError.self) {
             _ = try await http.upload(file: path, to: .raw(url), resumable: choice(dialect), upload: bounded)
         }
-        #expect(error.map { [.invalidResponse, .unacceptableStatus].contains($0.code) } == true, "\(String(describing: error))")
+        #expect(
+            error.map { [.invalidResponse, .unacceptableStatus].contains($0.code) } == true,
+            "\(String(describing: error))")
         #expect(server.files.isEmpty)
         await http.shutdown()
         await server.shutdown()

@@ -106,7 +106,9 @@ struct UploadExtensionTests {
         #expect(log == ["OPTIONS /files", "POST /files"] + (size == 0 ? ["PATCH /files/1"] : []))
     }
 
-    @Test("each request has a digest of its bytes, and what was damaged goes again", arguments: ["sha256", "sha1", "draft"])
+    @Test(
+        "each request has a digest of its bytes, and what was damaged goes again",
+        arguments: ["sha256", "sha1", "draft"])
     func checksums(name: String) async throws {
         var faults = UploadServer.Faults()
         faults.extensions = "creation,checksum"
