@@ -200,6 +200,18 @@ enum PostgresSchema {
             verdict := 1;
         END $$;
 
+        CREATE FUNCTION keep_token_1(
+            q text, i text, f bigint, call bigint, new_token bytea, new_received bigint, new_total bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE n bigint;
+        BEGIN
+            SELECT number INTO n FROM transfer WHERE queue = q AND id = i AND fence = f AND state = 1 FOR UPDATE;
+            IF NOT FOUND THEN RETURN false; END IF;
+            UPDATE transfer SET token = new_token, received = new_received, total = new_total, sent = false, sequence = call,
+                losses = CASE WHEN new_received > peak THEN 0 ELSE losses END, peak = greatest(peak, new_received)
+                WHERE number = n AND sequence <= call;
+            RETURN true;
+        END $$;
+
         CREATE FUNCTION mark_1(q text, i text, f bigint, is_naming boolean, new_naming bytea) RETURNS boolean LANGUAGE plpgsql AS $$
         BEGIN
             IF is_naming THEN

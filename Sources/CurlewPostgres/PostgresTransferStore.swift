@@ -204,6 +204,11 @@ final class PostgresTransferStore: TransferStore {
         switch change {
         case .checkpoint(let token, let progress, let quota):
             return try await checkpoint(key, token, progress, quota)
+        case .resumable(let token, let progress):
+            return bool(
+                try await call(
+                    "SELECT keep_token_1($1, $2, $3, $4, $5, $6, $7)",
+                    key + [nextCall(), .bytes(token), .number(progress.received), .number(progress.total)]))
         case .sending: return bool(try await call("SELECT mark_1($1, $2, $3, false, NULL)", key))
         case .naming(let naming):
             let value = PostgresValue.bytes(naming.isEmpty ? nil : naming)

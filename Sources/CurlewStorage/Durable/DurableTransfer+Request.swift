@@ -16,7 +16,7 @@ extension DurableTransfer {
         /// The direction.
         package enum Content: Sendable {
             case download(Destination)
-            case upload(path: String)
+            case upload(path: String, resumable: ResumableUpload.Dialect?)
         }
 
         /// The absolute URL, without user information.
@@ -61,7 +61,16 @@ extension DurableTransfer {
         public static func upload(
             file path: String, to url: String, method: HTTPRequest.Method = .put
         ) -> Request {
-            Request(url: url, method: method, content: .upload(path: path))
+            Request(url: url, method: method, content: .upload(path: path, resumable: nil))
+        }
+
+        /// A file that is sent by a protocol of resumable uploads, and goes on where it broke off, in whichever process. The URL that the server
+        /// gives the upload is kept on the disk; where it is hard to guess, it is a secret.
+        public static func upload(
+            file path: String, to url: String, resumable dialect: ResumableUpload.Dialect,
+            method: HTTPRequest.Method = .post
+        ) -> Request {
+            Request(url: url, method: method, content: .upload(path: path, resumable: dialect))
         }
 
         private init(url: String, method: HTTPRequest.Method, content: Content) {
@@ -80,11 +89,16 @@ extension DurableTransfer.Request {
 
     /// The path of the file that is sent; nil for a download.
     public var source: String? {
-        if case .upload(let path) = content { path } else { nil }
+        if case .upload(let path, _) = content { path } else { nil }
+    }
+
+    /// The protocol of an upload that resumes; nil for others.
+    public var resumable: ResumableUpload.Dialect? {
+        if case .upload(_, let dialect) = content { dialect } else { nil }
     }
 
     /// True if it may be sent again after it may have reached the server.
-    var mayBeRepeated: Bool { isIdempotent ?? (source == nil || method.isIdempotent) }
+    var mayBeRepeated: Bool { isIdempotent ?? (source == nil || method.isIdempotent || resumable == .tus) }
 
     static let tagLimit = 16
     static let fieldLimit = 64 << 10
@@ -144,6 +158,7 @@ struct StoredRequest: Codable, Sendable {
     var createsFolders: Bool?
     var source: String?
     var sourceState: FileSnapshot?
+    var resumable: String?
     var fields: [[String]]
     var storesSecrets: Bool
     var length: Int64?
@@ -172,7 +187,13 @@ struct StoredRequest: Codable, Sendable {
             isFolder = location.isFolder
             existing = destination.existing
             createsFolders = destination.createsFolders
-        case .upload(let path):
+        case .upload(let path, let dialect):
+            switch dialect {
+            case .ietf: resumable = "ietf"
+            case .tus: resumable = "tus"
+            case .automatic: resumable = "automatic"
+            case nil: break
+            }
             source = Self.absolute(path)
             sourceState = try FileSnapshot(statusOf: Self.absolute(path), for: .sending)
         }
@@ -210,7 +231,13 @@ struct StoredRequest: Codable, Sendable {
             destination.synchronizes = true
             request = .download(url, to: destination)
         } else if let source {
-            request = .upload(file: source, to: url, method: method)
+            switch resumable {
+            case nil: request = .upload(file: source, to: url, method: method)
+            case "ietf": request = .upload(file: source, to: url, resumable: .ietf, method: method)
+            case "tus": request = .upload(file: source, to: url, resumable: .tus, method: method)
+            case "automatic": request = .upload(file: source, to: url, resumable: .automatic, method: method)
+            default: return nil
+            }
         } else {
             return nil
         }

@@ -116,6 +116,13 @@ struct TransferQueries {
         let number: Int64 = held[0]
         switch change {
         case .checkpoint(let token, let progress, let quota): try checkpoint(number, token, progress, quota)
+        case .resumable(let token, let progress):
+            try execute(
+                """
+                UPDATE transfer SET token = ?, received = ?, total = ?, sent = 0, losses = CASE WHEN ? > peak THEN 0 ELSE losses END,
+                    peak = max(peak, ?) WHERE number = ?
+                """,
+                [Data(token), progress.received, progress.total, progress.received, progress.received, number])
         case .sending: try execute("UPDATE transfer SET sent = 1 WHERE number = ?", [number])
         case .naming(let naming):
             try execute(

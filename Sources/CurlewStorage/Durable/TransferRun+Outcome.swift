@@ -22,7 +22,8 @@ extension TransferRun {
             let fields = try await fields(of: request)
             switch request.content {
             case .download(let destination): return try await download(request, destination, fields, options)
-            case .upload(let path): return try await upload(request, path, stored.sourceState, fields, options)
+            case .upload(let path, let dialect):
+                return try await upload(request, path, stored.sourceState, fields, options, dialect)
             }
         } catch let failure as AuthorizationFailure {
             return await change(afterAuthorization: failure.cause, request)
@@ -116,6 +117,7 @@ extension TransferRun {
         let (hasBegun, total, hasQueueFailed, isAnnounced) = state.withLock {
             ($0.download != nil, $0.total, $0.hasQueueFailed, $0.isAnnounced)
         }
+        if request.resumable != nil { return await change(ofUploadAfter: failure, request) }
         // A download has removed what it cannot resume; one that has not begun leaves alone what is there.
         let token = failure.resumeToken ?? (hasBegun ? nil : PartNames.token(of: claim.transfer))
         let attempt = Attempt(
@@ -124,10 +126,35 @@ extension TransferRun {
             (failure.stage == .exchanging || failure.stage == .receiving) && failure.response == nil
             && !request.mayBeRepeated
         if isUnknown {
-            return failed(
-                CurlewError(.outcomeUnknown, "it may have reached the server, and must not be sent twice"))
+            return failed(Self.isUnknown)
         }
         if let stop = stopReason, request.mayBeRepeated || failure.response == nil { return attempt.stopped(stop) }
+        return await change(of: attempt, request, isAnnounced: isAnnounced, hasQueueFailed: hasQueueFailed)
+    }
+
+    /// A resumable upload that has failed goes on by its token.
+    private func change(
+        ofUploadAfter failure: CurlewError, _ request: DurableTransfer.Request
+    ) async -> TransferChange {
+        let (token, isSent, hasQueueFailed) = state.withLock { ($0.uploadToken, $0.isSent, $0.hasQueueFailed) }
+        let attempt = Attempt(failure: failure, token: token ?? claim.transfer.token)
+        let hasLeft = failure.stage != .preparing && failure.stage != .connecting
+        if isSent, hasLeft, failure.response == nil, !request.mayBeRepeated { return failed(Self.isUnknown) }
+        if let stop = stopReason { return attempt.stopped(stop) }
+        // Another worker, or a request that the server still reads, is at it.
+        if attempt.token != nil, !isOver(request), [409, 412, 423, 460].contains(failure.response?.status.code) {
+            return repetition(of: attempt, request)
+        }
+        return await change(of: attempt, request, isAnnounced: false, hasQueueFailed: hasQueueFailed)
+    }
+
+    private static let isUnknown = CurlewError(
+        .outcomeUnknown, "it may have reached the server, and must not be sent twice")
+
+    private func change(
+        of attempt: Attempt, _ request: DurableTransfer.Request, isAnnounced: Bool, hasQueueFailed: Bool
+    ) async -> TransferChange {
+        let failure = attempt.failure
         // Whoever runs it next sees by the names whether it has got its own.
         if isAnnounced, failure.code != .fileExists { return repetition(of: attempt, request) }
         if isOver(request) { return failed(Self.isTooLate) }

@@ -8,22 +8,75 @@ extension TransferRun {
 
     func upload(
         _ request: DurableTransfer.Request, _ path: String, _ expected: FileSnapshot?, _ fields: HTTPFields,
-        _ options: RequestOptions
+        _ options: RequestOptions, _ dialect: ResumableUpload.Dialect?
     ) async throws -> TransferChange {
         let current = try FileSnapshot(statusOf: path, for: .sending)
         guard current == expected else {
             throw CurlewError(.bodyLengthMismatch, "the file was changed since the upload was enqueued")
         }
+        let bytes = CallBytes(total: current.size)
+        state.withLock { $0.upload = bytes }
+        if let dialect { return try await resume(request, path, fields, options, dialect, bytes) }
         if !request.mayBeRepeated {
             guard try await write(.sending) else { throw lost() }
         }
-        let bytes = CallBytes(total: current.size)
-        state.withLock { $0.upload = bytes }
         var options = options
         if options.maximumAttempts == nil { options.maximumAttempts = 1 }
         let response = try await session.http.upload(
             .raw(request.url), method: request.method, from: .file(path), fields: fields, options: options
         ) { bytes.advance($0.sent.wire) }
+        return try await outcome(of: response)
+    }
+
+    /// Goes on with an upload, or begins it, and has the queue know by what it goes on.
+    private func resume(
+        _ request: DurableTransfer.Request, _ path: String, _ fields: HTTPFields, _ options: RequestOptions,
+        _ dialect: ResumableUpload.Dialect, _ bytes: CallBytes
+    ) async throws -> TransferChange {
+        var upload = ResumableUpload.Options()
+        let known = claim.transfer.token.flatMap { try? JSONDecoder().decode(UploadToken.self, from: Data($0)) }
+        if let known, known.target == (try CurlewURI(request.url)) { upload.token = known }
+        // More of them are made by the queue, which others may run meanwhile.
+        upload.attempts = 4
+        upload.backoff = session.options.backoff
+        upload.retryAfterLimit = .seconds(60)
+        upload.keepToken = { [self] token in
+            let encoded = Array(try JSONEncoder().encode(token))
+            let progress = TransferProgress(received: token.offset, total: token.length)
+            do {
+                guard try await write(.resumable(token: encoded, progress)) else { throw lost() }
+            } catch let error as CurlewError where error.code == .queueFailed {
+                // The next one is written again.
+            }
+            state.withLock { state in
+                state.uploadToken = .some(encoded)
+                state.isSent = false
+            }
+        }
+        upload.willCreate = { [self] in
+            if !request.mayBeRepeated {
+                guard try await write(.sending) else { throw lost() }
+            }
+            state.withLock { $0.isSent = true }
+        }
+        state.withLock { $0.uploadToken = .some(upload.token == nil ? nil : claim.transfer.token) }
+        do {
+            let response = try await session.http.upload(
+                file: path, to: .raw(request.url), resumable: dialect, method: request.method, fields: fields,
+                upload: upload, options: options
+            ) { bytes.advance($0.sent) }
+            return try await outcome(of: response)
+        } catch let error as CurlewError {
+            if let token = error.uploadToken, let encoded = try? JSONEncoder().encode(token) {
+                state.withLock { $0.uploadToken = .some(Array(encoded)) }
+            } else {
+                state.withLock { $0.uploadToken = .some(nil) }
+            }
+            throw error
+        }
+    }
+
+    private func outcome(of response: CurlewResponse) async throws -> TransferChange {
         // Whatever the body is, and wherever it breaks off: the status has said what has come of the upload.
         var body: [UInt8] = []
         do {

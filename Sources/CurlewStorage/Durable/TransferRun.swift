@@ -20,6 +20,10 @@ final class TransferRun: Sendable {
         var work: Task<TransferChange, Never>?
         var download: DownloadTask?
         var upload: CallBytes?
+        /// The token of a resumable upload, once one runs: nil as long as the server has nothing.
+        var uploadToken: [UInt8]??
+        /// True while a request is on its way that must not be sent twice.
+        var isSent = false
         /// The bytes in all, as the server has said.
         var total: Int64?
         /// Whether the queue could not be written.

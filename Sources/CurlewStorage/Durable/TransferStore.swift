@@ -204,6 +204,8 @@ package enum TransferOrder: Sendable {
 package enum TransferChange: Sendable {
     /// The newest token, nil if nothing can be resumed; within a quota of bytes for all that the queue holds.
     case checkpoint(token: [UInt8]?, TransferProgress, quota: Int64?)
+    /// The newest token of an upload, which goes on by it: it need not be sent twice any more.
+    case resumable(token: [UInt8], TransferProgress)
     /// A request that must not be sent twice is on its way.
     case sending
     /// The file is about to get its name; empty if it is not, after all.

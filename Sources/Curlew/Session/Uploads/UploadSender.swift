@@ -68,11 +68,13 @@ struct UploadSender: Sendable {
         } catch {
             result = .failure(error)
         }
+        // The task may hold what holds these.
+        let (tasks, task) = (listening.take(), last.take())
         // Where the upload is may have been said just before it broke off.
         if case .failure = result {
-            for task in listening.withLock({ $0 }) { await task.value }
+            for task in tasks { await task.value }
         }
-        if let bytes, let task = last.withLock({ $0 }) {
+        if let bytes, let task {
             journal.advance(bytes.part, to: bytes.offset + min(await task.currentProgress.sent.wire, bytes.count))
         }
         return try result.get()
@@ -82,6 +84,24 @@ struct UploadSender: Sendable {
     func refusal(_ response: CurlewResponse) async -> CurlewError {
         await response.discard()
         return CurlewError(refusal: response, "status \(response.status.code) to an upload")
+    }
+}
+
+extension Guarded where Value: ExpressibleByArrayLiteral {
+    fileprivate func take() -> Value {
+        withLock { value in
+            defer { value = [] }
+            return value
+        }
+    }
+}
+
+extension Guarded where Value: ExpressibleByNilLiteral {
+    fileprivate func take() -> Value {
+        withLock { value in
+            defer { value = nil }
+            return value
+        }
     }
 }
 
