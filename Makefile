@@ -77,7 +77,7 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=thread --scratch-path .build-thread \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
 
-test-crash: setup ## Kills processes that download, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
+test-crash: setup ## Kills processes that download, upload, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)
 	timeout 400 $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/crash-campaign $(CRASH_SEED)
 

@@ -4,11 +4,11 @@ import PostgresServer
 
 /// Kills a downloading process again and again, and looks whether the next one makes a whole file of what is left; then one that
 /// uses a cache on the disk, and looks whether all that is left of it is right; then two workers of a queue of transfers, and four of one in
-/// PostgreSQL.
+/// PostgreSQL; and one that uploads.
 ///
 ///     crash-campaign [SEED]
 ///
-/// Called with `child`, `cache` or `queue` it is the process that is killed.
+/// Called with `child`, `cache`, `queue` or `upload` it is the process that is killed.
 @main
 struct CrashCampaign {
     static func main() async throws {
@@ -23,11 +23,15 @@ struct CrashCampaign {
         if arguments.count == 5, arguments[1] == "queue" {
             return try await QueueCampaign.work(arguments[2], arguments[3])
         }
+        if arguments.count == 5, arguments[1] == "upload" {
+            return try await UploadCampaign.work(arguments[2], arguments[3], arguments[4])
+        }
         let seed = arguments.count > 1 ? UInt64(arguments[1]) : nil
         let campaign = Campaign(seed: seed ?? UInt64.random(in: 0...UInt64(UInt32.max)))
         do {
             try await CacheCampaign(seed: campaign.seed).run()
             try await campaign.run()
+            try await UploadCampaign(seed: campaign.seed).run()
             try await QueueCampaign(seed: campaign.seed).run()
             // `make setup` has installed it.
             let postgres = try PostgresServer()
