@@ -53,7 +53,9 @@ final class UploadCampaign {
                 // After some kills of one upload it comes to its end.
                 let life = ownKills < 10 ? 20 + Int(random.next() % 300) : 20_000
                 let end = await child.end(within: .milliseconds(life))
-                guard server.files.allSatisfy({ $0 == bytes }) else { throw Finding("what is complete is not the file") }
+                guard server.files.allSatisfy({ $0 == bytes }) else {
+                    throw Finding("what is complete is not the file")
+                }
                 if case .exit(0) = end { break }
                 guard end == .signal(SIGKILL) else { throw Finding("an upload ended with \(end)") }
                 killed += 1

@@ -141,6 +141,12 @@ struct DocumentationTests {
             of: "DocC/Curlew.docc/Transfers.md", in: "Tests/CurlewTests/Support/Snippets/TransferSnippets.swift")
     }
 
+    @Test("the article on resumable uploads shows code that compiles")
+    func uploads() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/ResumableUploads.md", in: "Tests/CurlewTests/Support/Snippets/UploadSnippets.swift")
+    }
+
     @Test("the article on testing shows code that is compiled and run")
     func testing() throws {
         try expectBlocks(

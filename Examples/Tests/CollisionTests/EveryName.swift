@@ -92,6 +92,7 @@ extension MemoryCacheStore {}
 extension MultipartFormData {}
 extension MultipartParts {}
 extension MultipartRequestSerializer {}
+extension MultipartUpload {}
 extension NDJSONSequence {}
 extension NetworkPath {}
 extension NoContent {}
@@ -125,6 +126,7 @@ extension ResponseAcceptance {}
 extension ResponseDisposition {}
 extension ResponseSerializer {}
 extension ResponseValidator {}
+extension ResumableUpload {}
 extension ResumeToken {}
 extension Retry {}
 extension SecurityPolicy {}
@@ -146,4 +148,5 @@ extension Timeouts {}
 extension Transport {}
 extension URIReference {}
 extension UploadThrottle {}
+extension UploadToken {}
 extension ValueAndResponseSerializer {}
