@@ -8,13 +8,11 @@ internal import FoundationEssentials
 /// The clock of its leases is that of the server. Should it be set forward, leases end early, and the fences keep what was taken over apart; should it be
 /// set back, they last longer.
 final class PostgresTransferStore: TransferStore {
-    /// The net under the notifications.
-    private static let pollInterval = Duration.seconds(5)
     private static let batch = 1000
 
-    private let settings: PostgresSettings
-    private let queue: String
-    private let reach: String
+    let settings: PostgresSettings
+    let queue: String
+    let reach: String
     private let link: PostgresLink
     /// That of renewals, which wait for nothing else.
     private let renewals: PostgresLink
@@ -22,9 +20,9 @@ final class PostgresTransferStore: TransferStore {
     private let sequence = Guarded<Int64>(0)
     /// What a test does before each call, such as turning the clock of the server.
     private let beforeCall: (@Sendable (PostgresConnection) async throws -> Void)?
-    private let listeners = Guarded(Listeners())
+    let listeners = Guarded(Listeners())
 
-    private struct Listeners {
+    struct Listeners {
         var all: [UInt64: AsyncStream<Void>.Continuation] = [:]
         var last: UInt64 = 0
         var task: Task<Void, Never>?
@@ -93,7 +91,7 @@ final class PostgresTransferStore: TransferStore {
     // MARK: Calls
 
     @discardableResult
-    private func call(
+    func call(
         _ sql: String, _ parameters: [PostgresValue], mayBeRepeated: Bool = true, on other: PostgresLink? = nil
     ) async throws -> [PostgresRow] {
         do {
@@ -309,145 +307,6 @@ final class PostgresTransferStore: TransferStore {
             [
                 .text(queue), .text(worker.description), .bytes(StoredFailure.unknown), .bytes(StoredFailure.lost),
             ])
-    }
-
-    // MARK: Reading
-
-    private static let columns = """
-        number, id, state, enqueued, failures, received, total, CASE WHEN NOT is_ready AND state IN (0, 3, 4) THEN due END, fence,
-            request, token, naming, result, ending
-        """
-
-    /// - Throws: For a row that this version does not understand, rather than to take it for another.
-    private func decoded(_ rows: [PostgresRow]) throws -> [StoredTransfer] {
-        try rows.map { row in
-            guard let number = row.number(0), let id = row.text(1).flatMap({ DurableTransfer.ID($0) }),
-                let state = row.number(2).flatMap({ DurableTransfer.State(rawValue: Int($0)) }),
-                let enqueued = row.number(3), let fence = row.number(8), let request = row.bytes(9),
-                (10...12).allSatisfy({ row.text($0) == nil || row.bytes($0) != nil })
-            else { throw CurlewError(.queueFailed, "a row of the queue cannot be read") }
-            return StoredTransfer(
-                number: number, id: id, state: state, enqueued: enqueued, failures: Int(row.number(4) ?? 0),
-                received: row.number(5) ?? 0, total: row.number(6), due: row.number(7), fence: fence, request: request,
-                token: row.bytes(10), naming: row.bytes(11), result: row.bytes(12), ending: row.number(13))
-        }
-    }
-
-    func ends(after cursor: Int64, limit: Int) async throws -> [StoredTransfer] {
-        try decoded(
-            await call(
-                "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND ending IS NOT NULL AND ending > $2 ORDER BY ending LIMIT $3",
-                [.text(queue), .number(cursor), .number(limit)]))
-    }
-
-    func transfer(_ id: DurableTransfer.ID) async throws -> StoredTransfer? {
-        try decoded(
-            await call(
-                "SELECT \(Self.columns) FROM transfer WHERE queue = $1 AND id = $2",
-                [.text(queue), .text(id.description)])
-        ).first
-    }
-
-    func list(
-        _ states: Set<DurableTransfer.State>?, after number: Int64, limit: Int
-    ) async throws -> [StoredTransfer] {
-        // An index has the transfers of each state in their order. One statement sees them all at one moment.
-        let conditions = states.map { $0.map { "state = \($0.rawValue)" }.sorted() } ?? ["true"]
-        let pages = conditions.map {
-            "(SELECT * FROM transfer WHERE queue = $1 AND \($0) AND number > $2 ORDER BY number LIMIT $3)"
-        }
-        guard !pages.isEmpty else { return [] }
-        return try decoded(
-            await call(
-                "SELECT \(Self.columns) FROM (\(pages.joined(separator: " UNION ALL "))) x ORDER BY number LIMIT $3",
-                [.text(queue), .number(number), .number(limit)]))
-    }
-
-    func counts() async throws -> [DurableTransfer.State: Int] {
-        let rows = try await call(
-            "SELECT state, count(*) FROM transfer WHERE queue = $1 GROUP BY state", [.text(queue)])
-        var counts: [DurableTransfer.State: Int] = [:]
-        for row in rows {
-            guard let state = row.number(0).flatMap({ DurableTransfer.State(rawValue: Int($0)) }) else { continue }
-            counts[state] = Int(row.number(1) ?? 0)
-        }
-        return counts
-    }
-
-    func outlook(of worker: TransferWorkerID?) async throws -> TransferOutlook {
-        let row = try await call(
-            "SELECT is_ready, wait, is_drained, running, own FROM outlook_1($1, $2, $3)",
-            [.text(queue), .text(reach), worker.map { .text($0.description) } ?? .null]
-        ).first
-        return TransferOutlook(
-            isReady: row?.bool(0) ?? false, wait: row?.number(1).map { .milliseconds(max(0, $0)) },
-            isDrained: row?.bool(2) ?? false, running: Int(row?.number(3) ?? 0), own: Int(row?.number(4) ?? 0))
-    }
-
-    // MARK: Changes
-
-    func changes() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let number: UInt64? = listeners.withLock { listeners in
-            guard !listeners.isClosed else { return nil }
-            listeners.last += 1
-            listeners.all[listeners.last] = continuation
-            if listeners.task == nil {
-                listeners.task = Task { [weak self] in await Self.listen { [weak self] in self } }
-            }
-            return listeners.last
-        }
-        guard let number else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.listeners.withLock { listeners in
-                listeners.all[number] = nil
-                guard listeners.all.isEmpty else { return }
-                listeners.task?.cancel()
-                listeners.task = nil
-            }
-        }
-        return stream
-    }
-
-    /// Listens on a connection of its own, until it is cancelled.
-    private static func listen(_ store: @escaping @Sendable () -> PostgresTransferStore?) async {
-        guard let settings = store()?.settings, let queue = store()?.queue else { return }
-        let link = PostgresLink(settings) { connection in
-            try await PostgresMigration.setUp(connection, settings)
-            _ = try await connection.run("LISTEN curlew_queue")
-        }
-        let payload = "\(settings.schema)/\(queue)"
-        await withTaskCancellationHandler {
-            var last: PostgresConnection?
-            var look = ContinuousClock.now
-            while !Task.isCancelled {
-                do {
-                    let connection = try await link.open()
-                    let left = ContinuousClock.now.duration(to: look)
-                    // What happened before it listened was not heard.
-                    let isNew = connection !== last
-                    last = connection
-                    let payloads = isNew ? [] : try await connection.notifications(within: max(.zero, left))
-                    if !isNew, !payloads.contains(payload), ContinuousClock.now < look { continue }
-                } catch {
-                    // Meanwhile listeners look by themselves.
-                    try? await Task.sleep(for: .milliseconds(500))
-                }
-                look = .now.advanced(by: pollInterval)
-                store()?.tell()
-            }
-        } onCancel: {
-            // An attempt to connect may take long.
-            Task { await link.close() }
-        }
-        await link.close()
-    }
-
-    private func tell() {
-        for listener in listeners.withLock({ Array($0.all.values) }) { listener.yield() }
     }
 }
 

@@ -20,16 +20,30 @@ extension Order {
         return session
     }
 
+    /// Uploads a file by a protocol of resumable uploads, or the rest of it if there is a token of an earlier time.
+    func resume(
+        _ path: String, _ dialect: ResumableUpload.Dialect, in session: HTTPSession,
+        progress: @escaping @Sendable (ResumableUpload.Progress) -> Void
+    ) async throws -> CurlewResponse {
+        let head = try head(in: session)
+        var upload = ResumableUpload.Options()
+        upload.tokenFile = uploadToken
+        if let uploadToken, Descriptor.isFile(uploadToken) {
+            let token = try await UploadToken(contentsOf: uploadToken)
+            // One of another URL is of no use any more.
+            if token.target == (try session.resolve(head.reference)) { upload.token = token }
+        }
+        return try await session.upload(
+            file: path, to: head.reference, resumable: dialect, method: head.method, fields: head.fields,
+            upload: upload, options: head.options, progress: progress)
+    }
+
     /// Sends the request through the session's verbs, and makes something of the response.
     func send<Serializer: ResponseSerializer>(
         in session: HTTPSession, as serializer: Serializer, _ adjust: (inout RequestOptions) -> Void = { _ in }
     ) async throws -> Serializer.Output {
         var head = try head(in: session)
         adjust(&head.options)
-        if let uploadFile, let resumable {
-            let response = try await resume(uploadFile, resumable, head, in: session)
-            return try await serializer.serialize(response)
-        }
         if let uploadFile {
             return try await session.upload(
                 head.reference, method: head.method, from: .file(uploadFile), as: serializer, fields: head.fields,
@@ -43,22 +57,6 @@ extension Order {
             head.method, head.reference, parameters: RequestParameters(content.parameters),
             encoding: content.requestEncoding, body: requestBody, as: serializer, fields: head.fields,
             options: head.options, parts: content.form)
-    }
-
-    /// Uploads a file, or the rest of it if there is a token of an earlier time.
-    private func resume(
-        _ path: String, _ dialect: ResumableUpload.Dialect, _ head: Head, in session: HTTPSession
-    ) async throws -> CurlewResponse {
-        var upload = ResumableUpload.Options()
-        upload.tokenFile = uploadToken
-        if let uploadToken, Descriptor.isFile(uploadToken) {
-            let token = try await UploadToken(contentsOf: uploadToken)
-            // One of another URL is of no use any more.
-            if token.target == (try session.resolve(head.reference)) { upload.token = token }
-        }
-        return try await session.upload(
-            file: path, to: head.reference, resumable: dialect, method: head.method, fields: head.fields,
-            upload: upload, options: head.options)
     }
 
     /// The request as the library takes it.

@@ -168,6 +168,8 @@ struct TransferTests {
         let answer = try await ProbeDriver().fetch(server.url, fields)
         let status: Int = name == "ietf" ? 200 : 204
         #expect(answer["status"] == .integer(status), "\(answer)")
+        guard case .array(let steps) = answer["progress"] else { return #expect(Bool(false), "\(answer)") }
+        #expect(steps.last == .array([.integer(300_000), .integer(300_000)]))
         #expect(server.files == [bytes])
         #expect(try folder.names == ["film"])
         await server.shutdown()

@@ -20,6 +20,8 @@ public import FoundationEssentials
 public struct UploadToken: Sendable, Hashable {
     static let version = 1
     static let partLimit = 10_000
+    /// The most parts that are sent at a time where each is an upload of its own.
+    static let parallelLimit = 64
     private static let tagLimit = 1024
 
     /// Where the upload was created. Of a presigned URL without the query.
@@ -48,8 +50,8 @@ public struct UploadToken: Sendable, Hashable {
         self.dialect = dialect
         self.identity = identity
         self.parts = parts
-        guard identity.size == length, (1...Self.partLimit).contains(parts.count) else {
-            throw CurlewError(.invalidResumeToken, "its length or the number of its parts cannot be")
+        guard identity.size == length, !parts.isEmpty else {
+            throw CurlewError(.invalidResumeToken, "its length cannot be, or it has no parts")
         }
         var start: Int64 = 0
         for part in parts {
@@ -67,8 +69,14 @@ public struct UploadToken: Sendable, Hashable {
                 throw CurlewError(.invalidResumeToken, "the upload is less secure than where it was created")
             }
         }
-        if case .draft = dialect, parts.count > 1 {
-            throw CurlewError(.invalidResumeToken, "its protocol knows no parts")
+        let most =
+            switch dialect {
+            case .draft: 1
+            case .tus: Self.parallelLimit
+            case .multipart: Self.partLimit
+            }
+        guard parts.count <= most else {
+            throw CurlewError(.invalidResumeToken, "it has more parts than its protocol lets be sent")
         }
     }
 

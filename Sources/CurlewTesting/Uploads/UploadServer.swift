@@ -20,6 +20,10 @@ public final class UploadServer: Sendable {
         public var lie: Int64 = 0
         /// The requests with a body after which it has forgotten all uploads.
         public var forgetsAfter: Int?
+        /// True if it takes bytes and has no more of them afterwards, with an answer that says so.
+        public var drops = false
+        /// The status and the fields that each request with a body is answered with, before a byte of it is read.
+        public var early: (status: Int, fields: [String])?
         /// The answer to the last bytes gets lost.
         public var losesLastAnswer = false
         /// The location that it gives, in place of its own.
@@ -299,6 +303,10 @@ public final class UploadServer: Sendable {
             try await reply(413, [version], connection, isLast: true)
             return false
         }
+        if let early = faults.early {
+            try await reply(early.status, [version] + fields + early.fields, connection, isLast: true)
+            return false
+        }
         for line in faults.interim { try await connection.write(line + "\r\n\r\n") }
         let breakPoint = number < faults.breaks.count ? faults.breaks[number] : nil
         var left = min(count, breakPoint ?? count)
@@ -308,6 +316,7 @@ public final class UploadServer: Sendable {
             left -= piece.count
             state.withLock { $0.files[path, default: []] += piece }
         }
+        if faults.drops { state.withLock { $0.files[path]?.removeSubrange(start...) } }
         if faults.forgetsAfter == number + 1 { state.withLock { $0.files = [:] } }
         if breakPoint != nil {
             await connection.reset()

@@ -24,6 +24,16 @@ extension Order {
     fileprivate func fetch(in session: HTTPSession) async throws -> [JSONValue.Member] {
         if let download { return try await download.members(of: try request(in: session), in: session) }
         let serializer = AnswerSerializer(self, of: session)
+        if let uploadFile, let resumable {
+            let (steps, step) = AsyncStream.makeStream(of: ResumableUpload.Progress.self)
+            async let told = Self.steps(of: steps)
+            defer { step.finish() }
+            let response = try await resume(uploadFile, resumable, in: session) { step.yield($0) }
+            step.finish()
+            var answer = try await serializer.serialize(response)
+            answer.progress = await told
+            return answer.members
+        }
         guard content.parts != nil || uploadFile != nil else {
             return try await send(in: session, as: serializer).members
         }
@@ -34,6 +44,15 @@ extension Order {
         progress.finish()
         answer.progress = await steps
         return answer.members
+    }
+
+    private static func steps(of progress: AsyncStream<ResumableUpload.Progress>) async -> [JSONValue] {
+        var steps: [JSONValue] = []
+        for await step in progress {
+            let pair = JSONValue.array([.integer(step.sent), .integer(step.total)])
+            if steps.last != pair { steps.append(pair) }
+        }
+        return steps
     }
 
     /// The bytes of the body that were sent, of how many, whenever that changed.

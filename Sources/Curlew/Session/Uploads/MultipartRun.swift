@@ -3,6 +3,8 @@ internal import HTTPTypes
 /// One upload in parts by presigned URLs.
 struct MultipartRun: Sendable {
     private static let answerLimit: ByteSize = .mebibytes(1)
+    /// So many new URLs in a row are asked for where one is refused; then it is not for its age.
+    private static let expiries = 3
 
     let sender: UploadSender
     let multipart: MultipartUpload
@@ -47,6 +49,8 @@ struct MultipartRun: Sendable {
             parts.append(UploadPart(start: start, length: min(size, journal.length - start)))
         } while (parts.last.map { $0.start + $0.length } ?? 0) < journal.length
         try journal.begin(.multipart(upload), parts)
+        // From here on there is something to give up.
+        try await journal.change(0) { _ in }
         return upload
     }
 
@@ -73,7 +77,7 @@ struct MultipartRun: Sendable {
                 UploadStep(method: .put, fields: HTTPFields(), carriesBytes: true),
                 to: try await uri(.part(index + 1, upload: upload)), .init(part: index, offset: 0, count: part.length))
         }
-        guard let tag = response.fields[.eTag], journal.sent(index) == part.length else {
+        guard let tag = response.fields[.eTag], journal.most(index) == part.length else {
             throw CurlewError(.invalidResponse, "the server has a part, and does not say its tag")
         }
         try journal.verifyFile()
@@ -111,7 +115,7 @@ struct MultipartRun: Sendable {
     // MARK: Requests
 
     private func uri(_ step: MultipartUpload.Step) async throws -> CurlewURI {
-        try CurlewURI(try await multipart.url(step))
+        try await multipart.uri(step)
     }
 
     /// Sends a request until it is answered, by a new URL each time.
@@ -120,6 +124,7 @@ struct MultipartRun: Sendable {
     ) async throws -> (CurlewResponse, String) {
         var patience = UploadPatience(settings)
         var tries = 0
+        var forbidden = 0
         while true {
             var hasFailed = false
             do {
@@ -137,9 +142,11 @@ struct MultipartRun: Sendable {
             } catch let error as CurlewError {
                 tries += 1
                 let status = error.response?.status.code
+                forbidden = status == 403 ? forbidden + 1 : 0
                 try await patience.wait(
                     after: error,
-                    isWorth: error.isWorthRepeating || status == 403 || (status ?? 0) >= 500 || hasFailed)
+                    isWorth: error.isWorthRepeating || (1...Self.expiries).contains(forbidden) || (status ?? 0) >= 500
+                        || hasFailed)
             }
         }
     }

@@ -38,6 +38,16 @@ public struct MultipartUpload: Sendable {
     public var parallelParts = 4
 
     public init(url: @escaping @Sendable (Step) async throws -> String) { self.url = url }
+
+    func uri(_ step: Step) async throws -> CurlewURI {
+        let text: String
+        do { text = try await url(step) } catch let error as CurlewError { throw error } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw CurlewError(.invalidURL, "the URL of a step could not be had", underlying: error)
+        }
+        return try CurlewURI(text)
+    }
 }
 
 extension HTTPSession {
@@ -61,7 +71,7 @@ extension HTTPSession {
             throw CurlewError(.invalidRequest, "a part of an upload has 5 MiB at least")
         }
         var target = upload.token?.target
-        if target == nil { target = try MultipartRun.target(of: CurlewURI(try await multipart.url(.create))) }
+        if target == nil { target = try MultipartRun.target(of: try await multipart.uri(.create)) }
         guard let target else { throw CurlewError(.invalidURL, "the upload has no URL") }
         let journal = try UploadJournal(path: path, target: target, settings: upload, progress: progress)
         let sender = UploadSender(session: self, journal: journal, fields: HTTPFields(), options: options)
@@ -75,7 +85,7 @@ extension HTTPSession {
         guard case .multipart(let upload) = token.dialect else {
             throw CurlewError(.invalidResumeToken, "it is no upload in parts by presigned URLs")
         }
-        let uri = try CurlewURI(try await multipart.url(.abort(upload: upload)))
+        let uri = try await multipart.uri(.abort(upload: upload))
         let response = try await send(
             .delete, .uri(uri), RequestContent(), fields: HTTPFields(), timeout: nil, options: RequestOptions())
         await response.discard()

@@ -15,13 +15,14 @@ public enum ResumableUpload {
 
     /// How an upload is made.
     public struct Options: Sendable {
-        /// What an earlier upload goes on with; nil begins a new one. Its protocol and parts count, not those asked for.
+        /// The token of an earlier upload to the same place, which goes on; nil begins a new one. Its protocol and parts count, not those asked
+        /// for.
         public var token: UploadToken?
         /// A file that keeps the newest token until the upload has ended; see ``UploadToken/init(contentsOf:)``.
         public var tokenFile: String?
         /// Keeps the newest token, before and after each request that sends bytes. What it throws ends the upload.
         public var keepToken: (@Sendable (UploadToken) async throws -> Void)?
-        /// What the server is told of the file, such as its name: tus's Upload-Metadata. Keys have neither spaces nor commas.
+        /// Metadata of the file, such as its name, by key: tus's Upload-Metadata. A key is ASCII without spaces and commas.
         public var metadata: [String: String] = [:]
         /// True if each request carries a digest of its bytes, so that the server refuses what was damaged on its way: Upload-Checksum for
         /// tus, if the server has that extension, and Content-Digest (RFC 9530) for the draft. Requests carry up to ``partSize`` then.
@@ -51,11 +52,11 @@ public enum ResumableUpload {
         public init() {}
     }
 
-    /// How far an upload is.
+    /// How far an upload is. None of its counts goes back but with a restart.
     public struct Progress: Sendable, Hashable {
-        /// The bytes that the server has said it has.
+        /// The most bytes that the server has confirmed.
         public var confirmed: Int64
-        /// The bytes that have been sent, those included. It goes back where the server lacks what was sent, and with a restart.
+        /// The most bytes that were sent, those included. Some of them may have to be sent again.
         public var sent: Int64
         public var total: Int64
         /// How often the upload, or a part of it, has begun anew.

@@ -8,7 +8,7 @@ struct TusDialect: UploadDialect {
     private static let creationLimit: Int64 = 1 << 20
 
     var features = TusFeatures.none
-    /// What the server is told of the file.
+    /// Upload-Metadata, by key.
     var metadata: [String: String] = [:]
     /// True if the upload is a part of one.
     var isPart = false

@@ -75,6 +75,9 @@ enum UploadOutcome: Sendable, Equatable {
 
 /// The limits of a server; nil is none.
 struct UploadLimits: Sendable, Equatable {
+    /// A server that takes less with a request would be asked without end.
+    static let leastAppend: Int64 = 1024
+
     var maximumSize: Int64?
     var minimumSize: Int64?
     var maximumAppend: Int64?

@@ -5,7 +5,11 @@ final class UploadJournal: Sendable {
     private struct State {
         var token: UploadToken
         /// Of each part, the bytes that the server may have at most.
-        var sent: [Int64]
+        var most: [Int64]
+        /// Of each part, whether this process has sent any of it.
+        var gone: [Bool]
+        /// Of each part, what was told of it: that never goes back but with a restart.
+        var told: [(confirmed: Int64, sent: Int64)]
         var restarts = 0
         /// The newest writing of the token, which waits for the one before.
         var writing: Task<Void, any Error>?
@@ -36,6 +40,10 @@ final class UploadJournal: Sendable {
             guard known.identity == identity else {
                 throw CurlewError(.bodyLengthMismatch, "the file is not the one that the upload was begun with")
             }
+            let places = known.parts.compactMap(\.uri)
+            guard known.target == target,
+                settings.allowsOtherOrigins || places.allSatisfy({ $0.hasSameOrigin(as: target) })
+            else { throw CurlewError(.invalidResumeToken, "the token is about an upload to another place") }
             token = known
         } else {
             token = try UploadToken(
@@ -43,7 +51,10 @@ final class UploadJournal: Sendable {
                 parts: UploadPart.parts(of: identity.size, count: 1))
         }
         // More may have arrived than a token says.
-        state = Guarded(State(token: token, sent: token.parts.map { $0.uri == nil ? 0 : $0.length }))
+        state = Guarded(
+            State(
+                token: token, most: token.parts.map { $0.uri == nil ? $0.offset : $0.length },
+                gone: token.parts.map { _ in false }, told: token.parts.map { ($0.offset, $0.offset) }))
     }
 
     var length: Int64 { identity.size }
@@ -53,7 +64,7 @@ final class UploadJournal: Sendable {
     var partCount: Int { state.withLock { $0.token.parts.count } }
     func part(_ index: Int) -> UploadPart { state.withLock { $0.token.parts[index] } }
     /// The bytes of a part that the server may have at most.
-    func sent(_ index: Int) -> Int64 { state.withLock { $0.sent[index] } }
+    func most(_ index: Int) -> Int64 { state.withLock { $0.most[index] } }
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/bodyLengthMismatch`` for a file that has changed.
     func verifyFile() throws {
@@ -76,7 +87,9 @@ final class UploadJournal: Sendable {
         try state.withLock { state in
             state.token = try UploadToken(
                 target: target, length: length, dialect: dialect, identity: identity, parts: parts)
-            state.sent = parts.map { _ in 0 }
+            state.most = parts.map { _ in 0 }
+            state.gone = parts.map { _ in false }
+            state.told = parts.map { _ in (0, 0) }
         }
     }
 
@@ -95,7 +108,9 @@ final class UploadJournal: Sendable {
             let task = Task {
                 _ = await earlier?.result
                 if let tokenFile = self.tokenFile { try await token.write(to: tokenFile) }
-                try await self.keepToken?(token)
+                do { try await self.keepToken?(token) } catch let error as CurlewError { throw error } catch {
+                    throw CurlewError(.resumeTokenFileFailed, "the token could not be kept", underlying: error)
+                }
             }
             state.writing = task
             return task
@@ -108,11 +123,11 @@ final class UploadJournal: Sendable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` if that cannot be.
     func confirm(_ index: Int, _ offset: Int64, _ digest: ContentDigest?) async throws {
         try state.withLock { state in
-            let (most, length) = (state.sent[index], state.token.parts[index].length)
+            let (most, length) = (state.most[index], state.token.parts[index].length)
             guard (0...min(most, length)).contains(offset) else {
                 throw CurlewError(.invalidResponse, "the server has \(offset) bytes, and \(most) were sent")
             }
-            state.sent[index] = offset
+            state.most[index] = offset
         }
         try await change(index) { part in
             part.offset = offset
@@ -120,10 +135,18 @@ final class UploadJournal: Sendable {
         }
     }
 
+    /// A part is sent from an offset on: what was sent beyond it before has not arrived.
+    func rewind(_ index: Int, to offset: Int64) {
+        state.withLock { state in
+            state.most[index] = offset
+            state.gone[index] = true
+        }
+    }
+
     /// So much of a part has gone.
     func advance(_ index: Int, to sent: Int64) {
         state.withLock { state in
-            state.sent[index] = max(state.sent[index], min(sent, state.token.parts[index].length))
+            state.most[index] = max(state.most[index], min(sent, state.token.parts[index].length))
         }
         report()
     }
@@ -133,7 +156,8 @@ final class UploadJournal: Sendable {
         state.withLock { state in
             let part = state.token.parts[index]
             state.token.parts[index] = UploadPart(start: part.start, length: part.length)
-            state.sent[index] = 0
+            state.most[index] = 0
+            state.told[index] = (0, 0)
             state.restarts += 1
         }
         report()
@@ -141,61 +165,34 @@ final class UploadJournal: Sendable {
 
     private func report() {
         guard let progress else { return }
-        let (token, sent, restarts) = state.withLock { ($0.token, $0.sent, $0.restarts) }
-        progress(.init(confirmed: token.offset, sent: sent.reduce(0, +), total: token.length, restarts: restarts))
+        let newest = state.withLock { state in
+            for (index, part) in state.token.parts.enumerated() {
+                let told = state.told[index]
+                let sent = state.gone[index] ? state.most[index] : part.offset
+                state.told[index] = (max(told.confirmed, part.offset), max(told.sent, sent))
+            }
+            return ResumableUpload.Progress(
+                confirmed: state.told.reduce(0) { $0 + $1.confirmed }, sent: state.told.reduce(0) { $0 + $1.sent },
+                total: state.token.length, restarts: state.restarts)
+        }
+        progress(newest)
     }
 
     // MARK: The end
 
     /// Runs the upload, adds the token to what it throws, and removes the token's file after its end.
     func ending<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
-        do {
-            let result = try await work()
-            _ = await state.withLock { $0.writing }?.result
+        let result: Swift.Result<Result, any Error>
+        do { result = .success(try await work()) } catch { result = .failure(error) }
+        // Nothing is written after the return.
+        _ = await state.withLock { $0.writing }?.result
+        switch result {
+        case .success(let value):
             if let tokenFile { await TokenFile.remove(tokenFile) }
-            return result
-        } catch let error as CurlewError {
-            throw error.adding(CurlewError.Context(uploadToken: token))
-        } catch is CancellationError {
-            throw CurlewError(.cancelled, "the upload was cancelled").adding(CurlewError.Context(uploadToken: token))
+            return value
+        case .failure(let error):
+            let failure = error as? CurlewError ?? CurlewError(.cancelled, "the upload was cancelled")
+            throw failure.adding(CurlewError.Context(uploadToken: token))
         }
-    }
-}
-
-/// The digest of a part of a file from its start on, up to an offset that mostly grows.
-actor PrefixDigest {
-    private static let piece = 1 << 20
-
-    private let path: String
-    private let start: Int64
-    private let algorithm: MessageDigest.Algorithm
-    private var digest: MessageDigest?
-    private var position: Int64 = 0
-
-    init(path: String, start: Int64, _ algorithm: MessageDigest.Algorithm) {
-        self.path = path
-        self.start = start
-        self.algorithm = algorithm
-    }
-
-    /// The digest of the first bytes, in lower-case hexadecimal.
-    func hash(to offset: Int64) async throws -> String {
-        if offset < position { digest = nil }
-        let running = try digest ?? MessageDigest(algorithm)
-        if digest == nil { position = 0 }
-        digest = nil
-        let reader = try await FileReader(path: path)
-        while position < offset {
-            try Task.checkCancellation()
-            let bytes = try await reader.read(
-                at: start + position, count: Int(min(Int64(Self.piece), offset - position)))
-            guard !bytes.isEmpty else {
-                throw CurlewError(.bodyLengthMismatch, "the file is shorter than it was when the upload began")
-            }
-            try running.update(bytes)
-            position += Int64(bytes.count)
-        }
-        digest = running
-        return try running.hashSoFar()
     }
 }

@@ -10,7 +10,7 @@ final class UploadRun {
     private let settings: ResumableUpload.Options
     private let length: Int64
     private var dialect: any UploadDialect
-    private var limits = UploadLimits()
+    private var limits: UploadLimits
     private var patience: UploadPatience
     /// The furthest offset that the server has confirmed.
     private var best: Int64
@@ -18,11 +18,14 @@ final class UploadRun {
     private let place: UploadPlace
     /// True if any protocol that the server has will do.
     private let speaksAll: Bool
+    /// The dialects that the creation was tried in.
+    private var tried: Set<UploadDialectName> = []
 
     init(
         sender: UploadSender, part index: Int, dialect: any UploadDialect, method: HTTPRequest.Method,
-        settings: ResumableUpload.Options, speaksAll: Bool = false
+        settings: ResumableUpload.Options, limits: UploadLimits = UploadLimits(), speaksAll: Bool = false
     ) {
+        self.limits = limits
         self.speaksAll = speaksAll
         self.sender = sender
         self.index = index
@@ -93,6 +96,7 @@ final class UploadRun {
             throw CurlewError(.invalidRequest, "the file has \(length) bytes, which the server does not take")
         }
         let dialect = dialect
+        tried.insert(dialect.name)
         var step = dialect.creation(method: method, length: length)
         if step.fields[.contentType] == nil, sender.fields[.contentType] == nil, step.carriesBytes {
             step.fields[.contentType] = MultipartFormData.contentType(forFileNamed: journal.path)
@@ -112,19 +116,10 @@ final class UploadRun {
             }
             return try await concluded(response, sentFrom: 0, count: length)
         case .refused:
-            if case .draft(let asked) = dialect.name, let spoken = DraftDialect.interop(in: response.head),
-                spoken != asked
-            {
+            if let other = try otherDialect(after: response.head) {
                 await response.discard()
-                self.dialect = DraftDialect(interop: spoken)
-                journal.speak(.draft(spoken))
-                return .again
-            }
-            // One that does not answer to OPTIONS says it now.
-            if case .draft = dialect.name, speaksAll, let features = TusFeatures(response.head) {
-                await response.discard()
-                self.dialect = TusDialect(features: features, metadata: settings.metadata)
-                journal.speak(.tus)
+                self.dialect = other
+                journal.speak(other.name)
                 return .again
             }
             throw await sender.refusal(response)
@@ -141,6 +136,19 @@ final class UploadRun {
             await response.discard()
             return .at(try await confirmed(offset))
         }
+    }
+
+    /// The dialect that a server says it speaks where it refuses another; nil if that is none that was not tried.
+    private func otherDialect(after refusal: HTTPResponse) throws -> (any UploadDialect)? {
+        guard case .draft = dialect.name else { return nil }
+        if let interop = DraftDialect.interop(in: refusal) {
+            return tried.contains(.draft(interop)) ? nil : DraftDialect(interop: interop)
+        }
+        // One that does not answer to OPTIONS says it now.
+        guard speaksAll, let features = TusFeatures(refusal) else { return nil }
+        let dialect = TusDialect(features: features, metadata: settings.metadata)
+        if settings.checksParts, dialect.digests.isEmpty { throw UploadStart.noChecksum }
+        return dialect
     }
 
     private func inquire(_ uri: CurlewURI) async throws -> Step {
@@ -165,9 +173,12 @@ final class UploadRun {
 
     private func append(from offset: Int64, to uri: CurlewURI) async throws -> Step {
         let left = length - offset
-        let most = min(
-            limits.maximumAppend ?? .max, settings.checksParts ? Int64(max(settings.partSize.bytes, 64 << 10)) : .max)
-        let count = min(left, max(1, most))
+        let wanted = settings.checksParts ? Int64(max(settings.partSize.bytes, 64 << 10)) : .max
+        let most = limits.maximumAppend ?? .max
+        guard most >= min(left, UploadLimits.leastAppend) else {
+            throw CurlewError(.unsupported, "the server takes \(most) bytes at a time")
+        }
+        let count = min(left, most, max(wanted, limits.minimumAppend ?? 0))
         let isLast = count == left
         var step = dialect.append(from: offset, isLast: isLast, length: length)
         try await addDigest(to: &step, from: offset, count: count)
@@ -185,14 +196,23 @@ final class UploadRun {
         case .incomplete(_, let reached):
             try note(limitsIn: response.head)
             await response.discard()
-            return .at(try await confirmed(reached))
+            guard let reached = try await confirmed(reached) else {
+                try patience.count(Self.isStalled)
+                return .at(nil)
+            }
+            if reached <= offset { try await patience.wait(after: Self.isStalled, isWorth: true) }
+            // All of it, and not the end: that may be said when it is asked for.
+            return .at(reached == length ? nil : reached)
         case .unknown, .refused: throw await sender.refusal(response)
         }
     }
 
+    private static let isStalled = CurlewError(
+        .invalidResponse, "the server takes bytes, and does not have more of them")
+
     /// The end, if all was sent: a server may answer before it has read all.
     private func concluded(_ response: CurlewResponse, sentFrom offset: Int64, count: Int64) async throws -> Step {
-        if journal.sent(index) >= offset + count {
+        if journal.most(index) >= offset + count {
             try journal.verifyFile()
             if journal.part(index).uri != nil { _ = try await confirmed(length) }
             return .finished(response)
@@ -201,6 +221,7 @@ final class UploadRun {
         guard journal.part(index).uri != nil else {
             throw CurlewError(.invalidResponse, "the server has answered before it had all")
         }
+        try patience.count(Self.isStalled)
         return .at(nil)
     }
 
@@ -215,9 +236,9 @@ final class UploadRun {
     /// Takes note of what the server has.
     private func confirmed(_ offset: Int64?) async throws -> Int64? {
         guard let offset else { return nil }
-        guard offset <= journal.sent(index) else {
+        guard offset <= journal.most(index) else {
             throw CurlewError(
-                .invalidResponse, "the server has \(offset) bytes, and \(journal.sent(index)) were sent")
+                .invalidResponse, "the server has \(offset) bytes, and \(journal.most(index)) were sent")
         }
         var digest: ContentDigest?
         if let content { digest = ContentDigest(hex: try await content.hash(to: min(offset, length))) }
@@ -264,41 +285,5 @@ final class UploadRun {
         if error.stage == .preparing || error.stage == .connecting || error.response != nil { return true }
         let step = dialect.creation(method: method, length: length)
         return !step.carriesBytes || sender.mayBeRepeated(step.method)
-    }
-}
-
-/// Where a part is on the server.
-struct UploadPlace: Sendable {
-    let journal: UploadJournal
-    let index: Int
-    let allowsOtherOrigins: Bool
-    /// True if its token has a digest of what has arrived.
-    let isDigested: Bool
-
-    /// Takes note of where the upload is.
-    func adopt(_ location: String, _ base: CurlewURI) async throws {
-        let uri: CurlewURI
-        do { uri = try base.resolving(location) } catch {
-            throw CurlewError(.invalidResponse, "the place of the upload is no URL", underlying: error)
-        }
-        guard allowsOtherOrigins || uri.hasSameOrigin(as: journal.target) else {
-            throw CurlewError(.invalidResponse, "the server sends the upload to another origin, \(uri.origin)")
-        }
-        guard uri.scheme == "https" || journal.target.scheme != "https" else {
-            throw CurlewError(.invalidResponse, "the server sends the upload from https to http")
-        }
-        if journal.part(index).uri != uri { try await journal.change(index) { $0.uri = uri } }
-    }
-
-    /// Takes note of an interim response. What it says wrong is passed over: the answer counts.
-    func note(_ interim: HTTPResponse, _ dialect: any UploadDialect) async {
-        guard let announcement = dialect.announcement(in: interim) else { return }
-        if let location = announcement.location { try? await adopt(location, journal.target) }
-        // A digest would have to be made of it at once: the next answer says it once more.
-        let part = journal.part(index)
-        guard let offset = announcement.offset, !isDigested, part.uri != nil, offset > part.offset,
-            offset <= journal.sent(index)
-        else { return }
-        try? await journal.change(index) { $0.offset = max($0.offset, offset) }
     }
 }

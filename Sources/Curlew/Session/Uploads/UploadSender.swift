@@ -21,6 +21,13 @@ struct UploadSender: Sendable {
     /// True if a request may be sent again after it may have reached the server.
     func mayBeRepeated(_ method: HTTPRequest.Method) -> Bool { options.isIdempotent ?? method.isIdempotent }
 
+    /// What follows the tasks of a request.
+    private struct Watching {
+        var task: TaskActor?
+        var listeners: [Task<Void, Never>] = []
+        var followers: [Task<Void, Never>] = []
+    }
+
     /// Bytes of a part that go with a request.
     struct Bytes: Sendable {
         let part: Int
@@ -33,33 +40,38 @@ struct UploadSender: Sendable {
         interim: (@Sendable (HTTPResponse) async -> Void)? = nil
     ) async throws -> CurlewResponse {
         var options = options
-        let listening = Guarded<[Task<Void, Never>]>([])
-        let last = Guarded<TaskActor?>(nil)
+        let watching = Guarded(Watching())
         let before = options.onTask
         options.onTask = { task in
             before?(task)
-            if let interim {
-                let listener = Task { for await head in await task.interimResponses { await interim(head) } }
-                listening.withLock { $0.append(listener) }
+            let listener = interim.map { interim in
+                Task { for await head in await task.interimResponses { await interim(head) } }
             }
-            last.withLock { $0 = task }
-            guard let bytes else { return }
-            let follower = Task {
-                for await step in task.progress {
-                    journal.advance(bytes.part, to: bytes.offset + min(step.sent.wire, bytes.count))
+            let follower = bytes.map { bytes in
+                Task {
+                    for await step in task.progress {
+                        journal.advance(bytes.part, to: bytes.offset + min(step.sent.wire, bytes.count))
+                    }
                 }
             }
-            listening.withLock { $0.append(follower) }
+            watching.withLock { watching in
+                watching.task = task
+                watching.listeners += [listener].compactMap(\.self)
+                watching.followers += [follower].compactMap(\.self)
+            }
         }
         var fields = fields.adding(step.fields)
         if !uri.hasSameOrigin(as: journal.target) { fields = fields.withoutSecrets.adding(step.fields) }
         let body: CurlewRequest.Body =
             if let bytes {
                 try journal.body(bytes.part, from: bytes.offset, count: bytes.count)
+            } else if step.method == .post {
+                // Without bytes it says that it has none: Content-Length: 0.
+                .bytes(step.content)
             } else {
-                // What takes a body, and gets none, is told its length.
-                step.method == .post || step.method == .put ? .bytes(step.content) : .none
+                .none
             }
+        if let bytes { journal.rewind(bytes.part, to: bytes.offset) }
         let result: Result<CurlewResponse, any Error>
         do {
             result = .success(
@@ -68,14 +80,22 @@ struct UploadSender: Sendable {
         } catch {
             result = .failure(error)
         }
-        // The task may hold what holds these.
-        let (tasks, task) = (listening.take(), last.take())
-        // Where the upload is may have been said just before it broke off.
-        if case .failure = result {
-            for task in tasks { await task.value }
+        // The task holds the options, and they hold this.
+        let watched = watching.withLock { watching in
+            defer { watching = Watching() }
+            return watching
         }
-        if let bytes, let task {
+        if let bytes, let task = watched.task {
             journal.advance(bytes.part, to: bytes.offset + min(await task.currentProgress.sent.wire, bytes.count))
+        }
+        for follower in watched.followers { follower.cancel() }
+        if case .success(let response) = result {
+            for listener in watched.listeners { listener.cancel() }
+            for listener in watched.listeners { await listener.value }
+            if let interim { for head in response.interim { await interim(head) } }
+        } else {
+            // Where the upload is may have been said just before it broke off.
+            for listener in watched.listeners { await listener.value }
         }
         return try result.get()
     }
@@ -84,52 +104,5 @@ struct UploadSender: Sendable {
     func refusal(_ response: CurlewResponse) async -> CurlewError {
         await response.discard()
         return CurlewError(refusal: response, "status \(response.status.code) to an upload")
-    }
-}
-
-extension Guarded where Value: ExpressibleByArrayLiteral {
-    fileprivate func take() -> Value {
-        withLock { value in
-            defer { value = [] }
-            return value
-        }
-    }
-}
-
-extension Guarded where Value: ExpressibleByNilLiteral {
-    fileprivate func take() -> Value {
-        withLock { value in
-            defer { value = nil }
-            return value
-        }
-    }
-}
-
-/// The tries of an upload, or a part of it, and the waits between them.
-struct UploadPatience: Sendable {
-    private let settings: ResumableUpload.Options
-    /// Tries in a row by which nothing more has arrived.
-    private var failures = 0
-    private var restarts = 0
-
-    init(_ settings: ResumableUpload.Options) { self.settings = settings }
-
-    mutating func succeed() { failures = 0 }
-
-    /// - Throws: The error, if an upload that was forgotten may not begin anew.
-    mutating func restart(after error: CurlewError) throws {
-        guard restarts < settings.restarts else { throw error }
-        restarts += 1
-        failures = 0
-    }
-
-    /// Waits before the next try.
-    /// - Throws: The error, if there is none.
-    mutating func wait(after error: CurlewError, isWorth: Bool) async throws {
-        failures += 1
-        guard isWorth, failures < settings.attempts else { throw error }
-        let asked = error.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) } ?? .zero
-        guard asked <= settings.retryAfterLimit else { throw error }
-        try await Task.sleep(for: max(asked, settings.backoff.wait(after: failures)))
     }
 }

@@ -17,27 +17,35 @@ struct UploadStart: Sendable {
         }
     }
 
+    static let noChecksum = CurlewError(.unsupported, "the server takes no checksum that is known here")
+
     func run(_ choice: ResumableUpload.Dialect) async throws -> CurlewResponse {
-        let dialect = try await dialect(for: choice)
-        if settings.checksParts, dialect.digests.isEmpty {
-            throw CurlewError(.unsupported, "the server takes no checksum that is known here")
+        for name in settings.metadata.keys {
+            guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ",") }) else {
+                throw CurlewError(.invalidRequest, "a key of the metadata is ASCII without spaces and commas")
+            }
         }
+        let (dialect, limits) = try await dialect(for: choice)
+        if settings.checksParts, dialect.digests.isEmpty { throw Self.noChecksum }
         if settings.token == nil {
             let canConcatenate = (dialect as? TusDialect)?.features.extensions.contains("concatenation") ?? false
             // Parts of a small file cost more than they bring.
-            let most = max(1, Int(min(journal.length >> 20, 64)))
+            let most = max(1, Int(min(journal.length >> 20, Int64(UploadToken.parallelLimit))))
             let parts = UploadPart.parts(
                 of: journal.length, count: canConcatenate ? min(max(1, settings.parallelParts), most) : 1)
             try journal.begin(dialect.name, parts)
         }
         guard journal.partCount > 1 else {
             return try await UploadRun(
-                sender: sender, part: 0, dialect: dialect, method: method, settings: settings,
+                sender: sender, part: 0, dialect: dialect, method: method, settings: settings, limits: limits,
                 speaksAll: choice == .automatic
             ).run()
         }
         guard var parts = dialect as? TusDialect else {
             throw CurlewError(.invalidResumeToken, "its protocol knows no parts")
+        }
+        guard journal.length <= limits.maximumSize ?? .max else {
+            throw CurlewError(.invalidRequest, "the file has \(journal.length) bytes, which the server does not take")
         }
         parts.isPart = true
         return try await concatenation(parts)
@@ -45,34 +53,39 @@ struct UploadStart: Sendable {
 
     // MARK: The protocol
 
-    private func dialect(for choice: ResumableUpload.Dialect) async throws -> any UploadDialect {
+    /// - Returns: The dialect, and the limits that are known before anything is sent.
+    private func dialect(
+        for choice: ResumableUpload.Dialect
+    ) async throws -> (any UploadDialect, UploadLimits) {
         if let token = settings.token {
             let dialect = try Self.dialect(token.dialect)
-            guard dialect.name == .tus, settings.checksParts else { return dialect }
-            return TusDialect(features: try await features().tus ?? .none)
+            guard dialect.name == .tus, settings.checksParts else { return (dialect, UploadLimits()) }
+            return (TusDialect(features: try await offer().tus ?? .none), UploadLimits())
         }
         switch choice {
-        case .ietf: return DraftDialect(interop: 6)
-        case .tus:
+        case .ietf: return (DraftDialect(interop: 6), UploadLimits())
+        case .tus where !settings.checksParts && settings.parallelParts <= 1:
             // What is asked for needs no extension.
-            guard settings.checksParts || settings.parallelParts > 1 else {
-                return TusDialect(metadata: settings.metadata)
-            }
-            guard let features = try await features().tus else {
+            return (TusDialect(metadata: settings.metadata), UploadLimits())
+        case .tus, .automatic:
+            let offer = try await offer()
+            if let tus = offer.tus { return (TusDialect(features: tus, metadata: settings.metadata), offer.limits) }
+            guard choice == .automatic else {
                 throw CurlewError(.unsupported, "the server does not know the protocol of resumable uploads")
             }
-            return TusDialect(features: features, metadata: settings.metadata)
-        case .automatic:
-            let (tus, interop) = try await features()
-            if let tus { return TusDialect(features: tus, metadata: settings.metadata) }
-            return DraftDialect(interop: interop ?? 6)
+            return (DraftDialect(interop: offer.interop ?? 6), offer.limits)
         }
     }
 
-    private func features() async throws -> (tus: TusFeatures?, interop: Int?) {
+    /// What the server says that it has, when it is asked by OPTIONS.
+    private func offer() async throws -> (tus: TusFeatures?, interop: Int?, limits: UploadLimits) {
         let response = try await sender.send(UploadStep(method: .options, fields: HTTPFields()), to: journal.target)
         await response.discard()
-        return (TusFeatures(response.head), DraftDialect.interop(in: response.head))
+        guard let tus = TusFeatures(response.head) else {
+            let interop = DraftDialect.interop(in: response.head)
+            return (nil, interop, DraftDialect(interop: interop ?? 6).limits(in: response.head))
+        }
+        return (tus, nil, UploadLimits(maximumSize: tus.maximumSize))
     }
 
     // MARK: Parts

@@ -104,21 +104,13 @@ private final class PartServer: Sendable {
 
 @Suite("Uploads in parts by presigned URLs", .noLeaks, .timeLimit(.minutes(1)))
 struct MultipartUploadTests {
-    private let folder: ScratchFolder
-    private let bytes: [UInt8] = (0..<12_000_000).map { UInt8(truncatingIfNeeded: $0 &* 41 &+ $0 >> 11) }
+    private let source: UploadSource
+    private var folder: ScratchFolder { source.folder }
+    private var bytes: [UInt8] { source.bytes }
+    private var path: String { source.path }
+    private let quick = ResumableUpload.Options.quick
 
-    init() throws {
-        folder = try ScratchFolder()
-        try Data(bytes).write(to: URL(filePath: path))
-    }
-
-    private var path: String { "\(folder.path)/film" }
-
-    private var quick: ResumableUpload.Options {
-        var options = ResumableUpload.Options()
-        options.backoff = Retry.Backoff(base: .zero)
-        return options
-    }
+    init() throws { source = try UploadSource(count: 12_000_000) }
 
     private static let failed = MockResponse(status: .internalServerError)
 
@@ -184,6 +176,32 @@ struct MultipartUploadTests {
         #expect(error?.code == .outcomeUnknown)
         await http.shutdown()
         await lossy.shutdown()
+    }
+
+    @Test("a URL that is refused for another reason than its age ends the upload, which is kept from its creation on")
+    func forbidden() async throws {
+        let forbidden = MockResponse(status: .forbidden)
+        let server = try await PartServer.start(["part": [forbidden, forbidden, forbidden, forbidden, forbidden]])
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.tokenFile = "\(folder.path)/token"
+        var multipart = server.multipart
+        multipart.parallelParts = 1
+        let (one, kept) = (multipart, options)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, multipart: one, upload: kept)
+        }
+        #expect(error?.response?.status == .forbidden)
+        #expect(server.state.withLock { $0.log } == ["create"] + Array(repeating: "part", count: 4))
+        #expect(try await UploadToken(contentsOf: "\(folder.path)/token").offset == 0)
+        struct Away: Error {}
+        let unsigned = MultipartUpload { _ in throw Away() }
+        let refusal = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, multipart: unsigned)
+        }
+        #expect(refusal?.code == .invalidURL && refusal?.underlying is Away)
+        await http.shutdown()
+        await server.shutdown()
     }
 
     @Test("a file that has changed is not completed, and an upload can be given up")

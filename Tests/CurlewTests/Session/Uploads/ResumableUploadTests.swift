@@ -9,21 +9,13 @@ import Testing
 
 @Suite("Uploads that resume", .noLeaks, .timeLimit(.minutes(1)))
 struct ResumableUploadTests {
-    private let folder: ScratchFolder
-    private let bytes: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    private let source: UploadSource
+    private var folder: ScratchFolder { source.folder }
+    private var bytes: [UInt8] { source.bytes }
+    private var path: String { source.path }
+    private let quick = ResumableUpload.Options.quick
 
-    init() throws {
-        folder = try ScratchFolder()
-        try Data(bytes).write(to: URL(filePath: path))
-    }
-
-    private var path: String { "\(folder.path)/film" }
-
-    private var quick: ResumableUpload.Options {
-        var options = ResumableUpload.Options()
-        options.backoff = Retry.Backoff(base: .zero)
-        return options
-    }
+    init() throws { source = try UploadSource(count: 300_000) }
 
     private func choice(_ dialect: UploadServer.Dialect) -> ResumableUpload.Dialect { dialect == .tus ? .tus : .ietf }
 
@@ -51,13 +43,14 @@ struct ResumableUploadTests {
         faults.breaks = [100_000, 50_000, 0, nil]
         let server = try await UploadServer.start(dialect, faults)
         let http = try HTTPSession(chain: .bare)
-        let steps = Guarded<[Int64]>([])
+        let steps = Guarded<[ResumableUpload.Progress]>([])
         let response = try await http.upload(
             file: path, to: .raw(server.url), resumable: choice(dialect), upload: quick
-        ) { progress in steps.withLock { $0.append(progress.confirmed) } }
+        ) { progress in steps.withLock { $0.append(progress) } }
         await response.discard()
         #expect(server.files == [bytes])
-        let confirmed = steps.withLock { $0 }
+        let confirmed = steps.withLock { $0.map(\.confirmed) }
+        #expect(steps.withLock { $0.last?.sent } == 300_000)
         #expect(confirmed == confirmed.sorted() && confirmed.contains(100_000) && confirmed.contains(150_000))
         #expect(server.log.filter { $0.hasPrefix("HEAD") }.count >= 2)
         await http.shutdown()
@@ -133,7 +126,9 @@ struct ResumableUploadTests {
         await server.shutdown()
     }
 
-    @Test("a server that refuses for a while is asked again", arguments: [409, 423, 500, 503], [dialects[0], .tus])
+    @Test(
+        "a server that refuses for a while is asked again", arguments: [409, 412, 423, 460, 500, 503],
+        [dialects[0], .tus])
     func refused(status: Int, dialect: UploadServer.Dialect) async throws {
         var faults = UploadServer.Faults()
         faults.breaks = [10_000]

@@ -9,22 +9,13 @@ import Testing
 
 @Suite("Resumable uploads: extensions, limits and tokens", .noLeaks, .timeLimit(.minutes(1)))
 struct UploadExtensionTests {
-    private let folder: ScratchFolder
-    private let bytes: [UInt8] = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ $0 >> 9) }
+    private let source: UploadSource
+    private var folder: ScratchFolder { source.folder }
+    private var bytes: [UInt8] { source.bytes }
+    private var path: String { source.path }
+    private let quick = ResumableUpload.Options.quick
 
-    init() throws {
-        folder = try ScratchFolder()
-        try write(bytes)
-    }
-
-    private var path: String { "\(folder.path)/film" }
-    private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(filePath: path)) }
-
-    private var quick: ResumableUpload.Options {
-        var options = ResumableUpload.Options()
-        options.backoff = Retry.Backoff(base: .zero)
-        return options
-    }
+    init() throws { source = try UploadSource(count: 3_000_000) }
 
     /// Uploads, and returns the file as the server has it, with the requests that it got.
     private func upload(
@@ -96,7 +87,7 @@ struct UploadExtensionTests {
 
     @Test("a small file goes with its creation, where the server takes that", arguments: [0, 1, 100_000, 1 << 20])
     func creationWithUpload(size: Int) async throws {
-        try write(Array(bytes.prefix(size)))
+        try source.write(Array(bytes.prefix(size)))
         var faults = UploadServer.Faults()
         faults.extensions = "creation,creation-with-upload"
         var options = quick
@@ -206,7 +197,7 @@ struct UploadExtensionTests {
             _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: changed)
         }
         #expect(refusal?.code == .bodyLengthMismatch && server.log.count == requests)
-        try write(bytes)
+        try source.write(bytes)
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         let response = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: changed)
         await response.discard()
@@ -234,6 +225,144 @@ struct UploadExtensionTests {
         try await http.discard(token)
         await http.shutdown()
         await server.shutdown()
+    }
+
+    /// The error of an upload, and the requests that came of it.
+    private func failure(
+        _ dialect: UploadServer.Dialect, _ faults: UploadServer.Faults, _ options: ResumableUpload.Options,
+        _ choice: ResumableUpload.Dialect
+    ) async throws -> (error: CurlewError?, files: Int, log: [String]) {
+        let server = try await UploadServer.start(dialect, faults)
+        let http = try HTTPSession(chain: .bare)
+        let url = server.url
+        let error = await #expect(throws: CurlewError.self) {
+            let response = try await http.upload(file: path, to: .raw(url), resumable: choice, upload: options)
+            await response.discard()
+        }
+        await http.shutdown()
+        await server.shutdown()
+        return (error, server.files.count, server.log)
+    }
+
+    @Test(
+        "a server that takes bytes again and again, and has no more of them, is not sent them without end",
+        arguments: [UploadServer.Dialect.tus, .draft(6)])
+    func stalled(dialect: UploadServer.Dialect) async throws {
+        var faults = UploadServer.Faults()
+        faults.drops = true
+        let (error, files, log) = try await failure(dialect, faults, quick, dialect == .tus ? .tus : .ietf)
+        #expect(error?.code == .invalidResponse && error?.uploadToken != nil && files == 0)
+        #expect(log.filter { $0.hasPrefix("PATCH") }.count == 10)
+    }
+
+    @Test(
+        "an answer before all was read is not believed, whatever it says",
+        arguments: [
+            (UploadServer.Dialect.tus, 204, ["Upload-Offset: 3000000"]), (.draft(6), 200, ["Upload-Complete: ?1"]),
+            (.draft(6), 201, ["Upload-Complete: ?0", "Upload-Offset: 3000000"]),
+        ])
+    func early(dialect: UploadServer.Dialect, status: Int, fields: [String]) async throws {
+        // More than the buffers of two sockets hold.
+        let large = (0..<24_000_000).map { UInt8(truncatingIfNeeded: $0 >> 7) }
+        try source.write(large)
+        var faults = UploadServer.Faults()
+        faults.early = (status, fields.map { $0.replacing("3000000", with: "24000000") })
+        let (error, files, log) = try await failure(dialect, faults, quick, dialect == .tus ? .tus : .ietf)
+        #expect(error != nil && files == 0 && log.count < 40, "\(log)")
+    }
+
+    @Test("a server that names one version after the other is asked in each once")
+    func versions() async throws {
+        let server = try await MockServer.start { request in
+            _ = try await request.body.collect()
+            let name = HTTPField.Name("Upload-Draft-Interop-Version")!
+            return MockResponse(status: .badRequest, fields: [name: request.fields[name] == "6" ? "5" : "6"])
+        }
+        let http = try HTTPSession(chain: .bare)
+        let (url, options) = (server.url("/files"), quick)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .ietf, upload: options)
+        }
+        #expect(error?.response?.status == .badRequest && server.requestCount == 2)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("what a server says that it does not take is not sent")
+    func refusals() async throws {
+        var faults = UploadServer.Faults()
+        faults.fields = ["Tus-Max-Size: 1000"]
+        var (error, _, log) = try await failure(.tus, faults, quick, .automatic)
+        #expect(error?.code == .invalidRequest && log == ["OPTIONS /files"])
+        faults.fields = ["Upload-Limit: max-size=1000"]
+        (error, _, log) = try await failure(.draft(6), faults, quick, .automatic)
+        #expect(error?.code == .invalidRequest && log == ["OPTIONS /files"])
+        faults.fields = ["Upload-Limit: max-append-size=3"]
+        faults.breaks = [100]
+        (error, _, log) = try await failure(.draft(6), faults, quick, .ietf)
+        #expect(error?.code == .unsupported && !log.contains { $0.hasPrefix("PATCH") })
+        for key in ["", "a b", "a,b", "é", "a\n"] {
+            var options = quick
+            options.metadata = [key: "x"]
+            (error, _, log) = try await failure(.tus, UploadServer.Faults(), options, .tus)
+            #expect(error?.code == .invalidRequest && log.isEmpty)
+        }
+    }
+
+    @Test(
+        "a token leads nowhere but where its upload is", arguments: ["other target", "other origin", "gone", "shorter"])
+    func foreignToken(kind: String) async throws {
+        var faults = UploadServer.Faults()
+        faults.breaks = [1_000_000]
+        let server = try await UploadServer.start(.tus, faults)
+        let http = try HTTPSession(chain: .bare)
+        var options = quick
+        options.attempts = 1
+        let (once, url) = (options, server.url)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(url), resumable: .tus, upload: once)
+        }
+        var token = try #require(error?.uploadToken)
+        let requests = server.log.count
+        var target = url
+        switch kind {
+        case "other target": target += "/other"
+        case "other origin": token.parts[0].uri = try CurlewURI("http://127.0.0.1:1/files/1")
+        case "gone": unlink(path)
+        default: truncate(path, 2_000_000)
+        }
+        options.token = token
+        let (resumed, place) = (options, target)
+        let refusal = await #expect(throws: CurlewError.self) {
+            _ = try await http.upload(file: path, to: .raw(place), resumable: .tus, upload: resumed)
+        }
+        let expected: ErrorCode =
+            switch kind {
+            case "gone": .bodyFailed
+            case "shorter": .bodyLengthMismatch
+            default: .invalidResumeToken
+            }
+        #expect(refusal?.code == expected && server.log.count == requests)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an upload that the server has ended begins anew, as one that it has forgotten", arguments: [404, 410])
+    func ended(status: Int) async throws {
+        var faults = UploadServer.Faults()
+        faults.statuses = [nil, status]
+        faults.breaks = [1_000_000]
+        let (files, log) = try await upload(.tus, faults, quick, .tus)
+        #expect(files == [bytes] && log.filter { $0.hasPrefix("POST") }.count == 2)
+    }
+
+    @Test("what the keeper of tokens throws ends the upload, and comes out of it as an error of its own")
+    func keeper() async throws {
+        struct Full: Error {}
+        var options = quick
+        options.keepToken = { _ in throw Full() }
+        let (error, files, _) = try await failure(.tus, UploadServer.Faults(), options, .tus)
+        #expect(error?.code == .resumeTokenFileFailed && error?.underlying is Full && files == 0)
     }
 
     @Test("an upload that is cancelled has a token, and goes on")

@@ -1,0 +1,37 @@
+internal import HTTPTypes
+
+/// The tries of an upload, or a part of it, and the waits between them.
+struct UploadPatience: Sendable {
+    private let settings: ResumableUpload.Options
+    /// Tries in a row by which nothing more has arrived.
+    private var failures = 0
+    private var restarts = 0
+
+    init(_ settings: ResumableUpload.Options) { self.settings = settings }
+
+    mutating func succeed() { failures = 0 }
+
+    /// - Throws: The error, if an upload that was forgotten may not begin anew.
+    mutating func restart(after error: CurlewError) throws {
+        guard restarts < settings.restarts else { throw error }
+        restarts += 1
+        failures = 0
+    }
+
+    /// Counts a try by which nothing more has arrived.
+    /// - Throws: The error, if there is no other.
+    mutating func count(_ error: CurlewError) throws {
+        failures += 1
+        guard failures < settings.attempts else { throw error }
+    }
+
+    /// Counts a try, and waits before the next one.
+    /// - Throws: The error, if there is none.
+    mutating func wait(after error: CurlewError, isWorth: Bool) async throws {
+        guard isWorth else { throw error }
+        try count(error)
+        let asked = error.response.flatMap { RetryAfter.wait(askedBy: $0.headerFields) } ?? .zero
+        guard asked <= settings.retryAfterLimit else { throw error }
+        try await Task.sleep(for: max(asked, settings.backoff.wait(after: failures)))
+    }
+}

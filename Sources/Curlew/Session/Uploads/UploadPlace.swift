@@ -1,0 +1,37 @@
+internal import HTTPTypes
+
+/// Where a part is on the server.
+struct UploadPlace: Sendable {
+    let journal: UploadJournal
+    let index: Int
+    let allowsOtherOrigins: Bool
+    /// True if its token has a digest of what has arrived.
+    let isDigested: Bool
+
+    /// Takes note of where the upload is.
+    func adopt(_ location: String, _ base: CurlewURI) async throws {
+        let uri: CurlewURI
+        do { uri = try base.resolving(location) } catch {
+            throw CurlewError(.invalidResponse, "the place of the upload is no URL", underlying: error)
+        }
+        guard allowsOtherOrigins || uri.hasSameOrigin(as: journal.target) else {
+            throw CurlewError(.invalidResponse, "the server sends the upload to another origin, \(uri.origin)")
+        }
+        guard uri.scheme == "https" || journal.target.scheme != "https" else {
+            throw CurlewError(.invalidResponse, "the server sends the upload from https to http")
+        }
+        if journal.part(index).uri != uri { try await journal.change(index) { $0.uri = uri } }
+    }
+
+    /// Takes note of an interim response. What it says wrong is passed over: the answer counts.
+    func note(_ interim: HTTPResponse, _ dialect: any UploadDialect) async {
+        guard let announcement = dialect.announcement(in: interim) else { return }
+        if let location = announcement.location { try? await adopt(location, journal.target) }
+        // A digest would have to be made of it at once: the next answer says it once more.
+        let part = journal.part(index)
+        guard let offset = announcement.offset, !isDigested, part.uri != nil, offset > part.offset,
+            offset <= journal.most(index)
+        else { return }
+        try? await journal.change(index) { $0.offset = max($0.offset, offset) }
+    }
+}

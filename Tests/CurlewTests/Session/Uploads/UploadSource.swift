@@ -1,0 +1,30 @@
+import CurlewTesting
+import CurlewTestingTraits
+import FoundationEssentials
+
+@testable import Curlew
+
+/// A file that a test uploads, in a folder of its own.
+struct UploadSource: Sendable {
+    let folder: ScratchFolder
+    let bytes: [UInt8]
+
+    init(count: Int) throws {
+        folder = try ScratchFolder()
+        bytes = BytePattern.bytes(count: count)
+        try write(bytes)
+    }
+
+    var path: String { "\(folder.path)/film" }
+
+    func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(filePath: path)) }
+}
+
+extension ResumableUpload.Options {
+    /// Without waits between tries.
+    static var quick: ResumableUpload.Options {
+        var options = ResumableUpload.Options()
+        options.backoff = Retry.Backoff(base: .zero)
+        return options
+    }
+}
