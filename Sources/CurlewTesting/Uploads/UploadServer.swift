@@ -158,13 +158,27 @@ public final class UploadServer: Sendable {
         return request.fields["upload-complete"].map { $0 == "?1" }
     }
 
-    private func reply(_ status: Int, _ fields: [String], _ connection: RawConnection, isLast: Bool = false)
+    private func reply(
+        _ status: Int, _ fields: [String], _ connection: RawConnection, isLast: Bool = false, leavesBody: Bool = false
+    )
         async throws
     {
         let more = state.withLock { $0.faults.fields }
         let framing = status == 204 ? [] : ["Content-Length: 0"]
         let lines = ["HTTP/1.1 \(status) X"] + fields + more + framing + (isLast ? ["Connection: close"] : [])
         try await connection.write(lines.joined(separator: "\r\n") + "\r\n\r\n")
+        // A close before all was read would reset the connection, and might take the answer with it.
+        if isLast, !leavesBody {
+            try await connection.halfClose()
+            _ = try? await connection.drain()
+        }
+    }
+
+    /// Breaks a connection off. What an interim response has said must arrive before: a reset might take it with it.
+    private func breakOff(_ connection: RawConnection) async throws {
+        if dialect == .tus { return await connection.reset() }
+        try await connection.halfClose()
+        _ = try? await connection.drain()
     }
 
     private func inquiry(_ request: Request, _ connection: RawConnection) async throws {
@@ -304,7 +318,7 @@ public final class UploadServer: Sendable {
             return false
         }
         if let early = faults.early {
-            try await reply(early.status, [version] + fields + early.fields, connection, isLast: true)
+            try await reply(early.status, [version] + fields + early.fields, connection, isLast: true, leavesBody: true)
             return false
         }
         for line in faults.interim { try await connection.write(line + "\r\n\r\n") }
@@ -319,7 +333,7 @@ public final class UploadServer: Sendable {
         if faults.drops { state.withLock { $0.files[path]?.removeSubrange(start...) } }
         if faults.forgetsAfter == number + 1 { state.withLock { $0.files = [:] } }
         if breakPoint != nil {
-            await connection.reset()
+            try await breakOff(connection)
             return false
         }
         let expected =
@@ -338,7 +352,7 @@ public final class UploadServer: Sendable {
         let isComplete = reached == length
         if isComplete { state.withLock { _ = $0.complete.insert(path) } }
         if isComplete, faults.losesLastAnswer {
-            await connection.reset()
+            try await breakOff(connection)
             return false
         }
         let state = dialect == .tus ? [] : [completeness(isComplete)]
