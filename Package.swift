@@ -38,8 +38,8 @@ let package = Package(
         .trait(
             name: "Service",
             description: """
-                Fills the product CurlewService: metrics, traces, lifecycle and configuration; takes swift-metrics, \
-                swift-distributed-tracing, swift-service-lifecycle and swift-configuration.
+                Fills the product CurlewService: metrics, traces, lifecycle, configuration and forwarding; takes \
+                swift-metrics, swift-distributed-tracing, swift-service-lifecycle, swift-configuration and SwiftNIO.
                 """),
         .trait(
             name: "Storage",
@@ -148,6 +148,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Service"])),
                 .product(
                     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Service"])),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Service"])),
@@ -283,6 +284,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Service"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Service"])),
                 .product(
                     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Service"])),
                 .product(

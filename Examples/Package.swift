@@ -20,6 +20,7 @@ let package = Package(
         .executable(name: "aggregator", targets: ["aggregator-server"]),
         .executable(name: "curlew", targets: ["curlew"]),
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
+        .executable(name: "gateway", targets: ["gateway-server"]),
     ],
     dependencies: [
         .package(name: "curlew", path: "..", traits: [.defaults, "Postgres", "Service", "Storage", "TestKit"]),
@@ -111,6 +112,50 @@ let package = Package(
                 .product(name: "CurlewTesting", package: "curlew"),
                 .product(name: "CurlewTestingTraits", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "gateway-server",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
+                "Gateway",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
+                .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewTestingTraits", package: "curlew"),
+                "Gateway",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),

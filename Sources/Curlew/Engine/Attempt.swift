@@ -90,6 +90,8 @@ struct Attempt {
     /// What the attempt fails with, whatever libcurl makes of it.
     private(set) var failure: CurlewError?
     private(set) var rejection: AttemptRejection?
+    /// True if the answer has come whole before the body was sent.
+    private(set) var isAnswered = false
 
     init(_ request: PreparedRequest, plan: Plan, cache: ResponseHeadCache) {
         self.init(request, plan: plan, cache: cache, challengeCount: 0, pauses: [])
@@ -391,6 +393,27 @@ struct Attempt {
 
     /// True if nothing is left to be sent, and the final head has not begun to come.
     var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
+
+    /// libcurl reads no more of the connection, though nobody holds it back and the body was not sent.
+    /// - Returns: Whether the exchange is over with that, as the rest of the body, which would have to be waited for, is of no use: the
+    ///   server has answered and refuses it, or the answer has broken off. libcurl itself waits for it then.
+    mutating func readingStopped() -> Bool {
+        guard pauses.isDisjoint(with: .receiving), request.hasBody, !outgoing.isSent, failure == nil,
+            incoming.head != nil, incoming.provisionalChallenge == nil, incoming.version != .http2
+        else { return false }
+        let isWhole = incoming.isWholeAtEnd(method: request.method)
+        guard incoming.refusesRest || !isWhole else { return false }
+        isAnswered = isWhole
+        return pauses.contains(.body)
+    }
+
+    /// The outcome of an exchange that is over with the end of reading.
+    mutating func outcomeOfAnswer() -> Result<HTTPFields, CurlewError> {
+        guard isAnswered else {
+            return .failure(CurlewError(.responseTruncated, "the connection ended before the body of the response did"))
+        }
+        return outcome(after: nil)
+    }
 
     mutating func closeBody() { outgoing.close() }
 

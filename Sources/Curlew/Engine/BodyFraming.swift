@@ -65,6 +65,9 @@ struct ChunkFraming {
     /// True if the coding was broken.
     private(set) var isBroken = false
 
+    /// True if the last chunk has come.
+    var isEnded: Bool { part == .afterLast }
+
     /// Follows so many more bytes as they came from the connection.
     mutating func follow(_ bytes: UnsafeRawBufferPointer) {
         var position = 0

@@ -72,7 +72,7 @@ struct EngineVerdict {
     /// True if the answer was complete before the attempt failed, as when a server answers, and then resets the stream
     /// or the connection that a request body is still going out on.
     private func isWhole(_ attempt: Attempt) -> Bool {
-        request.hasBody && !attempt.outgoing.isSent && attempt.incoming.isBodyWhole
+        request.hasBody && !attempt.outgoing.isSent && (attempt.incoming.isBodyWhole || attempt.isAnswered)
     }
 
     private func errorOfSuccess(_ attempt: Attempt) -> CurlewError? {

@@ -72,6 +72,20 @@ struct IncomingResponse {
     /// True if the body has as many bytes as its length says.
     var isBodyWhole: Bool { head != nil && framing.contentLength == bodyBytes }
 
+    /// True if nothing of the response is missing, once libcurl reads no more of it. From 8.7 on it makes an error of a connection
+    /// that ends before the last chunk as soon as it does.
+    func isWholeAtEnd(method: HTTPRequest.Method) -> Bool {
+        if framing.isChunked { return chunks?.isEnded ?? !Engine.showsRawBody }
+        return expectedBodyBytes(method: method).map { $0 == bodyBytes } ?? true
+    }
+
+    /// True if the server will read no more of the request: it has answered, and either failed or said that it closes the connection
+    /// (RFC 9112 §9.5).
+    var refusesRest: Bool {
+        status >= 300 || version == .http10
+            || head?.headerFields[values: .connection].contains { $0.lowercased().contains("close") } == true
+    }
+
     /// True if nothing but the end of the connection tells where the body ends (RFC 9112 §6.3).
     func endsWithConnection(method: HTTPRequest.Method) -> Bool {
         version != .http2 && method != .head && ![204, 304].contains(status) && framing.contentLength == nil

@@ -283,6 +283,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
         let known = connections[descriptor]
+        if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped() }
         let connection = known ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil

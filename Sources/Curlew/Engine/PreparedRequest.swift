@@ -105,4 +105,12 @@ extension RequestOptions {
         get { self[HandshakeKey.self] }
         set { self[HandshakeKey.self] = newValue }
     }
+
+    private enum ForwardedKey: Key { static let defaultValue = false }
+
+    /// True if the request is another client's: fields that it does not have, such as User-Agent, are not added.
+    package var isForwarded: Bool {
+        get { self[ForwardedKey.self] }
+        set { self[ForwardedKey.self] = newValue }
+    }
 }

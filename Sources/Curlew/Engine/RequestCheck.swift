@@ -32,9 +32,17 @@ struct RequestCheck {
         try takeExpectation(request)
         try takeFields(request)
         try takeTrailers(request)
+        if request.options.isAnySet, request.options.isForwarded { try keepAbsentFieldsAbsent(request.fields) }
         if !request.body.isNone, contentLength == nil { try append(line: "Transfer-Encoding: chunked") }
         if request.body.isNone, Self.usuallyHasContent(request.method) {
             try append(line: "Content-Length: 0")
+        }
+    }
+
+    /// An empty line keeps libcurl from adding a field of its own.
+    private mutating func keepAbsentFieldsAbsent(_ fields: HTTPFields) throws {
+        for name in [HTTPField.Name.userAgent, .accept] where !fields.contains(name) {
+            try append(line: "\(name.rawName):")
         }
     }
 

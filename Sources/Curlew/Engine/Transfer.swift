@@ -404,6 +404,18 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         return .failed
     }
 
+    /// libcurl wants to read no more from the connection. Called from within libcurl.
+    func readingStopped() {
+        guard outcome == nil, attempt.readingStopped() else { return }
+        let answered = attempt.plan
+        multi.core.execute { [weak self] in self?.endAnswered(answered) }
+    }
+
+    private func endAnswered(_ plan: Attempt.Plan) {
+        guard outcome == nil, attempt.plan == plan, attempt.readingStopped() else { return }
+        settle(attempt.outcomeOfAnswer())
+    }
+
     /// True if the body's beginning may be part of an error.
     private var keepsPrefix: Bool { attempt.incoming.head != nil && attempt.incoming.status >= 300 }
 

@@ -9,12 +9,39 @@ final class UploadChannel: @unchecked Sendable {
         case failure(CurlewError)
     }
 
+    /// Bytes that wait, in memory of ours or another library's.
+    private enum Chunk {
+        case bytes([UInt8])
+        case relayed(any BodyChunk)
+        case read
+
+        var count: Int {
+            switch self {
+            case .bytes(let bytes): bytes.count
+            case .relayed(let chunk): chunk.count
+            case .read: 0
+            }
+        }
+
+        func copy(from offset: Int, into space: UnsafeMutableRawBufferPointer) {
+            switch self {
+            case .bytes(let bytes):
+                bytes.withUnsafeBytes {
+                    space.copyMemory(
+                        from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + space.count)]))
+                }
+            case .relayed(let chunk): chunk.copy(from: offset, into: space)
+            case .read: break
+            }
+        }
+    }
+
     /// So many slots that were read stay before the others move up.
     private static let compactionLimit = 64
 
     private let lock = Lock()
     private let capacity: Int
-    private var chunks: [[UInt8]] = []
+    private var chunks: [Chunk] = []
     private var first = 0
     private var offset = 0
     private var buffered = 0
@@ -43,8 +70,12 @@ final class UploadChannel: @unchecked Sendable {
 
     /// Hands over a chunk, waiting while the channel is full.
     /// - Returns: False if nobody will read it.
-    func write(_ chunk: [UInt8]) async -> Bool {
-        if chunk.isEmpty { return lock.withLock { !isClosed } }
+    func write(_ chunk: [UInt8]) async -> Bool { await write(Chunk.bytes(chunk)) }
+
+    func write(relayed chunk: any BodyChunk) async -> Bool { await write(Chunk.relayed(chunk)) }
+
+    private func write(_ chunk: Chunk) async -> Bool {
+        if chunk.count == 0 { return lock.withLock { !isClosed } }
         return await withUnsafeContinuation { continuation in
             var answer: Bool?
             let wakes = lock.withLock { () -> Bool in
@@ -124,10 +155,8 @@ final class UploadChannel: @unchecked Sendable {
         var count = 0
         while count < space.count, first < chunks.count {
             let part = min(space.count - count, chunks[first].count - offset)
-            chunks[first].withUnsafeBytes { bytes in
-                let target = UnsafeMutableRawBufferPointer(rebasing: space[count..<(count + part)])
-                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + part)]))
-            }
+            chunks[first].copy(
+                from: offset, into: UnsafeMutableRawBufferPointer(rebasing: space[count..<(count + part)]))
             count += part
             offset += part
             if offset == chunks[first].count { dropFirst() }
@@ -165,7 +194,7 @@ final class UploadChannel: @unchecked Sendable {
     }
 
     private func dropFirst() {
-        chunks[first] = []
+        chunks[first] = .read
         first += 1
         offset = 0
         if first == chunks.count || first > Self.compactionLimit {

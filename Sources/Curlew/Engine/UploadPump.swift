@@ -16,6 +16,7 @@ enum UploadPump {
                     throw CurlewError(.bodyNotReplayable, "the body was read before and cannot be read again")
                 }
                 try await pump(stream, length: length, into: channel)
+            case .relayed(let body): try await pump(body, length: length, into: channel)
             }
             channel.finish(.success(()))
         } catch let error as CurlewError {
@@ -70,15 +71,11 @@ enum UploadPump {
     private static func pump<I: AsyncIteratorProtocol>(
         _ chunks: inout I, length: Int64?, into channel: some UploadSink
     ) async throws where I.Element == [UInt8] {
-        var count: Int64 = 0
+        var count = PromisedCount(length: length)
         var held: [UInt8]?
         while let chunk = try await chunks.next(isolation: #isolation) {
             if chunk.isEmpty { continue }
-            count += Int64(chunk.count)
-            if let length, count > length {
-                throw CurlewError(.bodyLengthMismatch, "the body has more than the \(length) bytes that it promised")
-            }
-            if count == length {
+            if try count.completes(adding: chunk.count) {
                 held = chunk
             } else if await !channel.write(chunk) {
                 return
@@ -86,12 +83,45 @@ enum UploadPump {
         }
         if let held { _ = await channel.write(held) }
     }
+
+    private static func pump(_ body: any RelayedBody, length: Int64?, into channel: some UploadSink) async throws {
+        var count = PromisedCount(length: length)
+        var held: (any BodyChunk)?
+        while let chunk = try await body.next() {
+            if chunk.count == 0 { continue }
+            if try count.completes(adding: chunk.count) {
+                held = chunk
+            } else if await !channel.write(relayed: chunk) {
+                return
+            }
+        }
+        if let held { _ = await channel.write(relayed: held) }
+    }
+
+    /// The bytes of a body so far, against those that were promised.
+    private struct PromisedCount {
+        let length: Int64?
+        private var count: Int64 = 0
+
+        init(length: Int64?) { self.length = length }
+
+        /// True if the promise is kept with these bytes.
+        mutating func completes(adding bytes: Int) throws -> Bool {
+            count += Int64(bytes)
+            if let length, count > length {
+                throw CurlewError(.bodyLengthMismatch, "the body has more than the \(length) bytes that it promised")
+            }
+            return count == length
+        }
+    }
 }
 
 /// Where an ``UploadPump`` puts the chunks of a body.
 protocol UploadSink: Sendable {
     /// Takes a chunk when there is room; false when nobody wants more.
     func write(_ chunk: [UInt8]) async -> Bool
+    /// Takes a chunk in another library's memory, in the same way.
+    func write(relayed chunk: any BodyChunk) async -> Bool
     /// Has the sink read a range of a file by itself, behind the chunks that wait.
     /// - Returns: How it ended; nil when nobody wants more.
     func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead?
@@ -100,6 +130,8 @@ protocol UploadSink: Sendable {
 }
 
 extension UploadSink {
+    func write(relayed chunk: any BodyChunk) async -> Bool { await write(chunk.array) }
+
     func readDirectly(_ file: any CachedFile, _ range: Range<Int64>) async -> DirectRead? {
         DirectRead(position: range.lowerBound, outcome: .unsupported)
     }
@@ -163,6 +195,7 @@ final class CollectingSink: UploadSink {
 
 /// The sources of a request's body, one for each attempt that sends of it.
 struct UploadFeed {
+    /// What reads the body, unless that must not be cancelled: a relayed body ends it by itself.
     private var pump: Task<Void, Never>?
     private var count = 0
 
@@ -179,7 +212,8 @@ struct UploadFeed {
             let channel = UploadChannel(capacity: request.bodyBufferSize, wakeReader: wake)
             pump?.cancel()
             let length = request.contentLength
-            pump = Task.detached { await UploadPump.run(source, length: length, into: channel) }
+            let made = Task.detached { await UploadPump.run(source, length: length, into: channel) }
+            if case .relayed(let body) = source, !body.endsWithTransfer { pump = nil } else { pump = made }
             return .channel(channel)
         }
     }

@@ -194,6 +194,62 @@ struct UploadTests {
         let second = try await session.put(.raw(server.url()), body: .once(chunks(64, of: 1 << 20)))
         #expect(try await second.body.collect(upTo: 100) == Array("\(64 << 20)".utf8))
     }
+
+    @Test(
+        "a server that answers and closes is heard, though the rest of the body does not come",
+        arguments: [
+            ("a length", "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nfull", false),
+            (
+                "chunks",
+                "HTTP/1.1 413 Too Large\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfull\r\n0\r\n\r\n",
+                false
+            ),
+            ("the end of the connection", "HTTP/1.1 413 Too Large\r\n\r\nfull", true),
+            ("the end of a success", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfull", true),
+            (
+                "an end after chunks",
+                "HTTP/1.1 403 No\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfull\r\n0\r\nX-A: b\r\n\r\n",
+                true
+            ),
+        ])
+    func answeredEarly(_ framing: String, _ answer: String, _ ends: Bool) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write(answer)
+            if ends { try await connection.halfClose() }
+            while try await connection.read() != nil {}
+        }
+        let session = try makeSession()
+        let (chunks, chunk) = AsyncStream.makeStream(of: [UInt8].self)
+        chunk.yield(Array("a part".utf8))
+        let response = try await session.send(CurlewRequest(.put, server.url(), body: .once(chunks)))
+        #expect(try await response.body.collect(upTo: 100) == Array("full".utf8))
+        #expect(response.body.trailers.isEmpty != answer.contains("X-A"))
+        chunk.finish()
+        await session.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("an answer that breaks off is an error, though the rest of the body does not come")
+    func brokenEarly() async throws {
+        for framing in ["Content-Length: 9\r\n\r\nfull", "Transfer-Encoding: chunked\r\n\r\n4\r\nfull\r\n"] {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.readHead()
+                try await connection.write("HTTP/1.1 413 Too Large\r\nConnection: close\r\n\(framing)")
+                try await connection.halfClose()
+                while try await connection.read() != nil {}
+            }
+            let session = try makeSession()
+            let (chunks, chunk) = AsyncStream.makeStream(of: [UInt8].self)
+            chunk.yield(Array("a part".utf8))
+            let response = try await session.send(CurlewRequest(.put, server.url(), body: .once(chunks)))
+            let error = await curlewError { _ = try await response.body.collect(upTo: 100) }
+            #expect(error?.code == .responseTruncated)
+            chunk.finish()
+            await session.shutdown()
+            await server.shutdown()
+        }
+    }
 }
 
 /// A file of zeros that goes with its owner.

@@ -21,6 +21,7 @@ extension CurlewRequest.Body {
                 throw CurlewError(.bodyNotReplayable, "the body was read before and cannot be read again")
             }
             return checked(stream)
+        case .relayed(let body): return checked(RelayedChunks(body: body))
         }
     }
 

@@ -12,6 +12,7 @@ extension CurlewRequest {
             indirect case watched(WatchedFile)
             case factory(@Sendable () async throws -> Stream)
             case once(OneShot)
+            case relayed(any RelayedBody)
         }
 
         let source: Source
@@ -22,7 +23,10 @@ extension CurlewRequest {
 
         /// True if the body can be sent a second time: after a redirect, a retry or an authentication challenge.
         public var isReplayable: Bool {
-            if case .once = source { false } else { true }
+            switch source {
+            case .once, .relayed: false
+            default: true
+            }
         }
 
         /// True if there is no body at all, as opposed to an empty one.

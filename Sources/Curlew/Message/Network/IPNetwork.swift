@@ -56,6 +56,12 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         other.isIPv6 == address.isIPv6 && other.masked(to: prefixLength) == address.bits
     }
 
+    /// True if the text is an address in the block.
+    package func contains(address text: String) -> Bool { IPAddress(text).map(contains) ?? false }
+
+    /// An address in the form of RFC 5952, an IPv4-mapped one as IPv4; nil if the text is none.
+    package static func canonicalAddress(_ text: String) -> String? { IPAddress(text)?.description }
+
     public var description: String { "\(address)/\(prefixLength)" }
 }
 

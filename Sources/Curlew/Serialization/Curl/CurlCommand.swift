@@ -102,7 +102,7 @@ private struct CurlCommand {
         case .file(let path, let offset, let length): append(file: path, offset: offset, length: length)
         case .watched(let file):
             append(file: file.path, offset: file.range.lowerBound, length: file.isWhole ? nil : file.length)
-        case .factory, .once: append("--data-binary", "@-")
+        case .factory, .once, .relayed: append("--data-binary", "@-")
         }
     }
 

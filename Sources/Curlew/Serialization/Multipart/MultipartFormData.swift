@@ -154,7 +154,7 @@ extension MultipartFormData {
         case .file(let path, let offset, let length):
             .file(try WatchedFile(path: path, range: fileRange(offset: offset, length: length, path: path)))
         case .watched(let file): .file(file)
-        case .factory, .once: .stream(body)
+        case .factory, .once, .relayed: .stream(body)
         }
     }
 

@@ -34,7 +34,7 @@ extension CurlewRequest.Body {
         switch source {
         case .none: return self
         case .file: return try watchingFile().throttled(throttle)
-        case .watched, .bytes, .factory, .once: return paced(by: throttle, length: length)
+        case .watched, .bytes, .factory, .once, .relayed: return paced(by: throttle, length: length)
         }
     }
 

@@ -1,0 +1,297 @@
+import Curlew
+import CurlewService
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import ServiceLifecycle
+import Testing
+
+@testable import Gateway
+
+@Suite("A gateway whose client or upstream misbehaves", .noLeaks, .timeLimit(.minutes(1)))
+struct GatewayFaultTests {
+    @Test("an upstream that is not there, or does not answer with HTTP, is a 502")
+    func broken() async throws {
+        let gone = try await RawServer.start { _ in }
+        let port = gone.port
+        await gone.shutdown()
+        let nobody = try await Passage.start(to: "http://127.0.0.1:\(port)/")
+        let response = try await nobody.client.get("")
+        #expect(response.status == .badGateway)
+        #expect(try await response.body.collect(upTo: 100) == Array("502 Bad Gateway\n".utf8))
+        try await nobody.close()
+        for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "220 ftp ready\r\n", ""] {
+            let upstream = try await RawServer.start { connection in
+                _ = try await connection.readHead()
+                try await connection.write(answer)
+            }
+            let passage = try await Passage.start(to: upstream.url())
+            #expect(try await passage.client.get("").status == .badGateway, "\(answer)")
+            try await passage.close()
+            await upstream.shutdown()
+        }
+    }
+
+    @Test("an upstream that takes too long is a 504, and the hook may say it in its own way")
+    func slow() async throws {
+        let upstream = try await RawServer.start { connection in
+            while try await connection.read() != nil {}
+        }
+        var configuration = SessionConfiguration()
+        configuration.timeouts.head = .milliseconds(300)
+        let passage = try await Passage.start(
+            to: upstream.url(),
+            rules: { rules in
+                rules.onError = { error, status in
+                    HTTPSession.Forwarding.Answer(
+                        status, fields: [.retryAfter: "3"], bytes: Array(error.code.rawValue.utf8))
+                }
+            }, configuration: configuration)
+        for _ in 0..<2 {
+            let response = try await passage.client.get("")
+            #expect(response.status == .gatewayTimeout && response.fields[.retryAfter] == "3")
+            #expect(try await response.body.collect(upTo: 100) == Array("head-timeout".utf8))
+        }
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("an upstream that breaks off in a body breaks the client's off, too", arguments: [true, false])
+    func truncated(_ isChunked: Bool) async throws {
+        let upstream = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            let part = String(repeating: "x", count: 20_000)
+            let head = "HTTP/1.1 200 OK\r\n"
+            try await connection.write(
+                isChunked
+                    ? head + "Transfer-Encoding: chunked\r\n\r\n4E20\r\n\(part)\r\n"
+                    : head + "Content-Length: 40000\r\n\r\n\(part)")
+            await connection.reset()
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        let answer = try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            return try await peer.read()
+        }
+        // The connection ended before the body did; where nothing of it had passed, the gateway could still say so.
+        if answer.hasPrefix("HTTP/1.1 200") {
+            #expect(!answer.hasSuffix("0\r\n\r\n"))
+            #expect(answer.utf8.count < 40_000)
+        } else {
+            #expect(answer.hasPrefix("HTTP/1.1 502") || answer.isEmpty)
+        }
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("a client that hangs up while the upstream thinks cancels the request there", arguments: [true, false])
+    func clientGone(_ isHalf: Bool) async throws {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let upstream = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            while try await connection.read() != nil {}
+            end.yield()
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            try await upstream.waitForAccepted(1)
+            guard isHalf else { return }
+            peer.halfClose()
+            #expect(try await peer.read() == "")
+        }
+        for await _ in ends { break }
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("a client that hangs up while an answer is awaited piece by piece cancels it")
+    func readerGone() async throws {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let upstream = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
+            while try await connection.read() != nil {}
+            end.yield()
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await peer.read(through: "one\r\n")
+        }
+        for await _ in ends { break }
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("an upload that breaks off, or is shorter than it says, does not arrive whole", arguments: ["10", nil])
+    func brokenUpload(_ length: String?) async throws {
+        let (reports, report) = AsyncStream.makeStream(of: Bool.self)
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let upstream = try await MockServer.start { request in
+            arrival.yield()
+            let isWhole = (try? await request.body.collect()) != nil
+            report.yield(isWhole)
+            return MockResponse(body: "ok")
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        try await WirePeer.connected(to: passage.port) { peer in
+            let framing =
+                length.map { "Content-Length: \($0)\r\n\r\nabc" } ?? "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+            try await peer.write("POST / HTTP/1.1\r\nHost: a\r\n\(framing)")
+            for await _ in arrivals { break }
+        }
+        for await isWhole in reports {
+            #expect(!isWhole)
+            break
+        }
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("an upstream that answers before the upload ends is heard, and the client's connection stays good")
+    func early() async throws {
+        let upstream = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            // In chunks, so that the client knows of the end by the last of them.
+            try await connection.write(
+                "HTTP/1.1 413 Content Too Large\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n4\r\nfull\r\n0\r\n\r\n"
+            )
+            try await connection.halfClose()
+            while try await connection.read() != nil {}
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        let answers = try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+            // It waits for the whole answer before it says more.
+            let first = try await peer.read(through: "0\r\n\r\n")
+            try await peer.write("3\r\ndef\r\n0\r\n\r\nTRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            return (first, try await peer.read())
+        }
+        #expect(answers.0.hasPrefix("HTTP/1.1 413 ") && answers.0.contains("full"))
+        #expect(answers.1.hasPrefix("HTTP/1.1 501 "))
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("an upstream that dies in the middle of an upload is a 502, and the client's connection stays good")
+    func deadUpload() async throws {
+        let upstream = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            _ = try await connection.read()
+            await connection.reset()
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        let answers = try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
+            let first = try await peer.read(through: "502 Bad Gateway\n")
+            try await peer.write("defTRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            return (first, try await peer.read())
+        }
+        #expect(answers.0.hasPrefix("HTTP/1.1 502 "))
+        #expect(answers.1.hasPrefix("HTTP/1.1 501 "))
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("an upstream is no faster than a client that does not read")
+    func stalledReader() async throws {
+        let (counts, count) = AsyncStream.makeStream(of: Int.self)
+        let upstream = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 268435456\r\n\r\n")
+            let part = [UInt8](repeating: 7, count: 1 << 20)
+            for index in 1...256 {
+                try await connection.write(part)
+                count.yield(index)
+            }
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await peer.read(through: "\r\n\r\n")
+            // What is written stands in buffers by now; whoever waits for nobody would soon have written it all.
+            for await sent in counts where sent >= 2 { break }
+            for _ in 0..<50_000 { await Task.yield() }
+        }
+        count.finish()
+        var most = 0
+        for await sent in counts { most = max(most, sent) }
+        #expect(most < 200)
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test(
+        "a request that servers could read in two ways reaches no upstream",
+        arguments: [
+            (
+                "both framings",
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            ),
+            (
+                "both, the other way round",
+                "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
+            ),
+            ("two lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello"),
+            ("a list of lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\nhello"),
+            ("a signed length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello"),
+            ("a length in hexadecimal", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\nhello"),
+            ("an unknown coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"),
+            ("chunked twice", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"),
+            ("identity", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\nContent-Length: 5\r\n\r\nhello"),
+            ("space before the colon", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n"),
+            (
+                "a folded field",
+                "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
+            ),
+            ("a bare line feed", "GET / HTTP/1.1\nHost: a\nContent-Length: 5\nTransfer-Encoding: chunked\n\n0\n\n"),
+            ("a NUL", "GET / HTTP/1.1\r\nHost: a\r\nX: a\u{0}b\r\n\r\n"),
+            ("a bare return", "GET / HTTP/1.1\r\nHost: a\r\nX: a\rTransfer-Encoding: chunked\r\n\r\n"),
+            ("two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
+            ("Connection that names Host", "GET / HTTP/1.1\r\nHost: a\r\nConnection: Host\r\n\r\n"),
+            ("a size that is none", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"),
+            ("a path upwards", "GET /../secret HTTP/1.1\r\nHost: a\r\n\r\n"),
+            ("an encoded path upwards", "GET /x/%2e%2e/%2e%2e/secret HTTP/1.1\r\nHost: a\r\n\r\n"),
+        ])
+    func smuggled(_ name: String, _ request: String) async throws {
+        // Whatever reaches it: a whole request that the client did not send is what must not.
+        let upstream = try await MockServer.start { request in
+            _ = try? await request.body.collect()
+            return MockResponse(body: "ok")
+        }
+        let passage = try await Passage.start(to: upstream.url("/app"))
+        let answer = try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write(request + "GET /smuggled HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            return try await peer.read(through: "\r\n\r\n")
+        }
+        #expect(
+            answer.isEmpty || answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 501"), "\(name): \(answer)")
+        try await passage.close()
+        await upstream.shutdown()
+        // What is refused for another reason than its framing has a clear end, and is followed by the next.
+        let isFramed = ["two hosts", "Connection that names Host"].contains(name) || name.contains("path")
+        for await request in upstream.requests where request.isComplete {
+            #expect(request.target == "/app/smuggled" && isFramed, "\(name): \(request.target)")
+        }
+    }
+
+    @Test("a gateway that shuts down answers what it has")
+    func shutdown() async throws {
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let upstream = try await MockServer.start { _ in
+            ask.yield()
+            for await _ in gate.stream {}
+            return MockResponse(body: "late")
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        let call = Task { try await passage.client.get("").body.collect(upTo: 10) }
+        for await _ in asked { break }
+        await passage.group.triggerGracefulShutdown()
+        gate.continuation.finish()
+        #expect(try await call.value == Array("late".utf8))
+        try await passage.close()
+        await upstream.shutdown()
+    }
+}

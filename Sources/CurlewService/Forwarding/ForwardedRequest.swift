@@ -1,0 +1,194 @@
+#if Service
+internal import Curlew
+internal import HTTPTypes
+
+/// What a client asks of a gateway, checked and made into what the gateway asks of the upstream.
+struct ForwardedRequest {
+    /// The body that the client announces.
+    enum Content: Equatable {
+        case none
+        case length(Int64)
+        case chunked
+        /// Nothing is announced: over HTTP/1 there is none, over HTTP/2 there may be.
+        case unannounced
+    }
+
+    /// The reason why a request is not forwarded.
+    struct Refusal: Error {
+        let status: HTTPResponse.Status
+        let reason: String
+        /// True if the gateway has answered instead, as it is the last to whom the request was to go.
+        var isAnswered = false
+
+        init(_ status: HTTPResponse.Status, _ reason: String, isAnswered: Bool = false) {
+            self.status = status
+            self.reason = reason
+            self.isAnswered = isAnswered
+        }
+    }
+
+    let uri: CurlewURI
+    private(set) var fields = HTTPFields()
+    let content: Content
+
+    /// - Parameters:
+    ///   - head: The head as the server has received it.
+    ///   - target: The path and query to ask for; nil is those of the head.
+    ///   - client: The address that the request came from.
+    ///   - base: The URL of the upstream.
+    /// - Throws: ``Refusal``.
+    init(
+        _ head: HTTPRequest, target: String?, client: String?, base: CurlewURI, rules: HTTPSession.Forwarding
+    ) throws {
+        guard head.method != .connect, head.method != .trace else {
+            throw Refusal(.notImplemented, "the gateway does not forward \(head.method.rawValue)")
+        }
+        let asked = try Target(head)
+        guard target != nil || asked.path != "*" else {
+            throw Refusal(.noContent, "the request is about the gateway", isAnswered: true)
+        }
+        uri = try Target.uri(target ?? asked.path, below: base)
+        content = try Self.content(of: head)
+        let listed = try Self.listedFields(of: head.headerFields)
+        try Self.checkLoop(head.headerFields, rules.name)
+        let isTrusted = client.map { client in rules.trustedProxies.contains { $0.contains(address: client) } } ?? false
+        try copy(head, without: listed, believing: isTrusted)
+        addClient(client, Client(scheme: head.scheme ?? "http", authority: asked.authority), rules)
+        if rules.keepsHost, let authority = asked.authority { fields[.host] = authority }
+        addVia(rules.name)
+    }
+
+    /// The names of which Connection may not say that they are for one hop: whoever comes after would see another request than whoever
+    /// came before, or none that says where it has been.
+    private static let protectedNames: Set<HTTPField.Name> = [
+        .host, .contentLength, .contentType, .contentEncoding, .authorization, .cookie, .expect, .maxForwards, .via,
+    ]
+
+    private static func listedFields(of fields: HTTPFields) throws -> Set<HTTPField.Name> {
+        guard fields.contains(.connection) else { return [] }
+        let listed = HopFields.listed(in: fields)
+        if let name = listed.first(where: { protectedNames.contains($0) || $0.tellsOfClient }) {
+            throw Refusal(.badRequest, "Connection names \(name.rawName)")
+        }
+        return listed
+    }
+
+    /// The body as it is framed (RFC 9112 §6). What could be read in two ways is refused.
+    private static func content(of head: HTTPRequest) throws -> Content {
+        let codings = head.headerFields[values: .transferEncoding].flatMap(HopFields.words)
+        let lengths = head.headerFields[values: .contentLength]
+        guard codings.isEmpty || lengths.isEmpty else {
+            throw Refusal(.badRequest, "the request has both Transfer-Encoding and Content-Length")
+        }
+        if head.headerFields.contains(.transferEncoding) {
+            guard codings.count == 1, codings[0].lowercased() == "chunked" else {
+                throw Refusal(.notImplemented, "the request has another transfer coding than chunked")
+            }
+            return try of(head.method, .chunked)
+        }
+        guard let first = lengths.first else { return .unannounced }
+        let isNumber = !first.isEmpty && first.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard lengths.allSatisfy({ $0 == first }), isNumber, let length = Int64(first) else {
+            throw Refusal(.badRequest, "Content-Length is not a number, or there are several")
+        }
+        return try of(head.method, .length(length))
+    }
+
+    private static func of(_ method: HTTPRequest.Method, _ content: Content) throws -> Content {
+        guard method == .head, content != .length(0) else { return content }
+        throw Refusal(.badRequest, "a HEAD has a body")
+    }
+
+    /// A request that names this gateway in Via has been here before.
+    private static func checkLoop(_ fields: HTTPFields, _ name: String) throws {
+        for value in fields[values: .via] {
+            for entry in HopFields.words(value) {
+                let words = entry.split(separator: " ", omittingEmptySubsequences: true)
+                guard words.count > 1, words[1].lowercased() == name.lowercased() else { continue }
+                throw Refusal(.loopDetected, "the request has passed this gateway before")
+            }
+        }
+    }
+
+    private mutating func copy(_ head: HTTPRequest, without listed: Set<HTTPField.Name>, believing isTrusted: Bool)
+        throws
+    {
+        fields.reserveCapacity(head.headerFields.count + 6)
+        for field in head.headerFields {
+            let name = field.name
+            if HopFields.names.contains(name) || listed.contains(name) { continue }
+            switch name {
+            // The first is made from the body, and trailers of requests are not forwarded (RFC 9110 §6.5.1).
+            case .contentLength, .trailer: continue
+            case .host: throw Refusal(.badRequest, "there is more than one Host field")
+            case .expect: try copyExpectation(field)
+            case .maxForwards where head.method == .options: try copyMaxForwards(field)
+            default:
+                if !isTrusted, name.tellsOfClient { continue }
+                fields.append(field)
+            }
+        }
+        let codings = head.headerFields[values: .te].flatMap(HopFields.words)
+        if codings.contains(where: { $0.lowercased() == "trailers" }) {
+            fields.append(HTTPField(name: .te, value: "trailers"))
+            fields.append(HTTPField(name: .connection, value: "TE"))
+        }
+    }
+
+    private mutating func copyExpectation(_ field: HTTPField) throws {
+        guard field.value.lowercased() == "100-continue" else {
+            throw Refusal(.expectationFailed, "the request has another expectation than 100-continue")
+        }
+        if content != .none, content != .length(0) { fields.append(field) }
+    }
+
+    /// The hops that are left (RFC 9110 §7.6.2).
+    private mutating func copyMaxForwards(_ field: HTTPField) throws {
+        guard let hops = UInt32(field.value) else { return fields.append(field) }
+        guard hops > 0 else {
+            throw Refusal(.noContent, "the request was to go no further", isAnswered: true)
+        }
+        fields.append(HTTPField(name: .maxForwards, value: String(hops - 1)))
+    }
+
+    /// What the client asked for.
+    private struct Client {
+        let scheme: String
+        let authority: String?
+    }
+
+    private mutating func addClient(_ address: String?, _ client: Client, _ rules: HTTPSession.Forwarding) {
+        if rules.clientFields.contains(.xForwarded) {
+            if let address { extend(.forwardedFor, with: address) }
+            if let authority = client.authority, !fields.contains(.forwardedHost) {
+                fields[.forwardedHost] = authority
+            }
+            if !fields.contains(.forwardedProtocol) { fields[.forwardedProtocol] = client.scheme }
+        }
+        if rules.clientFields.contains(.forwarded) {
+            var element = "for=\(Self.node(address))"
+            // A port's colon makes it no token (RFC 7239 §4); what is checked holds neither quote nor backslash.
+            if let authority = client.authority { element += ";host=\"\(authority)\"" }
+            extend(.forwarded, with: element + ";proto=\(client.scheme)")
+        }
+    }
+
+    /// An address as Forwarded has it (RFC 7239 §6).
+    private static func node(_ address: String?) -> String {
+        guard let address else { return "unknown" }
+        return address.utf8.contains(0x3A) ? "\"[\(address)]\"" : address
+    }
+
+    private mutating func extend(_ name: HTTPField.Name, with element: String) {
+        let before = fields[values: name].filter { !$0.isEmpty }
+        fields[name] = (before + [element]).joined(separator: ", ")
+    }
+
+    private mutating func addVia(_ name: String) { fields.append(HTTPField(name: .via, value: "1.1 \(name)")) }
+}
+
+extension HTTPResponse.Status {
+    /// 508 (RFC 5842 §7.2).
+    static let loopDetected = HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected")
+}
+#endif
