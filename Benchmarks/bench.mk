@@ -3,6 +3,7 @@
 #   make bench [ONLY=workload,…] [CLIENTS=raw,curlew,…] [ROUNDS=5] [QUICK=1] [BENCH_OUTPUT=file]
 #   make bench-instructions [TOLERANCE=percent] [RECORD=1]
 #   make bench-cache [ROUNDS=5]
+#   make bench-gateway [ROUNDS=3]
 #   make bench-serialization [ROUNDS=5] [SERIALIZATION_OUTPUT=file]
 
 BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
@@ -19,7 +20,7 @@ chosen = $(if $(CLIENTS),$(filter $(1),$(subst $(comma), ,$(CLIENTS))),$(1))
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-cache bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
+.PHONY: bench bench-instructions bench-cache bench-gateway bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
 
 bench-setup:
 	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
@@ -52,6 +53,11 @@ bench-cache: bench-setup ## Measures hits and misses of a cache; ROUNDS=n
 	$(BENCH_BUILD) bench-server
 	$(BENCH_BUILD) bench-cache
 	$(BENCHMARKS)/bench-cache $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-gateway: bench-setup ## Measures gateways by wrk: Curlew's, nginx's, async-http-client's; ROUNDS=n
+	@.ci/setup wrk
+	$(BENCH_BUILD) bench-gateway-server
+	$(BENCHMARKS)/bench-gateway $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench-serialization: setup ## Measures the serializers against Foundation; ROUNDS=n
 	$(BENCH_BUILD) bench-serialization

@@ -74,11 +74,23 @@ struct HeadParser {
         let content = Self.withoutLineEnd(line)
         switch part {
         case .statusLine: return takeStatusLine(content)
-        case .fields where content.isEmpty: return finishHead()
-        case .trailers where content.isEmpty:
-            return .trailers(takeFields())
-        default: return takeField(content)
+        case .fields: return content.isEmpty ? finishHead() : takeField(content)
+        case .trailers: return takeTrailers(line)
         }
+    }
+
+    /// Takes a line of trailers. libcurl (7.88) joins those that arrived while the transfer was paused: then there are several.
+    private mutating func takeTrailers(_ lines: UnsafeRawBufferPointer) -> Event {
+        var start = 0
+        while start < lines.count {
+            let end = lines[start...].firstIndex(of: .lineFeed).map { $0 + 1 } ?? lines.count
+            let content = Self.withoutLineEnd(UnsafeRawBufferPointer(rebasing: lines[start..<end]))
+            start = end
+            if content.isEmpty { return .trailers(takeFields()) }
+            let event = takeField(content)
+            guard case .more = event else { return event }
+        }
+        return .more
     }
 
     /// The fields so far: also of trailers that are not finished, as HTTP/2 has no empty line after them.
