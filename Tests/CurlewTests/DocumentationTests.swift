@@ -108,6 +108,13 @@ struct DocumentationTests {
             in: "Tests/CurlewStorageTests/Support/Snippets.swift")
     }
 
+    @Test("the article on gateways shows code that is run")
+    func gateways() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Gateways.md", in: "Examples/Sources/Gateway/GatewayService.swift",
+            "Tests/CurlewServiceTests/Forwarding/OpenAPITransportTests.swift")
+    }
+
     @Test("the article on reachability shows code that compiles")
     func reachability() throws {
         try expectBlocks(

@@ -51,7 +51,8 @@ struct AsyncHTTPClientGateway {
             forwarded.headers.add(name: "X-Forwarded-Proto", value: "http")
             forwarded.headers.add(name: "X-Forwarded-Host", value: request.head.authority ?? "")
             forwarded.headers.add(name: "X-Forwarded-For", value: "127.0.0.1")
-            forwarded.headers.add(name: "Forwarded", value: "for=127.0.0.1;host=\"\(request.head.authority ?? "")\";proto=http")
+            forwarded.headers.add(
+                name: "Forwarded", value: "for=127.0.0.1;host=\"\(request.head.authority ?? "")\";proto=http")
             if let length = request.headers[.contentLength].flatMap({ Int64($0) }), length > 0 {
                 forwarded.body = .stream(request.body, length: .known(length))
             } else if request.headers.contains(.transferEncoding) {
@@ -64,7 +65,8 @@ struct AsyncHTTPClientGateway {
                 fields.append(HTTPField(name: name, value: value))
             }
             fields.append(HTTPField(name: .via, value: "1.1 bench"))
-            let status = HTTPResponse.Status(code: Int(response.status.code), reasonPhrase: response.status.reasonPhrase)
+            let status = HTTPResponse.Status(
+                code: Int(response.status.code), reasonPhrase: response.status.reasonPhrase)
             // A short body goes out with its head, as in the other gateway.
             if let length = fields[.contentLength].flatMap({ Int($0) }), length <= 16 << 10 {
                 let body = ResponseBody(byteBuffer: try await response.body.collect(upTo: 16 << 10))

@@ -22,7 +22,7 @@ extension HTTPSession {
     /// ```
     ///
     /// Redirects are the client's to follow, contents stay as they are coded, and cookies are the client's own, whatever the session's
-    /// chain does otherwise. A request is sent once, unless a link of the session repeats it. <doc:Gateways> has all the rules.
+    /// chain does otherwise. A request is sent once, unless a link of the session repeats it. The article Gateways has all the rules.
     /// - Parameters:
     ///   - head: The request's head. Where a target is in absolute form, its host counts.
     ///   - body: The request's body, read while it is sent.
@@ -33,7 +33,7 @@ extension HTTPSession {
     ///   - options: How the request is carried, such as its time limits.
     /// - Returns: The upstream's answer. Where there is none, one of the gateway's own: 400 for a request that can be read in two ways, 502
     ///   and 504 for an upstream that failed or took too long, 503 where a limit of the session refused it, 508 for a loop, and others
-    ///   that <doc:Gateways> lists.
+    ///   that the article Gateways lists.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cancelled`` if the task was cancelled, as it should be when the client has
     ///   gone, and with ``Curlew/ErrorCode/invalidRequest`` for a session without a base URL.
     public func forward<Buffers: AsyncSequence & Sendable>(
@@ -141,7 +141,7 @@ extension HTTPSession.Forwarding {
         return answer
     }
 
-    /// The status that goes with a failure, as <doc:Gateways> lists them.
+    /// The status that goes with a failure, as the article Gateways lists them.
     static func status(for code: ErrorCode) -> HTTPResponse.Status {
         switch code {
         case .invalidURL, .invalidRequest, .bodyFailed, .bodyLengthMismatch: .badRequest

@@ -78,9 +78,13 @@ extension HTTPField.Name {
     static let proxyConnection = Self("Proxy-Connection")!
     static let http2Settings = Self("HTTP2-Settings")!
 
-    /// True if the name is one of those that tell of a client.
+    /// True if the name is one of those that tell of a client. Underscores count as hyphens, as they do for servers that make variables of
+    /// fields.
     var tellsOfClient: Bool {
-        self == .forwarded || self == .realAddress || canonicalName.hasPrefix("x-forwarded-")
+        if self == .forwarded || self == .realAddress { return true }
+        guard canonicalName.utf8.first == UInt8(ascii: "x") else { return false }
+        let name = String(decoding: canonicalName.utf8.map { $0 == 0x5F ? 0x2D : $0 }, as: UTF8.self)
+        return name.hasPrefix("x-forwarded-") || name == "x-real-ip"
     }
 }
 #endif

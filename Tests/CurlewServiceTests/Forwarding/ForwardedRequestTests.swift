@@ -58,12 +58,14 @@ struct ForwardedRequestTests {
         let said: HTTPFields = [
             .forwarded: "for=203.0.113.9", .forwardedFor: "203.0.113.9", .forwardedHost: "evil.test",
             .forwardedProtocol: "gopher", .realAddress: "203.0.113.9", .init("X-Forwarded-Prefix")!: "/admin",
+            .init("X_Forwarded_For")!: "203.0.113.9",
         ]
         let stranger = try forwarded(head(fields: said)).fields
         #expect(stranger[.forwardedFor] == "192.0.2.7" && stranger[.forwardedHost] == "shop.test")
         #expect(stranger[.forwardedProtocol] == "https")
         #expect(stranger[.forwarded]?.contains("203.0.113.9") == false)
         #expect(!stranger.contains(.realAddress) && !stranger.contains(.init("X-Forwarded-Prefix")!))
+        #expect(!stranger.contains(.init("X_Forwarded_For")!))
         let balancer = try forwarded(head(fields: said)) { $0.trustedProxies = [try IPNetwork("192.0.2.0/24")] }.fields
         #expect(balancer[.forwardedFor] == "203.0.113.9, 192.0.2.7" && balancer[.forwardedHost] == "evil.test")
         #expect(

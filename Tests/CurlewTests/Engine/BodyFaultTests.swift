@@ -59,7 +59,8 @@ struct BodyFaultTests {
     func trailersBehind() async throws {
         let part = String(repeating: "x", count: 600)
         // In one packet: libcurl keeps what follows the first chunk, and joins the trailers.
-        let server = try await rawAnswer(chunked("258\r\n\(part)\r\n258\r\n\(part)\r\n0\r\nX-Sum: 7\r\nX-Note: a\r\n\r\n"))
+        let server = try await rawAnswer(
+            chunked("258\r\n\(part)\r\n258\r\n\(part)\r\n0\r\nX-Sum: 7\r\nX-Note: a\r\n\r\n"))
         let session = try makeSession { $0.bodyBufferSize = 1000 }
         let response = try await session.get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: 2000).count == 1200)

@@ -145,6 +145,14 @@ enum FalseSuccess {
                 "a connection that has reached a limit is closed, and the next request goes over another",
                 in: "Engine/ConnectionLimitTests")),
         Row(
+            beginning: "A server that answers, says that it closes",
+            proof: .test(
+                "a server that answers and closes is heard, though the rest of the body does not come",
+                in: "Task/UploadTests")),
+        Row(
+            beginning: "Trailers that arrive while the transfer is paused",
+            proof: .test("trailers that arrive while the reader is behind are read apart", in: "Engine/BodyFaultTests")),
+        Row(
             beginning: "TCP keep-alive sends as many probes",
             proof: .test(
                 "the system probes silent connections as often as the session says", in: "Engine/ConnectionLimitTests")),
