@@ -18,6 +18,7 @@ let package = Package(
     name: "curlew",
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewImages", targets: ["CurlewImages"]),
         .library(name: "CurlewPostgres", targets: ["CurlewPostgres"]),
         .library(name: "CurlewService", targets: ["CurlewService"]),
         .library(name: "CurlewStorage", targets: ["CurlewStorage"]),
@@ -31,6 +32,11 @@ let package = Package(
         .trait(
             name: "PublicSuffixList",
             description: "Cookies for whole domains, and no wildcard certificates for public suffixes; takes libpsl."),
+        .trait(
+            name: "Images",
+            description: """
+                Fills the product CurlewImages: pictures; takes libpng, libjpeg-turbo, libwebp, giflib, libtiff and libavif.
+                """),
         .trait(
             name: "Postgres",
             description: "Keeps queues of durable transfers in PostgreSQL by the product CurlewPostgres; takes libpq."),
@@ -114,6 +120,15 @@ let package = Package(
             pkgConfig: "libpsl",
             providers: [.apt(["libpsl-dev", "pkg-config"])]
         ),
+        .systemLibrary(
+            name: "CAVIF", pkgConfig: "libavif", providers: [.apt(["libavif-dev", "pkg-config"])]),
+        .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev", "pkg-config"])]),
+        .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev", "pkg-config"])]),
+        .systemLibrary(
+            name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev", "pkg-config"])]),
+        .systemLibrary(
+            name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
         .target(
             name: "Curlew",
             dependencies: [
@@ -128,6 +143,21 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CurlewImages",
+            dependencies: [
+                .target(name: "CAVIF", condition: .when(traits: ["Images"])),
+                .target(name: "CGIF", condition: .when(traits: ["Images"])),
+                "CLinux",
+                .target(name: "CPNG", condition: .when(traits: ["Images"])),
+                .target(name: "CTIFF", condition: .when(traits: ["Images"])),
+                .target(name: "CTurboJPEG", condition: .when(traits: ["Images"])),
+                .target(name: "CWebP", condition: .when(traits: ["Images"])),
+                "Curlew",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -269,6 +299,19 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Curlew", "LoadSimulation"], path: "Tests/Simulate",
             swiftSettings: settings),
+        .testTarget(
+            name: "CurlewImagesTests",
+            dependencies: [
+                "Curlew",
+                "CurlewImages",
+                "CurlewTesting",
+                "CurlewTestingTraits",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "SeededNumbers",
+            ],
+            exclude: ["Fixtures"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "CurlewServiceTests",
             dependencies: [

@@ -20,6 +20,8 @@ enum {
     curlew_epoll_out = EPOLLOUT,
     curlew_epoll_error = EPOLLERR,
     curlew_epoll_hang_up = EPOLLHUP,
+    curlew_epoll_urgent = EPOLLPRI,
+    curlew_epoll_edge = (int)EPOLLET,
 };
 
 static inline int curlew_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

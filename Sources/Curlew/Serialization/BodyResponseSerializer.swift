@@ -18,6 +18,9 @@ public protocol BodyResponseSerializer<Output>: ResponseSerializer {
     /// The name of the format in errors, such as `JSON`.
     var format: String { get }
 
+    /// Bodies larger than this are decoded on the global concurrent executor, and others where the caller runs. 64 KiB by default.
+    static var offloadSize: ByteSize { get }
+
     /// The media types that are read when the status is not taken. Those of ``acceptance`` by default.
     var failureContentTypes: ResponseAcceptance.ContentTypes { get }
 
@@ -32,7 +35,6 @@ public protocol BodyResponseSerializer<Output>: ResponseSerializer {
 }
 
 extension BodyResponseSerializer {
-    /// Bodies larger than this, 64 KiB, are decoded on the global concurrent executor.
     public static var offloadSize: ByteSize { .kibibytes(64) }
 
     public var failureContentTypes: ResponseAcceptance.ContentTypes { acceptance.contentTypes }

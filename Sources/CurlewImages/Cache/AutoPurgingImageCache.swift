@@ -1,0 +1,108 @@
+#if Images
+public import Curlew
+
+/// A cache of decoded pictures in memory, which lets go of those that nobody has asked for the longest.
+///
+/// It counts the bytes of the pixels. Beyond ``capacity`` it purges, by last access, down to ``preferredUsage``, as AFNetworking's does. A
+/// picture larger than the capacity is not kept.
+///
+/// ```swift
+/// let cache = AutoPurgingImageCache()
+/// await cache.add(image, for: "https://example.com/a.png", filter: "fit-64x64")
+/// ```
+public actor AutoPurgingImageCache {
+    /// The most bytes that are kept. 100 MiB by default.
+    public nonisolated let capacity: ByteSize
+    /// The bytes that are left after a purge, at most. 60 MiB by default.
+    public nonisolated let preferredUsage: ByteSize
+    /// The bytes that are kept now.
+    public private(set) var usage: ByteSize = 0
+    /// The number of pictures that are kept now.
+    public var count: Int { entries.count }
+
+    private struct Key: Hashable {
+        let identifier: String
+        let filter: String?
+    }
+
+    private struct Entry {
+        let image: Image
+        /// The number of the access, as a clock: two of them are never the same.
+        var access: UInt64
+    }
+
+    private var entries: [Key: Entry] = [:]
+    private var accesses: UInt64 = 0
+    private var watch: MemoryPressure.Watch?
+
+    /// - Parameters:
+    ///   - capacity: The most bytes that are kept.
+    ///   - preferredUsage: The bytes that are left after a purge; no more than the capacity.
+    ///   - pressure: The signs of a lack of memory that empty the cache. None by default.
+    public init(
+        capacity: ByteSize = .mebibytes(100), preferredUsage: ByteSize = .mebibytes(60), pressure: MemoryPressure? = nil
+    ) {
+        self.capacity = capacity
+        self.preferredUsage = min(preferredUsage, capacity)
+        guard let pressure else { return }
+        Task { await self.follow(pressure) }
+    }
+
+    private func follow(_ pressure: MemoryPressure) {
+        watch = pressure.watch { [weak self] in Task { await self?.removeAll() } }
+    }
+
+    /// Keeps a picture; one that was kept under the same names is replaced.
+    /// - Parameters:
+    ///   - image: The picture.
+    ///   - identifier: What it is asked for by, mostly its URL.
+    ///   - filter: The identifier of the filter that it has gone through.
+    public func add(_ image: Image, for identifier: String, filter: String? = nil) {
+        let key = Key(identifier: identifier, filter: filter)
+        drop(key)
+        guard image.byteCount <= capacity.bytes else { return }
+        accesses += 1
+        entries[key] = Entry(image: image, access: accesses)
+        usage.bytes += image.byteCount
+        guard usage > capacity else { return }
+        for (key, _) in entries.sorted(by: { $0.value.access < $1.value.access }) {
+            drop(key)
+            if usage <= preferredUsage { return }
+        }
+    }
+
+    /// A picture that is kept. It counts as used now.
+    public func image(for identifier: String, filter: String? = nil) -> Image? {
+        let key = Key(identifier: identifier, filter: filter)
+        guard let entry = entries[key] else { return nil }
+        accesses += 1
+        entries[key]?.access = accesses
+        return entry.image
+    }
+
+    /// Lets go of a picture.
+    /// - Returns: Whether there was one.
+    @discardableResult
+    public func remove(_ identifier: String, filter: String? = nil) -> Bool {
+        drop(Key(identifier: identifier, filter: filter))
+    }
+
+    /// Lets go of all pictures, as when memory is short.
+    /// - Returns: Whether there were any.
+    @discardableResult
+    public func removeAll() -> Bool {
+        defer {
+            entries = [:]
+            usage = 0
+        }
+        return !entries.isEmpty
+    }
+
+    @discardableResult
+    private func drop(_ key: Key) -> Bool {
+        guard let entry = entries.removeValue(forKey: key) else { return false }
+        usage.bytes -= entry.image.byteCount
+        return true
+    }
+}
+#endif

@@ -1,0 +1,130 @@
+#if Images
+internal import CTurboJPEG
+internal import Curlew
+
+/// JPEG, by libjpeg-turbo.
+enum JPEGCodec {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+        guard let decoder = tjInitDecompress() else {
+            throw CurlewError(.resourcesExhausted, "no memory for a JPEG decoder")
+        }
+        defer { tjDestroy(decoder) }
+        var (width, height, sampling, space) = (Int32(0), Int32(0), Int32(0), Int32(0))
+        guard tjDecompressHeader3(decoder, bytes, UInt(bytes.count), &width, &height, &sampling, &space) == 0 else {
+            throw error(decoder)
+        }
+        try options.limits.check(Int(width), Int(height))
+        let markers = JPEGMarkers(bytes)
+        let isInks = space == Int32(TJCS_CMYK.rawValue) || space == Int32(TJCS_YCCK.rawValue)
+        let size = decodedSize(Image.Size(Int(width), Int(height)), markers.orientation, options.fitting)
+        var pixels = try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
+            pixels.initialize(repeating: 0)
+            let format = isInks ? TJPF_CMYK : TJPF_RGBA
+            // A file of a million scans would keep the decoder busy for hours.
+            let result = tjDecompress2(
+                decoder, bytes, UInt(bytes.count), pixels.baseAddress, Int32(size.width), 0, Int32(size.height),
+                format.rawValue.asInt32, TJFLAG_LIMITSCANS)
+            // Odd bytes between markers are warned of, and do no harm; missing ones leave the rest grey.
+            guard result == 0 || tjGetErrorCode(decoder) == TJERR_WARNING.rawValue.asInt32 && !isTruncated(decoder)
+            else {
+                throw error(decoder)
+            }
+            count = size.count * 4
+        }
+        if isInks { mixInks(&pixels) }
+        return DecodedPicture(
+            rasters: [DecodedPicture.Raster(size: size, pixels: pixels)], isPremultiplied: true,
+            orientation: markers.orientation, hasColorProfile: markers.hasColorProfile)
+    }
+
+    static func encode(_ image: Image, quality: Int) throws -> [UInt8] {
+        guard let encoder = tjInitCompress() else {
+            throw CurlewError(.resourcesExhausted, "no memory for a JPEG encoder")
+        }
+        defer { tjDestroy(encoder) }
+        var buffer: UnsafeMutablePointer<UInt8>?
+        var size: UInt = 0
+        defer { tjFree(buffer) }
+        // There is no alpha: the colours are multiplied by it, so that what is transparent is black.
+        let result = tjCompress2(
+            encoder, image.pixels, Int32(image.size.width), 0, Int32(image.size.height), TJPF_RGBX.rawValue.asInt32,
+            &buffer,
+            &size, TJSAMP_420.rawValue.asInt32, Int32(quality), 0)
+        guard result == 0, let buffer else {
+            throw CurlewError(
+                .encodingFailed, "the picture cannot be a JPEG: \(String(cString: tjGetErrorStr2(encoder)))")
+        }
+        return Array(UnsafeBufferPointer(start: buffer, count: Int(size)))
+    }
+
+    /// The size to decode to: eighths of the picture's, the smallest that the target fits into.
+    private static func decodedSize(_ size: Image.Size, _ orientation: Orientation, _ target: Image.Size?) -> Image.Size
+    {
+        guard let target else { return size }
+        let stored = orientation.swapsAxes ? Image.Size(target.height, target.width) : target
+        let fitted = size.fitting(into: stored)
+        // Whole halves, quarters and eighths alone: the decoder has fast ways for them.
+        for divisor in [8, 4, 2] {
+            let scaled = Image.Size((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
+            if scaled.width >= fitted.width, scaled.height >= fitted.height { return scaled }
+        }
+        return size
+    }
+
+    private static func isTruncated(_ decoder: tjhandle) -> Bool {
+        let message = String(cString: tjGetErrorStr2(decoder))
+        return message.contains("Premature end") || message.contains("progressive") || message.contains("scans")
+            || message.contains("Corrupt JPEG data: bad Huffman code")
+    }
+
+    private static func error(_ decoder: tjhandle) -> CurlewError {
+        broken("the JPEG is broken: \(String(cString: tjGetErrorStr2(decoder)))")
+    }
+
+    /// Inks to colours. Files of Adobe's programs, and so nearly all, have the inks inverted: 255 is none.
+    private static func mixInks(_ pixels: inout [UInt8]) {
+        pixels.withUnsafeMutableBufferPointer { pixels in
+            for index in stride(from: 0, to: pixels.count, by: 4) {
+                let black = UInt32(pixels[index + 3])
+                for channel in index..<(index + 3) {
+                    pixels[channel] = UInt8((UInt32(pixels[channel]) * black + 127) / 255)
+                }
+                pixels[index + 3] = 255
+            }
+        }
+    }
+}
+
+extension UInt32 {
+    fileprivate var asInt32: Int32 { Int32(bitPattern: self) }
+}
+
+extension Int32 {
+    fileprivate var asInt32: Int32 { self }
+}
+
+/// What the segments before the pixels say.
+private struct JPEGMarkers {
+    private(set) var orientation = Orientation.upright
+    private(set) var hasColorProfile = false
+
+    init(_ bytes: [UInt8]) {
+        var position = 2
+        while position + 4 <= bytes.count, bytes[position] == 0xFF {
+            let marker = bytes[position + 1]
+            if marker == 0xFF {
+                position += 1
+                continue
+            }
+            // Where the pixels begin, nothing more is said.
+            if marker == 0xDA || marker == 0xD9 { return }
+            let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
+            guard length >= 2, position + 2 + length <= bytes.count else { return }
+            let content = bytes[(position + 4)..<(position + 2 + length)]
+            if marker == 0xE1, content.starts(with: Array("Exif\0\0".utf8)) { orientation = Orientation(exif: content) }
+            if marker == 0xE2, content.starts(with: Array("ICC_PROFILE\0".utf8)) { hasColorProfile = true }
+            position += 2 + length
+        }
+    }
+}
+#endif

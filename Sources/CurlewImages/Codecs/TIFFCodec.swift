@@ -1,0 +1,47 @@
+#if Images
+internal import CTIFF
+internal import Curlew
+
+/// The first picture of a TIFF, by libtiff.
+enum TIFFCodec {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+        try bytes.withUnsafeBufferPointer { bytes in
+            guard let address = bytes.baseAddress else { throw broken("the TIFF is empty") }
+            var source = curlew_tiff_source(bytes: address, size: tmsize_t(bytes.count), position: 0)
+            return try withUnsafeMutablePointer(to: &source) { source in
+                // Strips and tables are no larger than the pixels that are allowed.
+                guard let tiff = curlew_tiff_open(source, tmsize_t(clamping: options.limits.pixels) &* 8)
+                else { throw broken("the TIFF is broken") }
+                defer { TIFFClose(tiff) }
+                return try decode(tiff, options)
+            }
+        }
+    }
+
+    private static func decode(_ tiff: OpaquePointer, _ options: Image.DecodingOptions) throws -> DecodedPicture {
+        var (width, height) = (UInt32(0), UInt32(0))
+        guard curlew_tiff_get32(tiff, UInt32(TIFFTAG_IMAGEWIDTH), &width) == 1,
+            curlew_tiff_get32(tiff, UInt32(TIFFTAG_IMAGELENGTH), &height) == 1
+        else { throw broken("the TIFF does not say how large it is") }
+        try options.limits.check(Int(width), Int(height))
+        var orientation: UInt16 = 1
+        _ = curlew_tiff_get16(tiff, UInt32(TIFFTAG_ORIENTATION), &orientation)
+        // libtiff mirrors, and does not turn: it is all done here.
+        _ = curlew_tiff_set16(tiff, UInt32(TIFFTAG_ORIENTATION), UInt16(ORIENTATION_TOPLEFT))
+        let size = Image.Size(Int(width), Int(height))
+        let pixels = try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
+            pixels.initialize(repeating: 0)
+            guard let address = pixels.baseAddress else { return }
+            // On a machine that begins with the smaller byte its words are red, green, blue, alpha.
+            let isRead = UnsafeMutableRawPointer(address).withMemoryRebound(to: UInt32.self, capacity: size.count) {
+                TIFFReadRGBAImageOriented(tiff, width, height, $0, Int32(ORIENTATION_TOPLEFT), 1)
+            }
+            guard isRead == 1 else { throw broken("the TIFF is broken, or of a kind that is not read") }
+            count = size.count * 4
+        }
+        return DecodedPicture(
+            rasters: [DecodedPicture.Raster(size: size, pixels: pixels)], isPremultiplied: true,
+            orientation: Orientation(number: Int(orientation)))
+    }
+}
+#endif

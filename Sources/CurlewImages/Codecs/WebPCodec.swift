@@ -1,0 +1,94 @@
+#if Images
+internal import CWebP
+internal import Curlew
+
+/// WebP, by libwebp.
+enum WebPCodec {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+        var features = WebPBitstreamFeatures()
+        guard WebPGetFeatures(bytes, bytes.count, &features) == VP8_STATUS_OK else {
+            throw broken("the WebP is broken")
+        }
+        let size = Image.Size(Int(features.width), Int(features.height))
+        try options.limits.check(size.width, size.height)
+        var picture = DecodedPicture(rasters: [], isPremultiplied: true, orientation: orientation(bytes))
+        if features.has_animation != 0 {
+            picture.rasters = try frames(bytes, size, options)
+            return picture
+        }
+        var target = size
+        if let fitting = options.fitting {
+            target = size.fitting(
+                into: picture.orientation.swapsAxes ? Image.Size(fitting.height, fitting.width) : fitting)
+        }
+        let pixels = try [UInt8](unsafeUninitializedCapacity: target.count * 4) { [target] pixels, count in
+            pixels.initialize(repeating: 0)
+            guard let address = pixels.baseAddress else { return }
+            let status = curlew_webp_decode(
+                bytes, bytes.count, Int32(target.width), Int32(target.height), target == size ? 0 : 1, address)
+            guard status == VP8_STATUS_OK else { throw broken("the WebP is broken (\(status.rawValue))") }
+            count = target.count * 4
+        }
+        picture.rasters = [DecodedPicture.Raster(size: target, pixels: pixels)]
+        return picture
+    }
+
+    private static func orientation(_ bytes: [UInt8]) -> Orientation {
+        bytes.withUnsafeBufferPointer { bytes in
+            var length = 0
+            guard let address = bytes.baseAddress, let exif = curlew_webp_exif(address, bytes.count, &length) else {
+                return .upright
+            }
+            return Orientation(exif: Array(UnsafeBufferPointer(start: exif, count: length))[...])
+        }
+    }
+
+    private static func frames(_ bytes: [UInt8], _ size: Image.Size, _ options: Image.DecodingOptions) throws
+        -> [DecodedPicture.Raster]
+    {
+        let kept = options.fitting.map(size.fitting) ?? size
+        let count = options.decodesAnimation ? Int(curlew_webp_frame_count(bytes, bytes.count)) : 1
+        try options.limits.check(frames: count, of: kept)
+        return try bytes.withUnsafeBufferPointer { bytes in
+            guard let address = bytes.baseAddress, let decoder = curlew_webp_animation(address, bytes.count) else {
+                throw broken("the WebP is broken")
+            }
+            defer { WebPAnimDecoderDelete(decoder) }
+            var rasters: [DecodedPicture.Raster] = []
+            var before: Int32 = 0
+            while rasters.count < count, WebPAnimDecoderHasMoreFrames(decoder) != 0 {
+                var pixels: UnsafeMutablePointer<UInt8>?
+                var end: Int32 = 0
+                guard WebPAnimDecoderGetNext(decoder, &pixels, &end) != 0, let pixels else {
+                    throw broken("the WebP is broken")
+                }
+                // Made small at once: what is kept is what counts against the limit.
+                let whole = DecodedPicture.Raster(
+                    size: size, pixels: Array(UnsafeBufferPointer(start: pixels, count: size.count * 4)),
+                    duration: .milliseconds(Int(max(0, end - before))))
+                rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
+                before = end
+            }
+            guard rasters.count == count else { throw broken("the WebP has fewer pictures than it says") }
+            return rasters
+        }
+    }
+
+    static func encode(_ image: Image, quality: Int?) throws -> [UInt8] {
+        let pixels = Pixels.unpremultiplied(image.pixels)
+        let (width, height) = (Int32(image.size.width), Int32(image.size.height))
+        var output: UnsafeMutablePointer<UInt8>?
+        let size =
+            if let quality {
+                WebPEncodeRGBA(pixels, width, height, width * 4, Float(quality), &output)
+            } else {
+                WebPEncodeLosslessRGBA(pixels, width, height, width * 4, &output)
+            }
+        defer { WebPFree(output) }
+        guard size > 0, let output else {
+            throw CurlewError(.encodingFailed, "the picture cannot be a WebP: its sides have 1 to 16,383 pixels")
+        }
+        return Array(UnsafeBufferPointer(start: output, count: size))
+    }
+}
+#endif

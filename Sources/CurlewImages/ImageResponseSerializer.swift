@@ -1,0 +1,57 @@
+#if Images
+public import Curlew
+
+/// Reads a picture: PNG, JPEG, GIF, WebP, TIFF, BMP, ICO and AVIF.
+///
+/// It takes `image/tiff`, `image/jpeg`, `image/gif`, `image/png`, `image/ico`, `image/x-icon`, `image/bmp`, `image/x-bmp`,
+/// `image/x-xbitmap` and `image/x-win-bitmap`, as AFNetworking does, and `image/webp`, `image/avif` and `image/vnd.microsoft.icon`. What the
+/// bytes are counts, not what they are called: a PNG that says it is a JPEG is read, and a page that says it is a PNG is
+/// ``Curlew/ErrorCode/decodingFailed``, unlike in AFNetworking, where it was success without a picture.
+///
+/// Decoding runs on the global concurrent executor, never on an event loop.
+///
+/// ```swift
+/// let image = try await api.get("birds/7.jpg", as: .image(fitting: Image.Size(200, 200)))
+/// ```
+public struct ImageResponseSerializer: BodyResponseSerializer {
+    public var acceptance = ResponseAcceptance(.types(Self.contentTypes))
+    /// How pictures are decoded.
+    public var options: Image.DecodingOptions
+    /// The number of pixels to a point of the pictures that are read; see ``Image/scale``. 1 by default.
+    public var scale: Double
+
+    public init(options: Image.DecodingOptions = Image.DecodingOptions(), scale: Double = 1) {
+        self.options = options
+        self.scale = scale
+    }
+
+    /// The media types that are taken by default.
+    public static let contentTypes: [ContentType] = [
+        "tiff", "jpeg", "gif", "png", "ico", "x-icon", "bmp", "x-bmp", "x-xbitmap", "x-win-bitmap", "webp", "avif",
+        "vnd.microsoft.icon",
+    ].map { ContentType("image", $0) }
+
+    /// A few bytes can hold millions of pixels.
+    public static var offloadSize: ByteSize { 0 }
+
+    public var acceptField: String? { "image/avif, image/webp, image/*" }
+    public var format: String { "picture" }
+
+    public func decode(_ response: CollectedResponse) throws -> Image {
+        guard !response.body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and a picture needs one") }
+        var image = try Image(decoding: response.body, options: options)
+        image.scale = scale
+        return image
+    }
+}
+
+extension ResponseSerializer where Self == ImageResponseSerializer {
+    /// The body as a picture.
+    public static var image: ImageResponseSerializer { ImageResponseSerializer() }
+
+    /// The body as a picture that fits into a size, in its proportions, and is not enlarged.
+    public static func image(fitting size: Image.Size) -> ImageResponseSerializer {
+        ImageResponseSerializer(options: Image.DecodingOptions(fitting: size))
+    }
+}
+#endif

@@ -1,0 +1,109 @@
+#if Images
+internal import Curlew
+
+extension Image {
+    /// How a picture is decoded.
+    public struct DecodingOptions: Sendable, Hashable {
+        /// The size that the picture is made to fit into, in its proportions; it is not enlarged. Where the codec can, it decodes no more than
+        /// that needs. nil, the default, keeps the size.
+        public var fitting: Size?
+        /// True, the default, if all pictures of an animation are decoded; false takes the first.
+        public var decodesAnimation = true
+        /// The bounds on what a file may ask for.
+        public var limits = Limits()
+
+        public init(fitting: Size? = nil) { self.fitting = fitting }
+    }
+
+    /// The bounds on a file's claims. They are looked at before memory is taken for its pixels; beyond them decoding fails.
+    public struct Limits: Sendable, Hashable {
+        /// The most pixels of a picture as it is stored. 64 million by default: 256 MB.
+        public var pixels = 64_000_000
+        /// The most pixels of all pictures of an animation together, as they are kept. 128 million by default.
+        public var animationPixels = 128_000_000
+        /// The most pictures of an animation. 2,000 by default.
+        public var frames = 2000
+
+        public init() {}
+
+        func check(_ width: Int, _ height: Int) throws {
+            guard width > 0, height > 0 else { throw broken("the picture is \(width) × \(height)") }
+            let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
+            guard !isTooLarge, count <= pixels else {
+                throw CurlewError(
+                    .responseTooLarge, "the picture is \(width) × \(height), and \(pixels) pixels are allowed")
+            }
+        }
+
+        /// - Parameter size: That of the pictures as they are kept.
+        func check(frames count: Int, of size: Size) throws {
+            guard count <= frames else {
+                throw CurlewError(.responseTooLarge, "the animation has more than \(frames) pictures")
+            }
+            guard count * size.count <= max(animationPixels, size.count) else {
+                throw CurlewError(.responseTooLarge, "the animation has more than \(animationPixels) pixels")
+            }
+        }
+    }
+
+    /// Decodes a file, whatever it is called: the format is that of its first bytes. It takes as long as it takes; ``ImageResponseSerializer``
+    /// does it on the global executor.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for what is no picture or is broken, and
+    ///   ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
+    public init(decoding bytes: [UInt8], options: DecodingOptions = DecodingOptions()) throws {
+        guard let format = ImageFormat(of: bytes) else {
+            throw broken("the bytes are none of the formats that are known")
+        }
+        let decoded: DecodedPicture =
+            switch format {
+            case .png: try PNGCodec.decode(bytes, options)
+            case .jpeg: try JPEGCodec.decode(bytes, options)
+            case .gif: try GIFCodec.decode(bytes, options)
+            case .webP: try WebPCodec.decode(bytes, options)
+            case .tiff: try TIFFCodec.decode(bytes, options)
+            case .avif: try AVIFCodec.decode(bytes, options)
+            case .bmp: try BMPCodec.decode(bytes, options)
+            default: try ICOCodec.decode(bytes, options)
+            }
+        self = try decoded.image(format, options)
+    }
+}
+
+/// That a file is no picture, or a broken one.
+func broken(_ message: String) -> CurlewError { CurlewError(.decodingFailed, message) }
+
+/// What a codec brings.
+struct DecodedPicture {
+    /// One raster of pixels: RGBA, eight bits each.
+    struct Raster {
+        var size: Image.Size
+        var pixels: [UInt8]
+        var duration: Duration = .zero
+    }
+
+    var rasters: [Raster]
+    /// True if the colours are multiplied by alpha already.
+    var isPremultiplied = false
+    var orientation = Orientation.upright
+    var hasColorProfile = false
+
+    func image(_ format: ImageFormat, _ options: Image.DecodingOptions) throws -> Image {
+        var finished: [Raster] = []
+        for raster in rasters {
+            var raster = raster
+            if !isPremultiplied { Pixels.premultiply(&raster.pixels) }
+            if let target = options.fitting {
+                // The target is that of the picture as it is seen.
+                let fitted = raster.size.fitting(
+                    into: orientation.swapsAxes ? Image.Size(target.height, target.width) : target)
+                if fitted != raster.size { raster = Pixels.scaled(raster, to: fitted) }
+            }
+            finished.append(orientation.applied(to: raster))
+        }
+        guard let first = finished.first else { throw broken("the file has no picture") }
+        let frames = finished.count > 1 ? finished.map { Image.Frame(pixels: $0.pixels, duration: $0.duration) } : []
+        return Image(
+            size: first.size, pixels: first.pixels, frames: frames, format: format, hasColorProfile: hasColorProfile)
+    }
+}
+#endif

@@ -1,0 +1,168 @@
+#if Images
+internal import Curlew
+
+/// Something that is done to a picture, known by an identifier: what is cached under it is what this filter has made.
+///
+/// ```swift
+/// let filter: ImageFilter = .resized(toFill: Image.Size(64, 64)).followed(by: .rounded(radius: 8))
+/// ```
+public struct ImageFilter: Sendable {
+    /// What tells the filter from others, such as `fill-64x64`.
+    public let identifier: String
+    private let transform: @Sendable (Image) throws -> Image
+
+    /// - Parameters:
+    ///   - identifier: What tells the filter, with its settings, from others.
+    ///   - transform: What it does. It may be called for each picture of an animation.
+    public init(identifier: String, _ transform: @escaping @Sendable (Image) throws -> Image) {
+        self.identifier = identifier
+        self.transform = transform
+    }
+
+    /// The picture after it, an animation picture by picture.
+    /// - Throws: What the filter throws.
+    public func apply(to image: Image) throws -> Image {
+        guard !image.frames.isEmpty else { return try transform(image) }
+        let made = try image.frames.map { try transform(image.showing($0)) }
+        guard let first = made.first, made.allSatisfy({ $0.size == first.size }) else {
+            throw CurlewError(.invalidRequest, "the filter makes pictures of several sizes of one animation")
+        }
+        return first.moving(zip(made, image.frames).map { Image.Frame(pixels: $0.pixels, duration: $1.duration) })
+    }
+
+    /// This filter, and then another.
+    public func followed(by next: ImageFilter) -> ImageFilter {
+        ImageFilter(identifier: "\(identifier)+\(next.identifier)") { try next.transform(transform($0)) }
+    }
+
+    /// The picture in exactly this size, whatever becomes of its proportions.
+    public static func resized(to size: Image.Size) -> ImageFilter {
+        ImageFilter(identifier: "resize-\(size.width)x\(size.height)") { try $0.scaled(to: size) }
+    }
+
+    /// The whole picture in its proportions, no larger than this, and not enlarged.
+    public static func resized(toFit size: Image.Size) -> ImageFilter {
+        ImageFilter(identifier: "fit-\(size.width)x\(size.height)") { try $0.scaled(to: $0.size.fitting(into: size)) }
+    }
+
+    /// The middle of the picture in its proportions, so that it fills exactly this size.
+    public static func resized(toFill size: Image.Size) -> ImageFilter {
+        ImageFilter(identifier: "fill-\(size.width)x\(size.height)") { image in
+            let factor = max(
+                Double(size.width) / Double(image.size.width), Double(size.height) / Double(image.size.height))
+            let scaled = Image.Size(
+                max(size.width, Int((Double(image.size.width) * factor).rounded())),
+                max(size.height, Int((Double(image.size.height) * factor).rounded())))
+            let left = (scaled.width - size.width) / 2
+            let top = (scaled.height - size.height) / 2
+            return try image.scaled(to: scaled).cropped(x: left, y: top, to: size)
+        }
+    }
+
+    /// A part of the picture. One that does not lie in it is ``Curlew/ErrorCode/invalidRequest``.
+    public static func cropped(x: Int, y: Int, to size: Image.Size) -> ImageFilter {
+        ImageFilter(identifier: "crop-\(x)-\(y)-\(size.width)x\(size.height)") { try $0.cropped(x: x, y: y, to: size) }
+    }
+
+    /// The picture with round corners, at most as round as the shorter side allows.
+    /// - Parameter radius: Of the corners, in pixels.
+    public static func rounded(radius: Int) -> ImageFilter {
+        ImageFilter(identifier: "round-\(radius)") { $0.withRoundCorners(radius: radius) }
+    }
+
+    /// The picture blurred, by a mean of the neighbours that is taken three times.
+    /// - Parameter radius: How far neighbours count, in pixels; 1 to 100.
+    public static func blurred(radius: Int) -> ImageFilter {
+        ImageFilter(identifier: "blur-\(radius)") { $0.blurred(radius: min(100, max(1, radius))) }
+    }
+}
+
+extension Image {
+    fileprivate func showing(_ frame: Frame) -> Image { with(size, frame.pixels) }
+
+    fileprivate func moving(_ frames: [Frame]) -> Image {
+        Image(
+            size: size, pixels: pixels, frames: frames, format: format, hasColorProfile: hasColorProfile, scale: scale)
+    }
+
+    private func with(_ size: Size, _ pixels: [UInt8]) -> Image {
+        Image(size: size, pixels: pixels, frames: [], format: format, hasColorProfile: hasColorProfile, scale: scale)
+    }
+
+    /// The longest side of a picture that is made.
+    private static let sideLimit = 16_384
+
+    fileprivate func scaled(to size: Size) throws -> Image {
+        guard (1...Self.sideLimit).contains(size.width), (1...Self.sideLimit).contains(size.height) else {
+            throw CurlewError(.invalidRequest, "the sides of a picture have 1 to \(Self.sideLimit) pixels")
+        }
+        guard size != self.size else { return self }
+        return with(size, Pixels.scaled(DecodedPicture.Raster(size: self.size, pixels: pixels), to: size).pixels)
+    }
+
+    fileprivate func cropped(x: Int, y: Int, to part: Size) throws -> Image {
+        guard x >= 0, y >= 0, part.width > 0, part.height > 0, part.width <= size.width - x,
+            part.height <= size.height - y
+        else { throw CurlewError(.invalidRequest, "the part does not lie in the picture") }
+        var kept: [UInt8] = []
+        kept.reserveCapacity(part.count * 4)
+        for row in y..<(y + part.height) {
+            let start = (row * size.width + x) * 4
+            kept += pixels[start..<(start + part.width * 4)]
+        }
+        return with(part, kept)
+    }
+
+    fileprivate func withRoundCorners(radius: Int) -> Image {
+        let radius = min(max(0, radius), min(size.width, size.height) / 2)
+        var pixels = pixels
+        for y in 0..<radius {
+            for x in 0..<radius {
+                let (across, down) = (Double(radius - x) - 0.5, Double(radius - y) - 0.5)
+                // How much of the pixel lies in the circle, near enough.
+                let covered = min(1, max(0, Double(radius) - (across * across + down * down).squareRoot() + 0.5))
+                guard covered < 1 else { continue }
+                for (column, row) in [
+                    (x, y), (size.width - 1 - x, y), (x, size.height - 1 - y),
+                    (size.width - 1 - x, size.height - 1 - y),
+                ] {
+                    let place = (row * size.width + column) * 4
+                    for channel in place..<(place + 4) { pixels[channel] = UInt8(Double(pixels[channel]) * covered) }
+                }
+            }
+        }
+        return with(size, pixels)
+    }
+
+    fileprivate func blurred(radius: Int) -> Image {
+        var pixels = pixels
+        for _ in 0..<3 {
+            Self.average(&pixels, lines: size.height, length: size.width, step: 4, lineStep: size.width * 4, radius)
+            Self.average(&pixels, lines: size.width, length: size.height, step: size.width * 4, lineStep: 4, radius)
+        }
+        return with(size, pixels)
+    }
+
+    /// Gives each pixel of each line the mean of its neighbours; beyond its ends the line goes on as it ends.
+    private static func average(
+        _ pixels: inout [UInt8], lines: Int, length: Int, step: Int, lineStep: Int, _ radius: Int
+    ) {
+        var line = [UInt8](repeating: 0, count: length)
+        let width = UInt32(2 * radius + 1)
+        pixels.withUnsafeMutableBufferPointer { pixels in
+            for start in (0..<lines).map({ $0 * lineStep }) {
+                for channel in 0..<4 {
+                    for index in 0..<length { line[index] = pixels[start + index * step + channel] }
+                    var sum = UInt32(line[0]) * UInt32(radius + 1)
+                    for index in 1...radius { sum += UInt32(line[min(index, length - 1)]) }
+                    for index in 0..<length {
+                        pixels[start + index * step + channel] = UInt8((sum + width / 2) / width)
+                        sum += UInt32(line[min(index + radius + 1, length - 1)])
+                        sum -= UInt32(line[max(index - radius, 0)])
+                    }
+                }
+            }
+        }
+    }
+}
+#endif

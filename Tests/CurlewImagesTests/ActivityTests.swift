@@ -1,0 +1,93 @@
+#if Images && TestKit
+import Curlew
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Testing
+
+@testable import CurlewImages
+
+@Suite("Activity is shown with delays", .noLeaks, .timeLimit(.minutes(1)))
+struct ActivityTests {
+    @Test("something that is soon over is not shown")
+    func short() async throws {
+        let clock = TestClock()
+        let monitor = ActivityMonitor(clock: clock)
+        await monitor.change(by: 1)
+        #expect(await monitor.state == .delayingStart)
+        await monitor.change(by: -1)
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        try await eventually("it is over") { await monitor.state == .notActive }
+    }
+
+    @Test("what lasts a second is shown, for 0.17 seconds beyond its end, unless something else begins")
+    func long() async throws {
+        let clock = TestClock()
+        let monitor = ActivityMonitor(clock: clock)
+        var updates = await monitor.updates.makeAsyncIterator()
+        #expect(await updates.next() == false)
+        await monitor.change(by: 2)
+        try await clock.waitForSleepers()
+        clock.advance(by: .milliseconds(999))
+        #expect(await monitor.state == .delayingStart)
+        clock.advance(by: .milliseconds(1))
+        #expect(await updates.next() == true)
+        await monitor.change(by: -2)
+        #expect(await monitor.state == .delayingEnd)
+        #expect(await monitor.isActive)
+        await monitor.change(by: 1)
+        #expect(await monitor.state == .active)
+        await monitor.change(by: -5)
+        #expect(await monitor.activeCount == 0)
+        try await clock.waitForSleepers()
+        clock.advance(by: .milliseconds(170))
+        #expect(await updates.next() == false)
+        #expect(await monitor.state == .notActive)
+    }
+
+    @Test("a monitor that is disabled shows nothing, and shows again what is under way once it is enabled")
+    func disabled() async throws {
+        let clock = TestClock()
+        let monitor = ActivityMonitor(activationDelay: .zero, clock: clock)
+        await monitor.change(by: 1)
+        try await eventually("it is shown") { await monitor.isActive }
+        await monitor.setEnabled(false)
+        #expect(await monitor.state == .notActive)
+        await monitor.setEnabled(true)
+        #expect(await monitor.state == .delayingStart)
+    }
+
+    @Test("the tasks of a session count while they run, and not while they are suspended")
+    func session() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate.stream {}
+            return MockResponse(body: "ok")
+        }
+        let api = try HTTPSession(chain: .bare)
+        let monitor = ActivityMonitor(clock: TestClock())
+        #expect(await monitor.follow(api))
+        let (tasks, made) = AsyncStream.makeStream(of: TaskActor.self)
+        var request = CurlewRequest(.get, try CurlewURI(server.url()))
+        request.options.onTask = { made.yield($0) }
+        let call = Task { [request] in try await api.send(request).body.collect(upTo: 10) }
+        var running: TaskActor?
+        for await task in tasks {
+            running = task
+            break
+        }
+        let task = try #require(running)
+        try await eventually("one is under way") { await monitor.activeCount == 1 }
+        task.suspend()
+        try await eventually("it is suspended") { await monitor.activeCount == 0 }
+        task.resume()
+        try await eventually("it goes on") { await monitor.activeCount == 1 }
+        gate.continuation.finish()
+        #expect(try await call.value == Array("ok".utf8))
+        try await eventually("it has ended") { await monitor.activeCount == 0 }
+        await api.shutdown()
+        await server.shutdown()
+    }
+}
+#endif

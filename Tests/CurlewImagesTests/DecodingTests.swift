@@ -1,0 +1,227 @@
+#if Images
+import Curlew
+import SeededNumbers
+import Testing
+
+@testable import CurlewImages
+
+@Suite("Pictures are decoded", .timeLimit(.minutes(2)))
+struct DecodingTests {
+    @Test(
+        "a picture of any format shows what it should",
+        arguments: [
+            "plain.png", "palette.png", "plain.jpg", "progressive.jpg", "profile.jpg", "plain.gif", "interlaced.gif",
+            "lossy.webp", "lossless.webp", "plain.avif", "raw.tif", "lzw.tif", "adobe_deflate.tif", "packbits.tif",
+            "24.bmp",
+            "8.bmp", "32.bmp", "png.ico", "bmp.ico",
+        ])
+    func formats(_ name: String) throws {
+        let image = try Image(decoding: Fixture.bytes(name))
+        #expect(image.size == (name.hasSuffix("ico") ? Image.Size(32, 32) : Image.Size(48, 32)))
+        #expect(image.pixels.count == image.size.width * image.size.height * 4 && image.frames.isEmpty)
+        #expect(image.hasColorProfile == (name == "profile.jpg"))
+        image.expectQuarters(tolerance: 20)
+    }
+
+    @Test("a picture of inks is read as colours")
+    func inks() throws { try Image(decoding: Fixture.bytes("cmyk.jpg")).expectQuarters(tolerance: 24) }
+
+    @Test(
+        "interlaced pictures of PngSuite, at every depth, have the colours that another reader finds",
+        arguments: [
+            ("0g01", [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 255]),
+            ("0g02", [0, 0, 0, 255, 170, 170, 170, 255, 170, 170, 170, 255]),
+            ("0g04", [0, 0, 0, 255, 102, 102, 102, 255, 238, 238, 238, 255]),
+            ("0g08", [0, 0, 0, 255, 135, 135, 135, 255, 3, 3, 3, 255]),
+            ("2c08", [255, 255, 255, 255, 122, 255, 255, 255, 0, 0, 0, 255]),
+            ("3p01", [238, 255, 34, 255, 238, 255, 34, 255, 238, 255, 34, 255]),
+            ("3p02", [0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255]),
+            ("3p04", [255, 0, 0, 255, 0, 255, 68, 255, 255, 0, 187, 255]),
+            ("3p08", [1, 0, 0, 255, 255, 164, 68, 255, 255, 254, 255, 255]),
+            ("4a08", [0, 0, 0, 0, 14, 14, 14, 41, 0, 0, 0, 255]),
+            ("6a08", [0, 0, 0, 0, 0, 41, 20, 41, 0, 32, 255, 255]),
+        ])
+    func interlaced(_ name: String, _ colors: [Int]) throws {
+        let image = try Image(decoding: Fixture.bytes("PngSuite/ibasn\(name).png"))
+        let found = image.color(0, 0) + image.color(5, 20) + image.color(31, 31)
+        #expect(zip(found, colors).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(found)")
+    }
+
+    @Test("pictures of PngSuite of all kinds are read, and those that say that their values are linear are brighter")
+    func suite() throws {
+        let names = try Fixture.names(".png", in: "PngSuite").filter { $0.hasPrefix("bas") }
+        #expect(names.count == 15)
+        for name in names {
+            let image = try Image(decoding: Fixture.bytes("PngSuite/\(name)"))
+            #expect(image.size == Image.Size(32, 32))
+            let hasAlpha = name.hasPrefix("basn4") || name.hasPrefix("basn6")
+            let isGray = name.hasPrefix("basn0") || name.hasPrefix("basn4")
+            var (isOfGray, isOpaque) = (true, true)
+            for place in 0..<1024 {
+                let color = image.color(place % 32, place / 32)
+                isOfGray = isOfGray && color[0] == color[1] && color[1] == color[2]
+                isOpaque = isOpaque && color[3] == 255
+            }
+            #expect(isOfGray == isGray && isOpaque != hasAlpha, "\(name)")
+            // 135 of 255 without gAMA; gAMA 1.0 makes it 191 of sRGB.
+            if name == "basn0g08.png" { #expect(abs(Int(image.color(5, 20)[0]) - 191) <= 2) }
+        }
+    }
+
+    @Test("a picture is turned upright", arguments: 1...8)
+    func turned(_ number: Int) throws {
+        let image = try Image(decoding: Fixture.bytes("turned-\(number).jpg"))
+        #expect(image.size == Image.Size(48, 32))
+        image.expectQuarters()
+        // Also where it is made smaller while it is decoded.
+        let small = try Image(
+            decoding: Fixture.bytes("turned-\(number).jpg"), options: .init(fitting: Image.Size(24, 24)))
+        #expect(small.size == Image.Size(24, 16))
+        small.expectQuarters()
+    }
+
+    @Test("EXIF counts in other formats, too", arguments: ["turned-6.png", "turned-6.webp", "turned-6.tif"])
+    func turnedOthers(_ name: String) throws {
+        let image = try Image(decoding: Fixture.bytes(name))
+        #expect(image.size == Image.Size(48, 32))
+        image.expectQuarters()
+    }
+
+    @Test("an animation has its pictures and their times", arguments: ["moving.gif", "moving.webp", "moving.avif"])
+    func animation(_ name: String) throws {
+        let image = try Image(decoding: Fixture.bytes(name))
+        let isShort = name == "moving.avif"
+        #expect(image.frames.map(\.duration) == (isShort ? [100, 250] : [100, 250, 40]).map { .milliseconds($0) })
+        image.expectQuarters(tolerance: 20)
+        let second = Image(
+            size: image.size, pixels: image.frames[1].pixels, frames: [], format: nil, hasColorProfile: false)
+        #expect(second.color(36, 24)[0] > 200 && second.color(36, 24)[1] < 50)
+        var options = Image.DecodingOptions()
+        options.decodesAnimation = false
+        #expect(try Image(decoding: Fixture.bytes(name), options: options).frames.isEmpty)
+    }
+
+    @Test("half transparent colours are multiplied by their alpha", arguments: ["half.png", "half.webp"])
+    func alpha(_ name: String) throws {
+        let color = try Image(decoding: Fixture.bytes(name)).color(3, 3)
+        #expect(zip(color, [100, 50, 25, 128]).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(color)")
+    }
+
+    @Test("a picture is made to fit while it is decoded, in every format, and is not enlarged")
+    func fitting() throws {
+        for name in try Fixture.names() where !name.hasPrefix("half") && !name.hasPrefix("cmyk") {
+            let bytes = try Fixture.bytes(name)
+            guard ImageFormat(of: bytes) != nil, !name.hasSuffix("ico"), !name.hasPrefix("b") else { continue }
+            let image = try Image(decoding: bytes, options: .init(fitting: Image.Size(12, 100)))
+            #expect(image.size == Image.Size(12, 8), "\(name)")
+            image.expectQuarters(tolerance: 24, "\(name)")
+            #expect(
+                try Image(decoding: bytes, options: .init(fitting: Image.Size(500, 500))).size == Image.Size(48, 32))
+        }
+    }
+
+    @Test("the bytes count, whatever they are called, and what is no picture is refused")
+    func sniffing() throws {
+        for (text, isPicture) in [
+            ("", false), ("<html><img></html>", false), ("GIF89", false), ("BM", true), ("%PDF-1.4", false),
+            ("<svg xmlns='http://www.w3.org/2000/svg'/>", false), ("RIFFxxxxWAVE", false), ("PK\u{3}\u{4}", false),
+        ] {
+            #expect((ImageFormat(of: Array(text.utf8)) != nil) == isPicture, "\(text)")
+            #expect(throws: CurlewError.self) { _ = try Image(decoding: Array(text.utf8)) }
+        }
+        // A picture, and after it what a browser would run: it is read as the picture that it begins like.
+        let polyglot = try Fixture.bytes("plain.png") + Array("<script>alert(1)</script>".utf8)
+        try Image(decoding: polyglot).expectQuarters()
+    }
+
+    @Test("a file that is cut off anywhere is an error, or the picture that it is without its end")
+    func truncated() throws {
+        for name in [
+            "plain.png", "plain.jpg", "plain.gif", "moving.gif", "lossless.webp", "plain.avif", "lzw.tif", "8.bmp",
+            "bmp.ico", "moving.webp",
+        ] {
+            let bytes = try Fixture.bytes(name)
+            for length in 0..<bytes.count {
+                guard let image = try? Image(decoding: Array(bytes[..<length])) else { continue }
+                #expect(length > bytes.count / 2, "\(name) cut off after \(length) of \(bytes.count) bytes")
+                #expect(image.pixels.count == image.size.width * image.size.height * 4)
+            }
+        }
+    }
+
+    @Test("a file with a wrong byte anywhere is an error or a picture, and nothing else")
+    func corrupt() throws {
+        var options = Image.DecodingOptions()
+        options.limits.pixels = 100_000
+        options.limits.animationPixels = 400_000
+        for name in try Fixture.names() where name != "make.py" {
+            let bytes = try Fixture.bytes(name)
+            // Each byte of the short ones, and some of the long ones, which are mostly pixels.
+            for position in stride(from: 0, to: bytes.count, by: bytes.count > 1500 ? 13 : 1) {
+                for value: UInt8 in [0, 0xFF, bytes[position] ^ 1] {
+                    var copy = bytes
+                    copy[position] = value
+                    guard let image = try? Image(decoding: copy, options: options) else { continue }
+                    #expect(image.size.width * image.size.height <= 100_000)
+                }
+            }
+        }
+    }
+
+    @Test("a file that claims too much is refused before memory is taken for it")
+    func bombs() throws {
+        // 50,000 × 50,000 in the header of a PNG, with the checksum that it needs.
+        var png = try Fixture.bytes("plain.png")
+        png.replaceSubrange(16..<24, with: [0, 0, 0xC3, 0x50, 0, 0, 0xC3, 0x50])
+        png.replaceSubrange(29..<33, with: checksum(Array(png[12..<29])))
+        var gif = try Fixture.bytes("plain.gif")
+        gif.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        var bmp = try Fixture.bytes("24.bmp")
+        bmp.replaceSubrange(18..<26, with: [0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF, 0x7F])
+        var jpeg = try Fixture.bytes("plain.jpg")
+        let frame = try #require(jpeg.indices.first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
+        jpeg.replaceSubrange((frame + 5)..<(frame + 9), with: [0xFF, 0xDC, 0xFF, 0xDC])
+        for (name, bytes) in [("png", png), ("gif", gif), ("bmp", bmp), ("jpeg", jpeg)] {
+            let error = #expect(throws: CurlewError.self, "\(name)") { _ = try Image(decoding: bytes) }
+            #expect(error?.code == .responseTooLarge, "\(name): \(String(describing: error))")
+        }
+    }
+
+    @Test("an animation with more pictures or pixels than allowed is refused")
+    func longAnimation() throws {
+        for name in ["moving.gif", "moving.webp", "moving.avif"] {
+            var options = Image.DecodingOptions()
+            options.limits.frames = 1
+            #expect(throws: CurlewError.self, "\(name)") {
+                _ = try Image(decoding: Fixture.bytes(name), options: options)
+            }
+            options.limits = Image.Limits()
+            options.limits.animationPixels = 48 * 32 + 1
+            #expect(throws: CurlewError.self, "\(name)") {
+                _ = try Image(decoding: Fixture.bytes(name), options: options)
+            }
+            options.decodesAnimation = false
+            try Image(decoding: Fixture.bytes(name), options: options).expectQuarters(tolerance: 20)
+        }
+    }
+
+    @Test("a picture of no pixels is broken")
+    func nothing() throws {
+        var gif = try Fixture.bytes("plain.gif")
+        gif.replaceSubrange(6..<8, with: [0, 0])
+        #expect(throws: CurlewError.self) { _ = try Image(decoding: gif) }
+        #expect(throws: CurlewError.self) { _ = try Image(size: Image.Size(0, 1), pixels: []) }
+        #expect(throws: CurlewError.self) { _ = try Image(size: Image.Size(1, 1), pixels: [1, 2, 3]) }
+    }
+
+    /// CRC-32 (ISO 3309), as PNG has it.
+    private func checksum(_ bytes: [UInt8]) -> [UInt8] {
+        var crc: UInt32 = 0xFFFF_FFFF
+        for byte in bytes {
+            crc ^= UInt32(byte)
+            for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
+        }
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: ~crc >> UInt32($0)) }
+    }
+}
+#endif

@@ -1,0 +1,85 @@
+#if Images
+import Curlew
+import Testing
+
+@testable import CurlewImages
+
+@Suite("Pictures are changed and written")
+struct FilterTests {
+    private func quarters() throws -> Image { try Image(decoding: Fixture.bytes("plain.png")) }
+
+    @Test("a picture that is written is read again as it was", arguments: [Image.Encoding.png, .losslessWebP])
+    func lossless(_ encoding: Image.Encoding) throws {
+        let image = try quarters()
+        #expect(try Image(decoding: image.encoded(as: encoding)).pixels == image.pixels)
+        let half = try Image(decoding: Fixture.bytes("half.png"))
+        let again = try Image(decoding: half.encoded(as: encoding))
+        #expect(zip(again.pixels, half.pixels).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
+    }
+
+    @Test("a picture that is written with loss is much like it was", arguments: [Image.Encoding.jpeg(), .webP()])
+    func lossy(_ encoding: Image.Encoding) throws {
+        let bytes = try quarters().encoded(as: encoding)
+        #expect(ImageFormat(of: bytes)?.description == encoding.contentType.subtype)
+        try Image(decoding: bytes).expectQuarters(tolerance: 24)
+    }
+
+    @Test("pictures are made larger and smaller, and parts of them are cut out")
+    func sizes() throws {
+        let image = try quarters()
+        let large = try ImageFilter.resized(to: Image.Size(100, 300)).apply(to: image)
+        #expect(large.size == Image.Size(100, 300))
+        large.expectQuarters()
+        let fitted = try ImageFilter.resized(toFit: Image.Size(24, 24)).apply(to: image)
+        #expect(fitted.size == Image.Size(24, 16))
+        fitted.expectQuarters()
+        let filled = try ImageFilter.resized(toFill: Image.Size(10, 10)).apply(to: image)
+        #expect(filled.size == Image.Size(10, 10))
+        filled.expectQuarters()
+        let part = try ImageFilter.cropped(x: 24, y: 0, to: Image.Size(24, 16)).apply(to: image)
+        #expect(part.size == Image.Size(24, 16) && part.color(0, 0) == image.color(30, 4))
+        for filter in [
+            ImageFilter.cropped(x: 40, y: 0, to: Image.Size(9, 1)), .cropped(x: -1, y: 0, to: Image.Size(1, 1)),
+            .resized(to: Image.Size(0, 5)), .resized(to: Image.Size(100_000, 5)),
+        ] {
+            let error = #expect(throws: CurlewError.self) { _ = try filter.apply(to: image) }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+
+    @Test("a mean of the whole is the picture in one pixel")
+    func mean() throws {
+        let pixels: [UInt8] = [0, 0, 0, 255, 100, 200, 40, 255, 200, 0, 0, 255, 100, 0, 0, 255]
+        let image = try Image(size: Image.Size(2, 2), pixels: pixels)
+        #expect(try ImageFilter.resized(to: Image.Size(1, 1)).apply(to: image).pixels == [100, 50, 10, 255])
+    }
+
+    @Test("corners are round, a blur mixes neighbours, and filters go one after the other")
+    func looks() throws {
+        let image = try quarters()
+        let round = try ImageFilter.rounded(radius: 8).apply(to: image)
+        #expect(round.color(0, 0)[3] == 0 && round.color(47, 31)[3] == 0 && round.color(8, 8) == image.color(8, 8))
+        let blurred = try ImageFilter.blurred(radius: 3).apply(to: image)
+        let mixed = blurred.color(24, 4)
+        #expect(mixed[0] > 80 && mixed[0] < 180 && mixed[1] > 60 && mixed[1] < 160)
+        #expect(blurred.color(0, 0) == image.color(0, 0))
+        let both = ImageFilter.resized(to: Image.Size(8, 8)).followed(by: .rounded(radius: 100))
+        #expect(both.identifier == "resize-8x8+round-100")
+        #expect(try both.apply(to: image).color(0, 0)[3] == 0)
+    }
+
+    @Test("an animation is changed picture by picture")
+    func animation() throws {
+        let image = try Image(decoding: Fixture.bytes("moving.gif"))
+        let small = try ImageFilter.resized(to: Image.Size(12, 8)).apply(to: image)
+        #expect(small.frames.count == 3 && small.frames.map(\.duration) == image.frames.map(\.duration))
+        #expect(small.frames.allSatisfy { $0.pixels.count == 12 * 8 * 4 })
+        small.expectQuarters(tolerance: 24)
+    }
+
+    @Test("blue comes first where that is asked for")
+    func order() throws {
+        #expect(try Image(size: Image.Size(1, 1), pixels: [1, 2, 3, 4]).bgraPixels == [3, 2, 1, 4])
+    }
+}
+#endif

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Makes the pictures of this folder anew, with Pillow: each shows red, green, blue and white quarters when it is upright."""
+
+import sys
+from pathlib import Path
+
+from PIL import Image, ImageCms
+
+HERE = Path(__file__).resolve().parent
+RED, GREEN, BLUE, WHITE = (230, 20, 20), (20, 200, 20), (20, 20, 220), (250, 250, 250)
+
+
+def quarters(size=(48, 32), mode="RGB"):
+    width, height = size
+    image = Image.new("RGB", size, WHITE)
+    image.paste(RED, (0, 0, width // 2, height // 2))
+    image.paste(GREEN, (width // 2, 0, width, height // 2))
+    image.paste(BLUE, (0, height // 2, width // 2, height))
+    return image.convert(mode)
+
+
+def stored(orientation):
+    """The upright picture as a camera stores it that was held so."""
+    turns = {
+        1: [], 2: [Image.Transpose.FLIP_LEFT_RIGHT], 3: [Image.Transpose.ROTATE_180], 4: [Image.Transpose.FLIP_TOP_BOTTOM],
+        5: [Image.Transpose.TRANSPOSE], 6: [Image.Transpose.ROTATE_90], 7: [Image.Transpose.TRANSVERSE],
+        8: [Image.Transpose.ROTATE_270],
+    }
+    image = quarters()
+    for turn in turns[orientation]:
+        image = image.transpose(turn)
+    return image
+
+
+def main():
+    image = quarters()
+    image.save(HERE / "plain.png")
+    image.convert("P", palette=Image.Palette.ADAPTIVE, colors=4).save(HERE / "palette.png", bits=2)
+    image.save(HERE / "plain.jpg", quality=95, subsampling=0)
+    image.save(HERE / "progressive.jpg", quality=95, progressive=True)
+    image.convert("CMYK").save(HERE / "cmyk.jpg", quality=95)
+    image.save(HERE / "profile.jpg", quality=95, icc_profile=ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    for number in range(1, 9):
+        exif = Image.Exif()
+        exif[0x0112] = number
+        stored(number).save(HERE / f"turned-{number}.jpg", quality=95, subsampling=0, exif=exif)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stored(6).save(HERE / "turned-6.png", exif=exif)
+    stored(6).save(HERE / "turned-6.webp", lossless=True, exif=exif)
+    stored(6).save(HERE / "turned-6.tif", exif=exif)
+    image.save(HERE / "plain.gif")
+    image.save(HERE / "interlaced.gif", interlace=1)
+    other = image.transpose(Image.Transpose.ROTATE_180)
+    image.save(HERE / "moving.gif", save_all=True, append_images=[other, image], duration=[100, 250, 40], loop=0, disposal=2)
+    image.save(HERE / "moving.webp", save_all=True, append_images=[other, image], duration=[100, 250, 40], lossless=True)
+    image.save(HERE / "moving.avif", save_all=True, append_images=[other], duration=[100, 250], quality=95)
+    image.save(HERE / "lossy.webp", quality=90)
+    image.save(HERE / "lossless.webp", lossless=True)
+    image.save(HERE / "plain.avif", quality=95, subsampling="4:4:4")
+    for compression in ["raw", "tiff_lzw", "tiff_adobe_deflate", "packbits"]:
+        image.save(HERE / f"{compression.removeprefix('tiff_')}.tif", compression=compression)
+    image.save(HERE / "24.bmp")
+    image.convert("P", palette=Image.Palette.ADAPTIVE, colors=4).save(HERE / "8.bmp")
+    image.convert("RGBA").save(HERE / "32.bmp")
+    image.resize((32, 32)).convert("RGBA").save(HERE / "png.ico", sizes=[(16, 16), (32, 32)])
+    image.resize((32, 32)).convert("RGBA").save(HERE / "bmp.ico", sizes=[(16, 16), (32, 32)], bitmap_format="bmp")
+    half = Image.new("RGBA", (8, 8), (200, 100, 50, 128))
+    half.save(HERE / "half.png")
+    half.save(HERE / "half.webp", lossless=True)
+
+
+sys.exit(main())
