@@ -23,7 +23,8 @@ let package = Package(
         .executable(name: "gateway", targets: ["gateway-server"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: "..", traits: [.defaults, "Postgres", "Service", "Storage", "TestKit"]),
+        .package(
+            name: "curlew", path: "..", traits: [.defaults, "Images", "Postgres", "Service", "Storage", "TestKit"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -78,6 +79,7 @@ let package = Package(
             name: "CollisionTests",
             dependencies: [
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewService", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -95,6 +97,7 @@ let package = Package(
             dependencies: [
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewPostgres", package: "curlew"),
                 .product(name: "CurlewStorage", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -109,6 +112,7 @@ let package = Package(
                 "CurlewTool",
                 "curlew",
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewTesting", package: "curlew"),
                 .product(name: "CurlewTestingTraits", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -163,6 +167,7 @@ let package = Package(
             name: "Probe",
             dependencies: [
                 .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "CurlewXML", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],

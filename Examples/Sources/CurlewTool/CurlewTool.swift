@@ -7,7 +7,9 @@ public struct CurlewTool: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "curlew",
         abstract: "An HTTP client, and a tour of what its library does.",
-        subcommands: [Get.self, Download.self, Upload.self, Queue.self, Cache.self, Trust.self, Reach.self],
+        subcommands: [
+            Get.self, Download.self, Upload.self, Queue.self, Cache.self, Trust.self, Reach.self, Picture.self,
+        ],
         defaultSubcommand: Get.self)
 
     public init() {}

@@ -27,10 +27,10 @@ struct CollisionTests {
     private func publicNames() throws -> Set<String> {
         let kinds: Set<Substring> = ["struct", "class", "actor", "enum", "protocol", "typealias"]
         var files: [String] = []
-        for module in ["Sources/Curlew", "Sources/CurlewService"] {
-            // ServiceTrait.swift says what there is with the trait.
+        for module in ["Sources/Curlew", "Sources/CurlewImages", "Sources/CurlewService"] {
+            // ServiceTrait.swift and ImagesTrait.swift say what there is with the traits.
             files += try FileManager.default.subpathsOfDirectory(atPath: "\(Self.root)/\(module)")
-                .filter { $0.hasSuffix(".swift") && $0 != "ServiceTrait.swift" }.map { "\(module)/\($0)" }
+                .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("Trait.swift") }.map { "\(module)/\($0)" }
         }
         var names: Set<String> = []
         for file in files {

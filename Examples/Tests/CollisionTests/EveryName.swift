@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewImages
 internal import CurlewService
 internal import HTTPTypes
 internal import Hummingbird
@@ -14,11 +15,13 @@ internal import X509
 /// No type, and so nothing to extend.
 private typealias NameOfNext = Next<Int, Int>
 
+extension ActivityMonitor {}
 extension AddressBalancing {}
 extension AddressPolicy {}
 extension AlternativeServiceStore {}
 extension AlternativeServices {}
 extension AttemptMetrics {}
+extension AutoPurgingImageCache {}
 extension BodyResponseSerializer {}
 extension ByteSize {}
 extension BytesResponseSerializer {}
@@ -75,6 +78,11 @@ extension HTTPSession {}
 extension HTTPVersionPolicy {}
 extension Hedging {}
 extension IPNetwork {}
+extension Image {}
+extension ImageDownloader {}
+extension ImageFilter {}
+extension ImageFormat {}
+extension ImageResponseSerializer {}
 extension IntegrityRequirement {}
 extension JSONCoding {}
 extension JSONReadingOptions {}
@@ -89,6 +97,7 @@ extension LoadScope {}
 extension MalformedElements {}
 extension MappedResponseSerializer {}
 extension MemoryCacheStore {}
+extension MemoryPressure {}
 extension MultipartFormData {}
 extension MultipartParts {}
 extension MultipartRequestSerializer {}

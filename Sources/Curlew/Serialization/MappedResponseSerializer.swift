@@ -18,6 +18,8 @@ public struct MappedResponseSerializer<Base: BodyResponseSerializer, Value: Send
         get { base.acceptance }
         set { base.acceptance = newValue }
     }
+    public static var offloadSize: ByteSize { Base.offloadSize }
+
     public var acceptField: String? { base.acceptField }
     public var format: String { base.format }
     public var failureContentTypes: ResponseAcceptance.ContentTypes { base.failureContentTypes }

@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewImages
 internal import CurlewXML
 internal import FoundationEssentials
 
@@ -13,7 +14,7 @@ extension Order {
         var statuses: ResponseAcceptance.Statuses?
         var contentTypes: ResponseAcceptance.ContentTypes?
 
-        enum Format: String, Sendable { case json, plist, xml, text, data }
+        enum Format: String, Sendable { case json, plist, xml, text, data, image }
     }
 }
 
@@ -89,6 +90,15 @@ extension Order.Reading {
         case .xml: return accepting(XMLTreeResponseSerializer().map { JSONValue($0.root) }, limit)
         case .text: return accepting(StringResponseSerializer().map { .string($0) }, limit)
         case .data: return accepting(BytesResponseSerializer().map { .base64($0) }, limit)
+        case .image:
+            return accepting(
+                ImageResponseSerializer().map { image in
+                    .object([
+                        JSONValue.Member("width", .integer(image.size.width)),
+                        JSONValue.Member("height", .integer(image.size.height)),
+                        JSONValue.Member("rgba", .base64(image.pixels)),
+                    ])
+                }, limit)
         }
     }
 

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Curlew
+import CurlewImages
+import Glibc
+
+/// `curlew image URL…`: downloads pictures, shows them in the terminal, and keeps them in another size or format.
+struct Picture: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "image",
+        abstract: "Download pictures, four at a time, and show them in half blocks or write them into files.")
+
+    @Argument(help: "Where the pictures are.")
+    var urls: [String]
+
+    @Option(help: "The size that they are made to fit into, as WIDTHxHEIGHT.", transform: Picture.size)
+    var resize: Image.Size?
+
+    @Option(
+        name: .shortAndLong,
+        help: "A file for the picture, or a folder for several: .png, .jpg or .webp. Nothing is shown then.")
+    var output: String?
+
+    func validate() throws {
+        guard !urls.isEmpty else { throw ValidationError("Which picture?") }
+        if let output, urls.count == 1, Self.encoding(of: output) == nil {
+            throw ValidationError("The file's name has to end in .png, .jpg or .webp.")
+        }
+    }
+
+    static func size(_ text: String) throws -> Image.Size {
+        let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+        guard sides.count == 2, sides.allSatisfy({ (1...16_384).contains($0) }) else {
+            throw ValidationError("A size is WIDTHxHEIGHT, such as 200x100.")
+        }
+        return Image.Size(sides[0], sides[1])
+    }
+
+    static func encoding(of path: String) -> Image.Encoding? {
+        switch path.split(separator: ".").last.map({ $0.lowercased() }) {
+        case "png": .png
+        case "jpg", "jpeg": .jpeg()
+        case "webp": .webP()
+        default: nil
+        }
+    }
+
+    func run() async throws {
+        let session = try HTTPSession()
+        var options = Image.DecodingOptions(fitting: resize)
+        options.decodesAnimation = false
+        let downloader = ImageDownloader(session: session, options: options)
+        var failure: CurlewError?
+        // All at once: the downloader lets four go, and the order of what is shown is that of the command.
+        let images = urls.map { url in Task { try await downloader.load(url) } }
+        for (index, image) in images.enumerated() {
+            do {
+                try await finish(image.value, index)
+            } catch let error as CurlewError {
+                Terminal.write("curlew: \(error)\n", to: STDERR_FILENO)
+                failure = error
+            }
+        }
+        await session.shutdown()
+        if let failure { throw ExitCode(ExitStatus.status(for: failure.code)) }
+    }
+
+    private func finish(_ image: Image, _ index: Int) throws {
+        guard let output else {
+            let columns = min(image.size.width, (Terminal.width(of: STDOUT_FILENO) ?? 80))
+            Terminal.write(try HalfBlocks.text(image, columns: columns), to: STDOUT_FILENO)
+            return print(
+                "\(urls[index]): \(image.format?.description ?? "picture"), \(image.size.width) × \(image.size.height)")
+        }
+        let path = urls.count == 1 ? output : "\(output)/\(index + 1).png"
+        let bytes = try image.encoded(as: Self.encoding(of: path) ?? .png)
+        guard let file = fopen(path, "wxe") else {
+            throw CurlewError(errno == EEXIST ? .fileExists : .fileFailed, "\(path) cannot be made")
+        }
+        let written = fwrite(bytes, 1, bytes.count, file)
+        guard fclose(file) == 0, written == bytes.count else {
+            throw CurlewError(.fileFailed, "\(path) cannot be written")
+        }
+        print("\(path): \(image.size.width) × \(image.size.height), \(bytes.count) bytes")
+    }
+}
+
+/// A picture as text: each character is two pixels, one above the other.
+enum HalfBlocks {
+    /// - Parameter columns: The width; the height is as the picture's proportions have it.
+    static func text(_ image: Image, columns: Int) throws -> String {
+        let rows = max(2, image.size.height * columns / max(1, image.size.width))
+        let small = try ImageFilter.resized(to: Image.Size(max(1, columns), rows + rows % 2)).apply(to: image)
+        var text = ""
+        for y in stride(from: 0, to: small.size.height, by: 2) {
+            for x in 0..<small.size.width {
+                text += "\u{1B}[38;2;\(color(small, x, y));48;2;\(color(small, x, y + 1))m▀"
+            }
+            text += "\u{1B}[0m\n"
+        }
+        return text
+    }
+
+    private static func color(_ image: Image, _ x: Int, _ y: Int) -> String {
+        let place = (y * image.size.width + x) * 4
+        return image.pixels[place..<(place + 3)].map { "\($0)" }.joined(separator: ";")
+    }
+}

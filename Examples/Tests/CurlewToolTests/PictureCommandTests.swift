@@ -1,0 +1,58 @@
+import ArgumentParser
+import Curlew
+import CurlewImages
+import CurlewTesting
+import CurlewTestingTraits
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import CurlewTool
+
+@Suite("The command for pictures", .noLeaks, .timeLimit(.minutes(1)))
+struct PictureCommandTests {
+    private func picture() throws -> Image {
+        var pixels: [UInt8] = []
+        for index in 0..<64 { pixels += index % 8 < 4 ? [255, 0, 0, 255] : [0, 0, 255, 255] }
+        return try Image(size: Image.Size(8, 8), pixels: pixels)
+    }
+
+    @Test("a picture is written in another size and format, and no file is written over")
+    func written() async throws {
+        let png = try picture().encoded(as: .png)
+        let server = try await MockServer.start { _ in
+            MockResponse(fields: [.contentType: "image/png"], body: .bytes(png))
+        }
+        let path = "/tmp/curlew-picture-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).webp"
+        let command = try Picture.parse([server.url(), "--resize", "4x100", "--output", path])
+        try await command.run()
+        let file = try #require(fopen(path, "re"))
+        var bytes = [UInt8](repeating: 0, count: 10_000)
+        let count = fread(&bytes, 1, bytes.count, file)
+        fclose(file)
+        let written = try Image(decoding: Array(bytes.prefix(count)))
+        #expect(written.size == Image.Size(4, 4) && written.format == .webP)
+        let again = await #expect(throws: ExitCode.self) { try await command.run() }
+        #expect(again?.rawValue != 0)
+        unlink(path)
+        await server.shutdown()
+    }
+
+    @Test("a picture is shown in half blocks, two rows of pixels in a row of text")
+    func shown() throws {
+        let text = try HalfBlocks.text(picture(), columns: 8)
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 4)
+        #expect(
+            lines.allSatisfy {
+                $0.hasPrefix("\u{1B}[38;2;255;0;0;48;2;255;0;0m▀") && $0.hasSuffix("0;0;255m▀\u{1B}[0m")
+            })
+    }
+
+    @Test(
+        "what cannot be is refused before anything is asked",
+        arguments: [["--resize", "0x5", "a"], ["--resize", "5", "a"], ["-o", "a.gif", "u"], []])
+    func refused(_ words: [String]) {
+        #expect(throws: (any Error).self) { _ = try Picture.parse(words) }
+    }
+}
