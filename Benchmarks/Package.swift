@@ -16,13 +16,14 @@ let package = Package(
         .executable(name: "bench-curlew", targets: ["CurlewClient"]),
         .executable(name: "bench-ahc", targets: ["AsyncHTTPClientClient"]),
         .executable(name: "bench-gateway-server", targets: ["GatewayServers"]),
+        .executable(name: "bench-images", targets: ["Pictures"]),
         .executable(name: "bench-urlsession", targets: ["URLSessionClient"]),
         .executable(name: "bench-raw", targets: ["RawClient"]),
         .executable(name: "bench-server", targets: ["Server"]),
         .executable(name: "bench-serialization", targets: ["Serialization"]),
     ],
     dependencies: [
-        .package(name: "curlew", path: "..", traits: [.defaults, "Service", "Storage"]),
+        .package(name: "curlew", path: "..", traits: [.defaults, "Images", "Service", "Storage"]),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -105,6 +106,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "URLSessionClient", dependencies: ["BenchmarkKit"], swiftSettings: settings),
+        .executableTarget(
+            name: "Pictures",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewImages", package: "curlew"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(name: "RawClient", linkerSettings: [.linkedLibrary("curl")]),
         .executableTarget(name: "Server"),
         .executableTarget(

@@ -4,6 +4,7 @@
 #   make bench-instructions [TOLERANCE=percent] [RECORD=1]
 #   make bench-cache [ROUNDS=5]
 #   make bench-gateway [ROUNDS=3]
+#   make bench-images [ROUNDS=3]
 #   make bench-serialization [ROUNDS=5] [SERIALIZATION_OUTPUT=file]
 
 BENCHMARKS := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
@@ -20,7 +21,7 @@ chosen = $(if $(CLIENTS),$(filter $(1),$(subst $(comma), ,$(CLIENTS))),$(1))
 BENCH_BUILD = $(SWIFT) build --configuration release --package-path $(BENCHMARKS) \
 	--scratch-path $(BENCHMARKS)/.build $(SWIFTFLAGS) --product
 
-.PHONY: bench bench-instructions bench-cache bench-gateway bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
+.PHONY: bench bench-instructions bench-cache bench-gateway bench-images bench-serialization bench-build-all bench-build-two bench-build-go bench-setup
 
 bench-setup:
 	@.ci/setup $(PACKAGES) $(BENCH_PACKAGES)
@@ -58,6 +59,11 @@ bench-gateway: bench-setup ## Measures gateways by wrk: Curlew's, nginx's, async
 	@.ci/setup wrk
 	$(BENCH_BUILD) bench-gateway-server
 	$(BENCHMARKS)/bench-gateway $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-images: bench-setup ## Measures thumbnails beside vipsthumbnail and Pillow; ROUNDS=n
+	@.ci/setup libvips-tools python3-pil
+	$(BENCH_BUILD) bench-images
+	$(BENCHMARKS)/bench-images $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench-serialization: setup ## Measures the serializers against Foundation; ROUNDS=n
 	$(BENCH_BUILD) bench-serialization

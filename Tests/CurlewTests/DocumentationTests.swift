@@ -108,6 +108,12 @@ struct DocumentationTests {
             in: "Tests/CurlewStorageTests/Support/Snippets.swift")
     }
 
+    @Test("the article on images shows code that compiles")
+    func images() throws {
+        try expectBlocks(
+            of: "DocC/Curlew.docc/Images.md", in: "Tests/CurlewImagesTests/Support/Snippets.swift")
+    }
+
     @Test("the article on gateways shows code that is run")
     func gateways() throws {
         try expectBlocks(
