@@ -30,7 +30,7 @@ struct Main {
                     pixels[place + 2] = UInt8(truncatingIfNeeded: (x + y + number) / 20 + noise)
                 }
             }
-            let bytes = try Image(size: Image.Size(width, height), pixels: pixels).encoded(as: .jpeg(quality: 75))
+            let bytes = try Image(size: Image.Size(width, height), pixels: pixels).encoded(as: .jpeg(quality: 86))
             write(bytes, to: "\(folder)/\(number).jpg")
         }
     }
