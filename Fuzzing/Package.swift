@@ -25,6 +25,7 @@ let names = [
     "FuzzContentRange",
     "FuzzEvents",
     "FuzzHeads",
+    "FuzzImages",
     "FuzzJSON",
     "FuzzJSONDecoding",
     "FuzzJSONEncoding",
@@ -45,7 +46,7 @@ let names = [
 let package = Package(
     name: "curlew-fuzzing",
     dependencies: [
-        .package(name: "curlew", path: ".."),
+        .package(name: "curlew", path: "..", traits: [.defaults, "Images"]),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
@@ -58,6 +59,7 @@ let package = Package(
                 dependencies: [
                     "FuzzingKit",
                     .product(name: "Curlew", package: "curlew"),
+                    .product(name: "CurlewImages", package: "curlew"),
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ],
                 swiftSettings: settings

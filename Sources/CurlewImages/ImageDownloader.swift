@@ -83,6 +83,8 @@ public actor ImageDownloader {
         let receipt: Receipt
         let filter: ImageFilter?
         let phases: AsyncStream<Phase>.Continuation
+        /// True once nobody listens any more, which may be before the request has begun.
+        let hasLeft = Guarded(false)
     }
 
     /// One download, and who waits for it, in the order in which they came.
@@ -108,11 +110,13 @@ public actor ImageDownloader {
         let receipt = Receipt(id: id ?? UUID().uuidString, url: url)
         // Of progress only the newest counts; the last phase is always the newest.
         let (stream, phases) = AsyncStream.makeStream(of: Phase.self, bufferingPolicy: .bufferingNewest(1))
+        let request = Request(receipt: receipt, filter: filter, phases: phases)
         phases.onTermination = { [weak self] end in
             guard case .cancelled = end else { return }
+            request.hasLeft.withLock { $0 = true }
             Task { await self?.cancel(receipt) }
         }
-        Task { await self.begin(Request(receipt: receipt, filter: filter, phases: phases)) }
+        Task { await self.begin(request) }
         return stream
     }
 
@@ -167,22 +171,23 @@ public actor ImageDownloader {
         }
         let key = uri.description
         // Whoever joins a download does not ask the cache, as the download is newer.
-        if downloads[key]?.requests.isEmpty == false {
-            downloads[key]?.requests.append(request)
-            return
-        }
+        if downloads[key]?.requests.isEmpty == false { return join(request, key) }
         if let image = await cached(key, request.filter) {
             request.phases.yield(.cached(image))
             return request.phases.finish()
         }
         // Others may have come while the cache was asked.
-        if downloads[key] != nil {
-            downloads[key]?.requests.append(request)
-        } else {
-            downloads[key] = Download(requests: [request])
+        if downloads[key] == nil {
+            downloads[key] = Download(requests: [])
             waiting.append(key)
         }
+        join(request, key)
         startNext()
+    }
+
+    private func join(_ request: Request, _ key: String) {
+        downloads[key]?.requests.append(request)
+        if request.hasLeft.withLock({ $0 }) { cancel(request.receipt) }
     }
 
     private func cached(_ key: String, _ filter: ImageFilter?) async -> Image? {

@@ -22,7 +22,7 @@ enum AVIFCodec {
             let count = options.decodesAnimation ? Int(decoder.pointee.imageCount) : 1
             try options.limits.check(frames: count, of: kept)
             var picture = DecodedPicture(
-                rasters: [], isPremultiplied: true, orientation: orientation(image.pointee),
+                rasters: [], isPremultiplied: true, orientation: orientation(image),
                 hasColorProfile: image.pointee.icc.size > 0)
             for _ in 0..<max(1, count) {
                 try check(avifDecoderNextImage(decoder))
@@ -58,12 +58,12 @@ enum AVIFCodec {
     }
 
     /// Turned first, then mirrored (ISO/IEC 23000-22, MIAF §7.3.6.7).
-    private static func orientation(_ image: avifImage) -> Orientation {
-        let isTurned = image.transformFlags & UInt32(AVIF_TRANSFORM_IROT.rawValue) != 0
-        let isMirrored = image.transformFlags & UInt32(AVIF_TRANSFORM_IMIR.rawValue) != 0
-        let turns = isTurned ? Int(image.irot.angle & 3) : 0
+    private static func orientation(_ image: UnsafeMutablePointer<avifImage>) -> Orientation {
+        let isTurned = image.pointee.transformFlags & UInt32(AVIF_TRANSFORM_IROT.rawValue) != 0
+        let isMirrored = image.pointee.transformFlags & UInt32(AVIF_TRANSFORM_IMIR.rawValue) != 0
+        let turns = isTurned ? Int(image.pointee.irot.angle & 3) : 0
         guard isMirrored else { return Orientation(number: [1, 8, 3, 6][turns]) }
-        return Orientation(number: (image.imir.mode == 0 ? [4, 5, 2, 7] : [2, 7, 4, 5])[turns])
+        return Orientation(number: (curlew_avif_mirror(image) == 0 ? [4, 5, 2, 7] : [2, 7, 4, 5])[turns])
     }
 
     private static func check(_ result: avifResult) throws {

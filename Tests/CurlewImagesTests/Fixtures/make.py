@@ -44,6 +44,8 @@ def main():
         exif = Image.Exif()
         exif[0x0112] = number
         stored(number).save(HERE / f"turned-{number}.jpg", quality=95, subsampling=0, exif=exif)
+        # As a property of the file: Pillow makes irot and imir of it.
+        stored(number).save(HERE / f"turned-{number}.avif", quality=95, subsampling="4:4:4", exif=exif)
     exif = Image.Exif()
     exif[0x0112] = 6
     stored(6).save(HERE / "turned-6.png", exif=exif)

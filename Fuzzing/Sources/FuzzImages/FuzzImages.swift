@@ -1,0 +1,48 @@
+internal import FuzzingKit
+
+@testable internal import CurlewImages
+
+/// Pictures, by every codec: what is read keeps to the bounds, has as many pixels as it says, and is the same when it is written and read
+/// again.
+///
+/// An input is a file. A byte in front of it, where there is none of a format, chooses how it is read.
+@main
+struct FuzzImages: FuzzTarget {
+    static func check(_ input: [UInt8]) {
+        let isPlain = ImageFormat(of: input) != nil
+        let choice = isPlain ? 0 : input.first ?? 0
+        let bytes = isPlain ? input : Array(input.dropFirst())
+        var options = Image.DecodingOptions()
+        options.limits.pixels = 1 << 20
+        options.limits.animationPixels = 1 << 22
+        options.limits.frames = 50
+        options.decodesAnimation = choice & 1 == 0
+        if choice & 2 != 0 { options.fitting = Image.Size(40, 30) }
+        guard let image = try? Image(decoding: bytes, options: options) else { return }
+        let size = image.size
+        require(size.width > 0 && size.height > 0 && size.width * size.height <= 1 << 20, "a picture is too large")
+        require(image.pixels.count == size.width * size.height * 4, "there are not as many pixels as the size says")
+        require(image.frames.count <= 50, "there are too many pictures")
+        require(image.frames.allSatisfy { $0.pixels.count == image.pixels.count }, "pictures differ in size")
+        if let fitting = options.fitting {
+            require(size.width <= fitting.width && size.height <= fitting.height, "a picture does not fit")
+        }
+        guard image.pixels.count <= 1 << 18 else { return }
+        for encoding in [Image.Encoding.png, .losslessWebP] {
+            guard let file = try? image.encoded(as: encoding) else { return require(false, "it cannot be written") }
+            guard let again = try? Image(decoding: file) else { return require(false, "it cannot be read again") }
+            require(again.size == size, "it has another size when read again")
+            let isAlike = zip(again.pixels, image.pixels).allSatisfy { abs(Int($0) - Int($1)) <= 1 }
+            require(isAlike || !image.isPremultiplied, "it is another one when read again")
+        }
+    }
+}
+
+extension Image {
+    /// True if no colour is brighter than its alpha.
+    fileprivate var isPremultiplied: Bool {
+        stride(from: 0, to: pixels.count, by: 4).allSatisfy { place in
+            pixels[place..<(place + 3)].allSatisfy { $0 <= pixels[place + 3] }
+        }
+    }
+}
