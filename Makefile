@@ -25,7 +25,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo examples test test-examples test-traits test-postgres test-uploads test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -36,6 +36,9 @@ setup: ## Installs the missing Debian packages
 # Not in release mode: that is twice the work to build, for hardly more throughput.
 demo: setup ## Real HTTP over real sockets; URL=https://… fetches that instead
 	$(SWIFT) run $(SWIFTFLAGS) --package-path Examples curlew $${URL:+"$$URL"}
+
+gallery: setup ## Runs the example with a page of thumbnails, on port 8080
+	$(SWIFT) run $(SWIFTFLAGS) --package-path Examples gallery
 
 examples: setup ## Builds the examples
 	$(SWIFT) build $(SWIFTFLAGS) --package-path Examples
@@ -60,6 +63,10 @@ test-uploads: setup ## Uploads to servers that others wrote: tuspyserver and mot
 	CURLEW_UPLOAD_SERVERS=$(UPLOAD_SERVERS)/bin/python $(TEST_EXAMPLES) --filter UploadServerTests
 
 # Builds of their own, in .build-traits: what a trait takes out must not be missed.
+test-gallery: setup ## Looks at the page of the gallery in headless Chromium
+	@.ci/setup chromium
+	CURLEW_CHROMIUM=1 $(TEST_EXAMPLES) --filter GalleryTests
+
 test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden
 	@.ci/traits $(SWIFTFLAGS)
 

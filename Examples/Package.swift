@@ -20,6 +20,7 @@ let package = Package(
         .executable(name: "aggregator", targets: ["aggregator-server"]),
         .executable(name: "curlew", targets: ["curlew"]),
         .executable(name: "curlew-probe", targets: ["curlew-probe"]),
+        .executable(name: "gallery", targets: ["gallery-server"]),
         .executable(name: "gateway", targets: ["gateway-server"]),
     ],
     dependencies: [
@@ -116,6 +117,45 @@ let package = Package(
                 .product(name: "CurlewTesting", package: "curlew"),
                 .product(name: "CurlewTestingTraits", package: "curlew"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Gallery",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewImages", package: "curlew"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "gallery-server",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
+                "Gallery",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "GalleryTests",
+            dependencies: [
+                .product(name: "Curlew", package: "curlew"),
+                .product(name: "CurlewImages", package: "curlew"),
+                .product(name: "CurlewService", package: "curlew"),
+                .product(name: "CurlewTesting", package: "curlew"),
+                .product(name: "CurlewTestingTraits", package: "curlew"),
+                "Gallery",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),

@@ -1,0 +1,126 @@
+public import Curlew
+internal import CurlewImages
+internal import FoundationEssentials
+internal import Hummingbird
+public import Logging
+internal import NIOCore
+public import ServiceLifecycle
+
+/// A service with a page that shows thumbnails of remote pictures as they come.
+///
+/// - `GET /` is the page.
+/// - `GET /events?url=…&url=…` streams what becomes of the pictures as server-sent events: `progress` and, once each, `picture` or `failure`.
+/// - `GET /thumbnail?url=…` is a picture as a JPEG of at most 200 pixels.
+///
+/// Whoever may name URLs for a server to fetch must not reach what only the server reaches: its session has
+/// `AddressPolicy.publicOnly`.
+public struct GalleryService: Service {
+    let downloader: ImageDownloader
+    let port: Int
+    let logger: Logger
+    let onRunning: @Sendable (Int) async -> Void
+
+    /// The most pictures of one page.
+    static let limit = 100
+
+    /// - Parameters:
+    ///   - session: Fetches the pictures.
+    ///   - port: The port on 127.0.0.1; 0 takes a free one.
+    ///   - logger: Takes what the service has to say.
+    ///   - onRunning: Called with the port once connections are taken.
+    public init(
+        session: HTTPSession, port: Int, logger: Logger,
+        onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) {
+        var options = Image.DecodingOptions(fitting: Image.Size(200, 200))
+        options.decodesAnimation = false
+        downloader = ImageDownloader(session: session, options: options)
+        self.port = port
+        self.logger = logger
+        self.onRunning = onRunning
+    }
+
+    public func run() async throws {
+        let router = Router()
+        router.get("/") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: GalleryPage.text)))
+        }
+        router.get("thumbnail") { [downloader] request, _ in
+            guard let url = request.uri.queryParameters["url"] else {
+                throw HTTPError(.badRequest, message: "which picture?")
+            }
+            do {
+                let bytes = try await downloader.load(String(url)).encoded(as: .jpeg())
+                return Response(
+                    status: .ok, headers: [.contentType: "image/jpeg"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            } catch let error as CurlewError {
+                throw HTTPError(error.isTimeout ? .gatewayTimeout : .badGateway, message: error.code.rawValue)
+            }
+        }
+        router.get("events") { [downloader] request, _ in
+            let named = request.uri.queryParameters.getAll("url").map { String($0) }
+            let urls = Array(named[..<min(named.count, Self.limit)])
+            return Response(
+                status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+                body: ResponseBody { writer in
+                    for await event in GalleryEvents.stream(of: urls, by: downloader) {
+                        try await writer.write(ByteBuffer(string: event.text))
+                    }
+                    try await writer.finish(nil)
+                })
+        }
+        let application = Application(
+            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) }, logger: logger
+        )
+        try await application.run()
+    }
+}
+
+/// What becomes of the pictures of a page.
+struct GalleryEvents {
+    /// The event as it is streamed (HTML, server-sent events). Its data is one line.
+    let text: String
+
+    private init(_ kind: String, _ index: Int, _ rest: String) { text = "event: \(kind)\ndata: \(index) \(rest)\n\n" }
+
+    /// The events of all pictures, as they come. Leaving the sequence cancels what is not there yet.
+    static func stream(of urls: [String], by downloader: ImageDownloader) -> AsyncStream<GalleryEvents> {
+        // Of each picture there is one last event; of progress what nobody has read yet may be dropped.
+        let (stream, events) = AsyncStream.makeStream(of: GalleryEvents.self)
+        let task = Task {
+            await withTaskGroup { group in
+                for (index, url) in urls.enumerated() {
+                    group.addTask { await follow(url, index, downloader, events) }
+                }
+            }
+            events.finish()
+        }
+        events.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
+    private static func follow(
+        _ url: String, _ index: Int, _ downloader: ImageDownloader, _ events: AsyncStream<GalleryEvents>.Continuation
+    ) async {
+        var shown = -1
+        for await phase in downloader.image(url) {
+            switch phase {
+            case .progress(let progress):
+                // A hundred steps at most, however large the picture is.
+                guard let total = progress.received.total, total > 0 else { continue }
+                let percent = Int(progress.received.wire * 100 / total)
+                guard percent > shown else { continue }
+                shown = percent
+                events.yield(GalleryEvents("progress", index, "\(percent)"))
+            case .cached(let image), .loaded(let image):
+                guard let bytes = try? image.encoded(as: .jpeg()) else { continue }
+                events.yield(GalleryEvents("picture", index, Data(bytes).base64EncodedString()))
+            case .failed(let error): events.yield(GalleryEvents("failure", index, error.code.rawValue))
+            }
+        }
+    }
+}

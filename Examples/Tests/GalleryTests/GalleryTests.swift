@@ -1,0 +1,111 @@
+import Curlew
+import CurlewImages
+import CurlewService
+import CurlewTesting
+import CurlewTestingTraits
+import Foundation
+import HTTPTypes
+import Logging
+import ServiceLifecycle
+import Testing
+
+@testable import Gallery
+
+@Suite("A gallery of remote pictures", .noLeaks, .timeLimit(.minutes(1)))
+struct GalleryTests {
+    /// The service, and a client before it.
+    private func withGallery(
+        policy: AddressPolicy = .any, _ body: (HTTPSession) async throws -> Void
+    ) async throws {
+        let (ports, tell) = AsyncStream.makeStream(of: Int.self)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var configuration = SessionConfiguration()
+        configuration.addressPolicy = policy
+        let session = try HTTPSession(configuration: configuration)
+        let service = GalleryService(session: session, port: 0, logger: logger, onRunning: { tell.yield($0) })
+        let group = ServiceGroup(services: [SessionService(session, logger: logger), service], logger: logger)
+        let running = Task {
+            defer { tell.finish() }
+            try await group.run()
+        }
+        var iterator = ports.makeAsyncIterator()
+        let port = try #require(await iterator.next(isolation: #isolation))
+        let client = try HTTPSession(baseURL: "http://127.0.0.1:\(port)/", chain: .bare)
+        try await body(client)
+        await client.shutdown()
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
+
+    private func picture(_ width: Int, _ height: Int) throws -> [UInt8] {
+        let pixels = (0..<(width * height)).flatMap { _ -> [UInt8] in [200, 30, 30, 255] }
+        return try Image(size: Image.Size(width, height), pixels: pixels).encoded(as: .png)
+    }
+
+    private func server(_ png: [UInt8]) async throws -> MockServer {
+        try await MockServer.start { request in
+            request.path.hasPrefix("/missing")
+                ? .notFound : MockResponse(fields: [.contentType: "image/png"], body: .bytes(png))
+        }
+    }
+
+    @Test("the page is there, and asks for events")
+    func page() async throws {
+        try await withGallery { client in
+            let page = try await client.get("", as: .text)
+            #expect(page.contains("new EventSource(\"/events?\""))
+        }
+    }
+
+    @Test("a thumbnail is a JPEG of at most 200 pixels")
+    func thumbnail() async throws {
+        let pictures = try await server(try picture(500, 250))
+        try await withGallery { client in
+            let image = try await client.get(
+                "thumbnail", parameters: ["url": pictures.url("/a.png")], as: .image)
+            #expect(image.size == Image.Size(200, 100) && image.format == .jpeg)
+            #expect(try await client.get("thumbnail").status == .badRequest)
+            #expect(
+                try await client.get("thumbnail", parameters: ["url": pictures.url("/missing")]).status == .badGateway)
+        }
+        await pictures.shutdown()
+    }
+
+    @Test("pictures are streamed as they come, with what became of each")
+    func events() async throws {
+        let pictures = try await server(try picture(300, 300))
+        try await withGallery { client in
+            let urls = ["/a.png", "/missing.png", "/a.png"].map { pictures.url($0) }
+            let query = urls.map { "url=\($0)" }.joined(separator: "&")
+            let response = try await client.get(.raw("events?\(query)"))
+            var ends: [String: String] = [:]
+            var kind = ""
+            for try await line in response.body.lines() {
+                if line.hasPrefix("event: ") { kind = String(line.dropFirst(7)) }
+                guard line.hasPrefix("data: "), kind != "progress" else { continue }
+                let words = line.dropFirst(6).split(separator: " ").map(String.init)
+                ends[words[0]] = "\(kind) \(words[1].prefix(20))"
+                guard kind == "picture" else { continue }
+                let image = try Image(decoding: Array(try #require(Data(base64Encoded: words[1]))))
+                #expect(image.size == Image.Size(200, 200))
+            }
+            #expect(ends.count == 3 && ends["1"] == "failure unacceptable-status")
+            #expect(ends["0"]?.hasPrefix("picture") == true && ends["2"]?.hasPrefix("picture") == true)
+        }
+        await pictures.shutdown()
+    }
+
+    @Test("nothing of the server's own network is fetched")
+    func forbidden() async throws {
+        let pictures = try await server(try picture(10, 10))
+        try await withGallery(policy: .publicOnly) { client in
+            let response = try await client.get("thumbnail", parameters: ["url": pictures.url("/a.png")])
+            #expect(response.status == .badGateway)
+            #expect(
+                try await String(decoding: response.body.collect(upTo: 1000), as: UTF8.self).contains(
+                    "address-forbidden"))
+        }
+        #expect(pictures.connectionCounts.accepted == 0)
+        await pictures.shutdown()
+    }
+}
