@@ -108,4 +108,42 @@ struct GalleryTests {
         #expect(pictures.connectionCounts.accepted == 0)
         await pictures.shutdown()
     }
+
+    @Test(
+        "a browser shows the pictures", .enabled(if: ProcessInfo.processInfo.environment["CURLEW_CHROMIUM"] != nil))
+    func browser() async throws {
+        let pictures = try await server(try picture(400, 400))
+        let shot = FileManager.default.temporaryDirectory.appending(path: "curlew-gallery-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: shot, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: shot) }
+        try await withGallery { client in
+            let page = try #require(client.baseURL).description
+            let browser = Process()
+            browser.executableURL = URL(fileURLWithPath: "/usr/bin/chromium")
+            browser.currentDirectoryURL = shot
+            browser.standardError = FileHandle.nullDevice
+            browser.arguments = [
+                "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(shot.path)/profile",
+                "--window-size=1000,800", "--virtual-time-budget=20000", "--screenshot=\(shot.path)/page.png",
+                "\(page)#\(pictures.url("/a.png"))%20\(pictures.url("/missing.png"))%20\(pictures.url("/b.png"))",
+            ]
+            let (ends, end) = AsyncStream.makeStream(of: Int32.self)
+            browser.terminationHandler = { end.yield($0.terminationStatus) }
+            try browser.run()
+            for await status in ends {
+                #expect(status == 0)
+                break
+            }
+            let bytes = Array(try Data(contentsOf: shot.appending(path: "page.png")))
+            let image = try Image(decoding: bytes)
+            #expect(image.size == Image.Size(1000, 800))
+            // Two pictures of 200 × 200 in the colour that they have.
+            let red = stride(from: 0, to: image.pixels.count, by: 4).count { place in
+                abs(Int(image.pixels[place]) - 200) < 12 && abs(Int(image.pixels[place + 1]) - 30) < 12
+                    && abs(Int(image.pixels[place + 2]) - 30) < 12
+            }
+            #expect(abs(red - 2 * 200 * 200) < 2000, "\(red) pixels")
+        }
+        await pictures.shutdown()
+    }
 }
