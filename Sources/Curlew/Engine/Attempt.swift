@@ -90,8 +90,16 @@ struct Attempt {
     /// What the attempt fails with, whatever libcurl makes of it.
     private(set) var failure: CurlewError?
     private(set) var rejection: AttemptRejection?
+    /// How the answer has ended, if that was before the body was sent.
+    private var end: End?
+
+    private enum End {
+        case answered
+        case brokenOff
+    }
+
     /// True if the answer has come whole before the body was sent.
-    private(set) var isAnswered = false
+    var isAnswered: Bool { end == .answered }
 
     init(_ request: PreparedRequest, plan: Plan, cache: ResponseHeadCache) {
         self.init(request, plan: plan, cache: cache, challengeCount: 0, pauses: [])
@@ -395,21 +403,24 @@ struct Attempt {
     var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
 
     /// libcurl reads no more of the connection, though nobody holds it back and the body was not sent.
-    /// - Returns: Whether the exchange is over with that, as the rest of the body, which would have to be waited for, is of no use: the
-    ///   server has answered and refuses it, or the answer has broken off. libcurl itself waits for it then.
-    mutating func readingStopped() -> Bool {
+    /// - Parameter isOpen: True if the connection is known to be open.
+    mutating func readingStopped(isOpen: Bool) {
         guard pauses.isDisjoint(with: .receiving), request.hasBody, !outgoing.isSent, failure == nil,
-            incoming.head != nil, incoming.provisionalChallenge == nil, incoming.version != .http2
-        else { return false }
-        let isWhole = incoming.isWholeAtEnd(method: request.method)
-        guard incoming.refusesRest || !isWhole else { return false }
-        isAnswered = isWhole
-        return pauses.contains(.body)
+            incoming.head != nil, incoming.provisionalChallenge == nil, incoming.version != .http2,
+            let isWhole = incoming.isWholeAtEnd(method: request.method, isOpen: isOpen)
+        else { return }
+        if !isWhole || incoming.refusesRest { end = isWhole ? .answered : .brokenOff }
     }
 
-    /// The outcome of an exchange that is over with the end of reading.
-    mutating func outcomeOfAnswer() -> Result<HTTPFields, CurlewError> {
-        guard isAnswered else {
+    /// True if the exchange is over: the rest of the body would have to be waited for, and is of no use. libcurl itself waits for it.
+    var isOverBeforeBody: Bool {
+        end != nil && pauses.contains(.body) && pauses.isDisjoint(with: .receiving) && !outgoing.isSent
+            && failure == nil
+    }
+
+    /// The outcome of an exchange that is over before the body was sent.
+    mutating func outcomeBeforeBody() -> Result<HTTPFields, CurlewError> {
+        guard end == .answered else {
             return .failure(CurlewError(.responseTruncated, "the connection ended before the body of the response did"))
         }
         return outcome(after: nil)

@@ -72,10 +72,10 @@ struct IncomingResponse {
     /// True if the body has as many bytes as its length says.
     var isBodyWhole: Bool { head != nil && framing.contentLength == bodyBytes }
 
-    /// True if nothing of the response is missing, once libcurl reads no more of it. From 8.7 on it makes an error of a connection
-    /// that ends before the last chunk as soon as it does.
-    func isWholeAtEnd(method: HTTPRequest.Method) -> Bool {
-        if framing.isChunked { return chunks?.isEnded ?? !Engine.showsRawBody }
+    /// Whether nothing of the response is missing, once libcurl reads no more of it; nil if that cannot be known. From 8.7 on it shows nobody
+    /// where the last chunk ends, but while the connection is open it stops for no other reason.
+    func isWholeAtEnd(method: HTTPRequest.Method, isOpen: Bool) -> Bool? {
+        if framing.isChunked { return chunks.map { $0.isEnded } ?? (isOpen ? true : nil) }
         return expectedBodyBytes(method: method).map { $0 == bodyBytes } ?? true
     }
 

@@ -283,7 +283,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
         let known = connections[descriptor]
-        if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped() }
+        if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped(isOpen: !hasEnded(descriptor)) }
         let connection = known ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
             connection.user = nil
@@ -306,6 +306,12 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
         if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
         connection.watch(events)
+    }
+
+    /// True if the peer has closed the connection, and all that it had sent was read.
+    private func hasEnded(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
     }
 
     /// The connections that a request about to be sent from `localPort` may be on: one, unless a port number is used

@@ -405,15 +405,18 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     /// libcurl wants to read no more from the connection. Called from within libcurl.
-    func readingStopped() {
-        guard outcome == nil, attempt.readingStopped() else { return }
-        let answered = attempt.plan
-        multi.core.execute { [weak self] in self?.endAnswered(answered) }
+    /// - Parameter isOpen: True if the peer has not closed the connection. With TLS that is not known, as it may be said in a record.
+    func readingStopped(isOpen: @autoclosure () -> Bool) {
+        guard outcome == nil, request.hasBody else { return }
+        attempt.readingStopped(isOpen: !request.uri.layout.isSecure && isOpen())
+        guard attempt.isOverBeforeBody else { return }
+        let plan = attempt.plan
+        multi.core.execute { [weak self] in self?.endBeforeBody(plan) }
     }
 
-    private func endAnswered(_ plan: Attempt.Plan) {
-        guard outcome == nil, attempt.plan == plan, attempt.readingStopped() else { return }
-        settle(attempt.outcomeOfAnswer())
+    private func endBeforeBody(_ plan: Attempt.Plan) {
+        guard outcome == nil, attempt.plan == plan, attempt.isOverBeforeBody else { return }
+        settle(attempt.outcomeBeforeBody())
     }
 
     /// True if the body's beginning may be part of an error.
