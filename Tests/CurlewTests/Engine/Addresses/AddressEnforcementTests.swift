@@ -153,6 +153,8 @@ struct AddressEnforcementTests {
         let second = try await session.post(.raw(url), body: .string("once"), options: options)
         _ = try await second.body.collect(upTo: 10)
         #expect(await second.task?.metrics.last?.remoteAddress == "127.0.0.1")
+        // It is recorded when its body has arrived, which may be after the answer.
+        try await server.waitForRequests(2)
         #expect(server.requestCount == 2)
     }
 
