@@ -99,7 +99,7 @@ public actor ImageDownloader {
     /// The number of downloads that wait for their turn.
     public var waitingCount: Int { waiting.count }
 
-    /// Asks for a picture: what becomes of it, up to the picture or the error. Leaving the sequence cancels the request.
+    /// The phases of a picture's download, the last of which is the picture or the error. Leaving the sequence cancels the request.
     /// - Parameters:
     ///   - url: The URL, relative ones against the session's base.
     ///   - filter: What is done to the picture. It is cached as it is afterwards, and as it was.

@@ -64,7 +64,11 @@ extension HTTPSession {
         } catch {
             let error =
                 (error as? CurlewError) ?? CurlewError(.bodyFailed, "the request's body failed", underlying: error)
-            if error.isCancellation || Task.isCancelled { throw error }
+            if error.isCancellation || Task.isCancelled {
+                // A server that answers this itself may read on in the connection: nobody else may then.
+                await received.close()
+                throw error
+            }
             answer = await rules.answer(error, Forwarding.status(for: error.code))
             if await !received.isIdle { answer.buffer = nil }
         }
