@@ -103,10 +103,12 @@ struct AuthenticatorTests {
 
     @Test("a failed renewal fails all waiting calls once, and the next call renews again")
     func failure() async throws {
-        let server = try await server(accepting: "token-2")
+        // As in the test before: all twenty are sent before the first 401 comes.
+        let refusals = Gate(isOpen: false)
+        let server = try await server(accepting: "token-2", gate: refusals)
         let issuer = Issuer(isOpen: false, failing: [1])
-        let session = try session(server, issuer, initial: "old")
-        await withTaskGroup(of: (any Error)?.self) { group in
+        let session = try session(server, issuer, initial: "old", connections: 20)
+        try await withThrowingTaskGroup(of: (any Error)?.self) { group in
             for _ in 0..<20 {
                 group.addTask {
                     do {
@@ -117,9 +119,10 @@ struct AuthenticatorTests {
                     }
                 }
             }
-            try? await server.waitForRequests(20)
+            try await server.waitForRequests(20)
+            await refusals.open()
             await issuer.open()
-            for await error in group { #expect(error as? Refused == Refused(number: 1)) }
+            for try await error in group { #expect(error as? Refused == Refused(number: 1)) }
         }
         #expect(await issuer.count == 1)
         #expect(try await session.get(.raw(server.url())).status == .ok)
@@ -153,12 +156,15 @@ struct AuthenticatorTests {
 
     @Test("cancelling a waiting call ends it at once, and the others get the credential")
     func cancellation() async throws {
-        let server = try await server(accepting: "token-1")
+        let refusals = Gate(isOpen: false)
+        let server = try await server(accepting: "token-1", gate: refusals)
         let issuer = Issuer(isOpen: false)
         let session = try session(server, issuer, initial: "old")
         let first = Task { try await session.get(.raw(server.url("/first"))).status }
         let second = Task { try await session.get(.raw(server.url("/second"))).status }
         try await server.waitForRequests(2)
+        await refusals.open()
+        for await _ in issuer.renewals { break }
         first.cancel()
         let error = await curlewError { _ = try await first.value }
         #expect(error?.code == .cancelled)
