@@ -5,22 +5,45 @@
 #include <webp/demux.h>
 #include <webp/encode.h>
 
-// A picture, scaled while it is decoded, into memory of the caller: premultiplied RGBA.
+// Decodes into memory of the caller, premultiplied RGBA, scaled while it is decoded.
+static inline int curlew_webp_configure(
+    WebPDecoderConfig *_Nonnull config, int width, int height, int is_scaled, uint8_t *_Nonnull pixels) {
+    if (!WebPInitDecoderConfig(config)) return 0;
+    config->options.use_scaling = is_scaled;
+    config->options.scaled_width = width;
+    config->options.scaled_height = height;
+    config->output.colorspace = MODE_rgbA;
+    config->output.is_external_memory = 1;
+    config->output.u.RGBA.rgba = pixels;
+    config->output.u.RGBA.stride = width * 4;
+    config->output.u.RGBA.size = (size_t)width * 4 * (size_t)height;
+    return 1;
+}
+
 static inline VP8StatusCode curlew_webp_decode(
     const uint8_t *_Nonnull data, size_t size, int width, int height, int is_scaled, uint8_t *_Nonnull pixels) {
     WebPDecoderConfig config;
-    if (!WebPInitDecoderConfig(&config)) return VP8_STATUS_INVALID_PARAM;
-    config.options.use_scaling = is_scaled;
-    config.options.scaled_width = width;
-    config.options.scaled_height = height;
-    config.output.colorspace = MODE_rgbA;
-    config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = pixels;
-    config.output.u.RGBA.stride = width * 4;
-    config.output.u.RGBA.size = (size_t)width * 4 * (size_t)height;
+    if (!curlew_webp_configure(&config, width, height, is_scaled, pixels)) return VP8_STATUS_INVALID_PARAM;
     VP8StatusCode status = WebPDecode(data, size, &config);
     WebPFreeDecBuffer(&config.output);
     return status;
+}
+
+// Decodes what there is of a picture. Returns the number of rows that are there.
+static inline int curlew_webp_decode_beginning(
+    const uint8_t *_Nonnull data, size_t size, int width, int height, int is_scaled, uint8_t *_Nonnull pixels) {
+    WebPDecoderConfig config;
+    if (!curlew_webp_configure(&config, width, height, is_scaled, pixels)) return 0;
+    WebPIDecoder *decoder = WebPIDecode(NULL, 0, &config);
+    if (decoder == NULL) return 0;
+    int rows = 0;
+    VP8StatusCode status = WebPIUpdate(decoder, data, size);
+    if (status == VP8_STATUS_OK || status == VP8_STATUS_SUSPENDED) {
+        if (WebPIDecGetRGB(decoder, &rows, NULL, NULL, NULL) == NULL) rows = 0;
+    }
+    WebPIDelete(decoder);
+    WebPFreeDecBuffer(&config.output);
+    return rows;
 }
 
 // These check the version of the interface, which is a macro.

@@ -11,8 +11,8 @@ internal import FoundationEssentials
 /// }
 /// ```
 ///
-/// Requests for the same absolute URL and decoding are one download, whatever their filters, and its end is everybody's. Whoever cancels leaves it
-/// to the others; it ends when nobody is left. A picture that cannot be decoded is an error.
+/// Requests for the same absolute URL are one download, whatever their filters, and its end is everybody's. Whoever cancels leaves it to the
+/// others; it ends when nobody is left. A picture that cannot be decoded is an error.
 public actor ImageDownloader {
     /// The order in which requests that wait have their turn.
     public enum Order: Sendable, Hashable {
@@ -26,6 +26,9 @@ public actor ImageDownloader {
     public enum Phase: Sendable {
         /// The download goes on.
         case progress(TaskProgress)
+        /// What has come of the picture: all of a progressive JPEG, coarsely, or the upper rows of a WebP above transparent ones. It comes at a
+        /// quarter, half and three quarters of a file of 64 KiB and more, in the size of the whole and through the filter.
+        case partial(Image)
         /// The picture was in the cache. It is the last phase.
         case cached(Image)
         /// The picture has come. It is the last phase.
@@ -33,7 +36,7 @@ public actor ImageDownloader {
         /// It cannot be had. It is the last phase.
         case failed(CurlewError)
 
-        /// The picture, if it is there.
+        /// The whole picture, if it is there.
         public var image: Image? {
             switch self {
             case .cached(let image), .loaded(let image): image
@@ -57,6 +60,7 @@ public actor ImageDownloader {
     private let order: Order
     private let limit: Int
     private let options: Image.DecodingOptions
+    private let isProgressive: Bool
     private var downloads: [String: Download] = [:]
     private var waiting: [String] = []
     private var active = 0
@@ -67,21 +71,25 @@ public actor ImageDownloader {
     ///   - order: The order in which requests that wait have their turn.
     ///   - maximumActive: The most downloads at a time. 4 by default.
     ///   - options: How pictures are decoded.
+    ///   - progressive: Whether the phases show what has come of a picture. It is decoded as often more. True by default.
     public init(
         session: HTTPSession, cache: AutoPurgingImageCache? = AutoPurgingImageCache(), order: Order = .firstInFirstOut,
-        maximumActive: Int = 4, options: Image.DecodingOptions = Image.DecodingOptions()
+        maximumActive: Int = 4, options: Image.DecodingOptions = Image.DecodingOptions(), progressive: Bool = true
     ) {
         self.session = session
         self.cache = cache
         self.order = order
         limit = max(1, maximumActive)
         self.options = options
+        isProgressive = progressive
     }
 
     /// One request of somebody's.
     private struct Request {
         let receipt: Receipt
         let filter: ImageFilter?
+        /// True if the phases are shown to somebody, and not only the picture that they end with.
+        let isShown: Bool
         let phases: AsyncStream<Phase>.Continuation
         /// True once nobody listens any more, which may be before the request has begun.
         let hasLeft = Guarded(false)
@@ -99,7 +107,8 @@ public actor ImageDownloader {
     /// The number of downloads that wait for their turn.
     public var waitingCount: Int { waiting.count }
 
-    /// The phases of a picture's download, the last of which is the picture or the error. Leaving the sequence cancels the request.
+    /// The phases of a picture's download, the last of which is the picture or the error. Leaving the sequence cancels the request. A reader that
+    /// is behind gets the newest four.
     /// - Parameters:
     ///   - url: The URL, relative ones against the session's base.
     ///   - filter: What is done to the picture. It is cached as it is afterwards, and as it was.
@@ -107,10 +116,13 @@ public actor ImageDownloader {
     public nonisolated func image(
         _ url: String, filter: ImageFilter? = nil, id: String? = nil
     ) -> AsyncStream<Phase> {
-        let receipt = Receipt(id: id ?? UUID().uuidString, url: url)
-        // Of progress only the newest counts; the last phase is always the newest.
-        let (stream, phases) = AsyncStream.makeStream(of: Phase.self, bufferingPolicy: .bufferingNewest(1))
-        let request = Request(receipt: receipt, filter: filter, phases: phases)
+        phases(of: Receipt(id: id ?? UUID().uuidString, url: url), filter, isShown: true)
+    }
+
+    private nonisolated func phases(of receipt: Receipt, _ filter: ImageFilter?, isShown: Bool) -> AsyncStream<Phase> {
+        // The last phase is always among the newest.
+        let (stream, phases) = AsyncStream.makeStream(of: Phase.self, bufferingPolicy: .bufferingNewest(4))
+        let request = Request(receipt: receipt, filter: filter, isShown: isShown, phases: phases)
         phases.onTermination = { [weak self] end in
             guard case .cancelled = end else { return }
             request.hasLeft.withLock { $0 = true }
@@ -123,9 +135,9 @@ public actor ImageDownloader {
     /// Downloads a picture, or takes it from the cache. Cancelling the task cancels the request.
     /// - Throws: ``Curlew/CurlewError``.
     public nonisolated func load(_ url: String, filter: ImageFilter? = nil) async throws -> Image {
-        for await phase in image(url, filter: filter) {
+        for await phase in phases(of: Receipt(id: UUID().uuidString, url: url), filter, isShown: false) {
             switch phase {
-            case .progress: continue
+            case .progress, .partial: continue
             case .cached(let image), .loaded(let image): return image
             case .failed(let error): throw error
             }
@@ -139,7 +151,7 @@ public actor ImageDownloader {
     public func prefetch(_ url: String, filter: ImageFilter? = nil, id: String? = nil) async -> Receipt {
         let receipt = Receipt(id: id ?? UUID().uuidString, url: url)
         let (_, phases) = AsyncStream.makeStream(of: Phase.self, bufferingPolicy: .bufferingNewest(1))
-        await begin(Request(receipt: receipt, filter: filter, phases: phases))
+        await begin(Request(receipt: receipt, filter: filter, isShown: false, phases: phases))
         return receipt
     }
 
@@ -235,7 +247,14 @@ public actor ImageDownloader {
         }
         do {
             let serializer = ImageResponseSerializer(options: options)
-            let image = try await session.get(.raw(key), as: serializer, options: requestOptions)
+            let image =
+                if isProgressive {
+                    try await session.get(
+                        .raw(key), as: WatchedImageSerializer(serializer) { await self.show($0, of: key) },
+                        options: requestOptions)
+                } else {
+                    try await session.get(.raw(key), as: serializer, options: requestOptions)
+                }
             await cache?.add(image, for: key)
             return .success(image)
         } catch {
@@ -246,6 +265,28 @@ public actor ImageDownloader {
     private func report(_ progress: TaskProgress, of key: String) {
         guard !progress.isFinished else { return }
         for request in downloads[key]?.requests ?? [] { request.phases.yield(.progress(progress)) }
+    }
+
+    /// Shows what has come of a picture to those who look on.
+    private func show(_ beginning: [UInt8], of key: String) async {
+        guard downloads[key]?.requests.contains(where: \.isShown) == true else { return }
+        // What is wrong with it is said at the end.
+        guard let image = try? await Self.decodedBeginning(beginning, options) else { return }
+        for request in downloads[key]?.requests ?? [] where request.isShown {
+            var shown: Image? = image
+            if let filter = request.filter { shown = try? await Self.filtered(image, filter) }
+            if let shown { request.phases.yield(.partial(shown)) }
+        }
+    }
+
+    @concurrent
+    private static func decodedBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) async throws -> Image? {
+        try Image.beginning(of: bytes, options: options)
+    }
+
+    @concurrent
+    private static func filtered(_ image: Image, _ filter: ImageFilter) async throws -> Image {
+        try filter.apply(to: image)
     }
 
     private func finish(_ request: Request, _ key: String, _ result: Result<Image, CurlewError>) async {

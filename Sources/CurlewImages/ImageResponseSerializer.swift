@@ -8,7 +8,7 @@ public import Curlew
 /// bytes are counts, not what they are called: a PNG that says it is a JPEG is read, and a page that says it is a PNG is
 /// ``Curlew/ErrorCode/decodingFailed``, unlike in AFNetworking, where it was success without a picture.
 ///
-/// Decoding runs on the global concurrent executor, never on an event loop.
+/// Decoding runs on the global concurrent executor, never on an event loop. ``EncodedImageResponseSerializer`` leaves it for later.
 ///
 /// ```swift
 /// let image = try await api.get("birds/7.jpg", as: .image(fitting: Image.Size(200, 200)))
@@ -34,15 +34,49 @@ public struct ImageResponseSerializer: BodyResponseSerializer {
     /// A few bytes can hold millions of pixels.
     public static var offloadSize: ByteSize { 0 }
 
-    public var acceptField: String? { "image/avif, image/webp, image/*" }
+    static let acceptField = "image/avif, image/webp, image/*"
+    public var acceptField: String? { Self.acceptField }
     public var format: String { "picture" }
 
     public func decode(_ response: CollectedResponse) throws -> Image {
-        guard !response.body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and a picture needs one") }
-        var image = try Image(decoding: response.body, options: options)
+        var image = try Image(decoding: response.pictureBytes, options: options)
         image.scale = scale
         return image
     }
+}
+
+/// Reads a picture without decoding it: AFNetworking's `automaticallyInflatesResponseImage` set to `NO`.
+///
+/// It takes what ``ImageResponseSerializer`` takes, and refuses what does not begin like a picture.
+public struct EncodedImageResponseSerializer: BodyResponseSerializer {
+    public var acceptance = ResponseAcceptance(.types(ImageResponseSerializer.contentTypes))
+    /// The number of pixels to a point; see ``Image/scale``. 1 by default.
+    public var scale: Double
+
+    public init(scale: Double = 1) { self.scale = scale }
+
+    public var acceptField: String? { ImageResponseSerializer.acceptField }
+    public var format: String { "picture" }
+
+    public func decode(_ response: CollectedResponse) throws -> EncodedImage {
+        try EncodedImage(response.pictureBytes, scale: scale)
+    }
+}
+
+extension CollectedResponse {
+    /// The body.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/emptyBody`` if there is none.
+    fileprivate var pictureBytes: [UInt8] {
+        get throws {
+            guard !body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and a picture needs one") }
+            return body
+        }
+    }
+}
+
+extension ResponseSerializer where Self == EncodedImageResponseSerializer {
+    /// The body as a picture that is decoded when that is asked for.
+    public static var encodedImage: EncodedImageResponseSerializer { EncodedImageResponseSerializer() }
 }
 
 extension ResponseSerializer where Self == ImageResponseSerializer {

@@ -151,6 +151,23 @@ struct DecodingTests {
         }
     }
 
+    @Test(
+        "the beginning of a file shows a picture of its size, or nothing", arguments: ["progressive.jpg", "lossy.webp"])
+    func beginning(_ name: String) throws {
+        let file = try Fixture.bytes(name)
+        let whole = try Image(decoding: file)
+        var count = 0
+        for length in 0..<file.count {
+            let shown = try? Image.beginning(of: Array(file[..<length]), options: Image.DecodingOptions())
+            #expect(shown == nil || shown?.size == whole.size)
+            if shown != nil { count += 1 }
+        }
+        #expect(count > 0)
+        for other in ["plain.jpg", "plain.png", "moving.webp"] {
+            #expect(try Image.beginning(of: Fixture.bytes(other), options: Image.DecodingOptions()) == nil)
+        }
+    }
+
     @Test("a file with a wrong byte anywhere is an error or a picture, and nothing else")
     func corrupt() throws {
         var options = Image.DecodingOptions()

@@ -3,6 +3,7 @@ import Curlew
 import CurlewTesting
 import CurlewTestingTraits
 import HTTPTypes
+import SeededNumbers
 import Testing
 
 @testable import CurlewImages
@@ -38,6 +39,36 @@ struct DownloaderTests {
             await api.shutdown()
             await server.shutdown()
         }
+    }
+
+    @Test("a downloader has the bounds of AFNetworking's: four at a time, the oldest first, and its cache")
+    func defaults() async throws {
+        let (starts, start) = AsyncStream.makeStream(of: String.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let png = try Fixture.bytes("plain.png")
+        let server = try await MockServer.start { request in
+            start.yield(request.path)
+            for await _ in gate { break }
+            return picture(png)
+        }
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        #expect(downloader.cache?.capacity == .mebibytes(100) && downloader.cache?.preferredUsage == .mebibytes(60))
+        for name in ["1", "2", "3", "4", "5", "6"] { await downloader.prefetch(name) }
+        #expect(await downloader.activeCount == 4)
+        #expect(await downloader.waitingCount == 2)
+        var paths = starts.makeAsyncIterator()
+        var first: Set<String?> = []
+        for _ in 0..<4 { first.insert(await paths.next()) }
+        #expect(first == ["/1", "/2", "/3", "/4"])
+        // One ends, and the fifth begins.
+        open.yield()
+        #expect(await paths.next() == "/5")
+        open.finish()
+        #expect(await paths.next() == "/6")
+        try await eventually("all have ended") { await downloader.activeCount == 0 }
+        await api.shutdown()
+        await server.shutdown()
     }
 
     @Test("a picture comes once, is kept, and filters are kept beside it")
@@ -152,6 +183,145 @@ struct DownloaderTests {
         #expect(try await downloader.load("a").format == .png)
         let error = await #expect(throws: CurlewError.self) { _ = try await downloader.load("http://[") }
         #expect(error?.code == .invalidURL)
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a request behind one that was cancelled has its picture, from the cache or anew")
+    func behindCancelled() async throws {
+        let png = try Fixture.bytes("plain.png")
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate.stream {}
+            return picture(png)
+        }
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        for name in ["a", "b"] {
+            let first = await downloader.prefetch(name)
+            try await server.waitForConnections { $0.accepted == (name == "a" ? 1 : 2) }
+            await downloader.cancel(first)
+        }
+        // They are still ending, as may be.
+        let kept = try Image(size: Image.Size(1, 1), pixels: [1, 2, 3, 255])
+        await downloader.cache?.add(kept, for: server.url("/a"))
+        #expect(try await downloader.load("a").pixels == [1, 2, 3, 255])
+        let again = Task { try await downloader.load("b") }
+        gate.continuation.finish()
+        #expect(try await again.value.format == .png)
+        try await eventually("all have ended") { await downloader.activeCount == 0 }
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("another picture under the same URL is shown once the old one is let go, through filters too")
+    func changed() async throws {
+        let (small, large) = (try Fixture.bytes("plain.png"), try Fixture.bytes("plain.gif"))
+        let server = try await MockServer.start { _ in MockResponse.notFound }
+        server.enqueue(picture(small), picture(large, type: "image/png"))
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        let cache = try #require(downloader.cache)
+        let filter = ImageFilter.resized(toFit: Image.Size(8, 8))
+        #expect(try await downloader.load("a").format == .png)
+        #expect(try await downloader.load("a", filter: filter).size.width == 8)
+        #expect(try await downloader.load("a").format == .png)
+        #expect(server.requestCount == 1)
+        #expect(await cache.remove(server.url("/a")))
+        #expect(await cache.image(for: server.url("/a"), filter: filter.identifier) == nil)
+        #expect(try await downloader.load("a", filter: filter).size.width == 8)
+        #expect(try await downloader.load("a").format == .gif)
+        #expect(server.requestCount == 2)
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a picture is shown in part while it comes, where its codec can", arguments: [ImageFormat.jpeg, .webP, .png])
+    func partial(_ format: ImageFormat) async throws {
+        let file = try largeFile(format)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            MockResponse(
+                fields: [.contentType: "image/\(format)"],
+                body: .stream(length: file.count) { writer in
+                    try await writer.write(Array(file[..<(file.count * 6 / 10)]))
+                    for await _ in gate { break }
+                    try await writer.write(Array(file[(file.count * 6 / 10)...]))
+                })
+        }
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        var shown: [Image] = []
+        var last: ImageDownloader.Phase?
+        // Nobody looks on here, and is told of the end alone.
+        let beside = Task { try await downloader.load("a") }
+        for await phase in downloader.image("a", filter: .resized(to: Image.Size(24, 16))) {
+            last = phase
+            switch phase {
+            case .progress(let progress):
+                // What cannot be shown in part is not waited for.
+                if format == .png, progress.received.wire * 2 > file.count { open.finish() }
+            case .partial(let image):
+                shown.append(image)
+                open.finish()
+            default: break
+            }
+        }
+        let whole = try #require(last?.image)
+        #expect(try await beside.value.format == format)
+        #expect(shown.isEmpty == (format == .png))
+        for image in shown {
+            #expect(image.size == whole.size)
+            // The upper half is there.
+            let (near, far) = (image.color(6, 2), whole.color(6, 2))
+            #expect(zip(near, far).allSatisfy { abs(Int($0) - Int($1)) < 40 }, "\(near) \(far)")
+        }
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    /// A file of more than 64 KiB with the quarters.
+    private func largeFile(_ format: ImageFormat) throws -> [UInt8] {
+        if format == .jpeg {
+            // Comments behind the second scan: what is there shows all of the picture.
+            var file = try Fixture.bytes("progressive.jpg")
+            let scans = file.indices.dropLast().filter { file[$0] == 0xFF && file[$0 + 1] == 0xDA }
+            let next = try #require(
+                file.indices.dropLast().first {
+                    $0 > scans[1] && file[$0] == 0xFF && ![0, 0xFF].contains(file[$0 + 1])
+                })
+            let comment: [UInt8] = [0xFF, 0xFE, 0xFF, 0xFF] + [UInt8](repeating: 0x20, count: 0xFFFD)
+            file.insert(contentsOf: comment + comment, at: next)
+            return file
+        }
+        let plain = try ImageFilter.resized(to: Image.Size(480, 320)).apply(
+            to: Image(decoding: Fixture.bytes("plain.png")))
+        var pixels = plain.pixels
+        var numbers = SeededNumbers(seed: 1)
+        for index in pixels.indices where index % 4 != 3 {
+            pixels[index] = UInt8(clamping: Int(pixels[index]) + Int.random(in: -20...20, using: &numbers))
+        }
+        return try Image(size: plain.size, pixels: pixels).encoded(as: format == .png ? .png : .webP(quality: 100))
+    }
+
+    @Test("a picture that is decoded when that is asked for is refused at once if it is none")
+    func encoded() async throws {
+        let png = try Fixture.bytes("plain.png")
+        let server = try await MockServer.start { _ in picture(png) }
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        var file = try await api.get("a", as: .encodedImage)
+        #expect(file.bytes == png && file.format == .png && file.scale == 1)
+        file.scale = 2
+        let image = try await file.decoded(Image.DecodingOptions(fitting: Image.Size(24, 24)))
+        #expect(image.size == Image.Size(24, 16) && image.scale == 2)
+        server.enqueue(picture(Array("<html>".utf8)), picture([]), picture(Array(png[..<40])))
+        for code in [ErrorCode.decodingFailed, .emptyBody] {
+            let error = await #expect(throws: CurlewError.self) { _ = try await api.get("a", as: .encodedImage) }
+            #expect(error?.code == code)
+        }
+        let broken = try await api.get("a", as: .encodedImage)
+        let error = await #expect(throws: CurlewError.self) { _ = try await broken.decoded() }
+        #expect(error?.code == .decodingFailed)
         await api.shutdown()
         await server.shutdown()
     }

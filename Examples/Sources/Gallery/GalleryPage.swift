@@ -36,12 +36,17 @@ enum GalleryPage {
                 }
                 let left = urls.length
                 const finish = (figure, node) => {
+                    figure.querySelector("img")?.remove()
                     figure.firstChild.replaceWith(node)
                     // The stream ends; the browser would ask for it again.
                     if (--left == 0) { events.close(); document.title = "Gallery: done" }
                 }
                 events.addEventListener("progress", event => take(event, (figure, percent) => {
-                    figure.firstChild.value = percent
+                    figure.querySelector("progress").value = percent
+                }))
+                events.addEventListener("part", event => take(event, (figure, data) => {
+                    const image = figure.querySelector("img") ?? figure.appendChild(new Image())
+                    image.src = "data:image/png;base64," + data
                 }))
                 events.addEventListener("picture", event => take(event, (figure, data) => {
                     const image = new Image()

@@ -9,7 +9,8 @@ public import ServiceLifecycle
 /// A service with a page that shows thumbnails of remote pictures as they come.
 ///
 /// - `GET /` is the page.
-/// - `GET /events?url=…&url=…` streams what becomes of the pictures as server-sent events: `progress` and, once each, `picture` or `failure`.
+/// - `GET /events?url=…&url=…` streams what becomes of the pictures as server-sent events: `progress`, `part` for what has come of one, and, once
+///   each, `picture` or `failure`.
 /// - `GET /thumbnail?url=…` is a picture as a JPEG of at most 200 pixels.
 ///
 /// Whoever may name URLs for a server to fetch must not reach what only the server reaches: its session has
@@ -116,9 +117,17 @@ struct GalleryEvents {
                 guard percent > shown else { continue }
                 shown = percent
                 events.yield(GalleryEvents("progress", index, "\(percent)"))
+            case .partial(let image):
+                // What is not there yet is transparent.
+                guard let bytes = try? image.encoded(as: .png) else { continue }
+                events.yield(GalleryEvents("part", index, Data(bytes).base64EncodedString()))
             case .cached(let image), .loaded(let image):
-                guard let bytes = try? image.encoded(as: .jpeg()) else { continue }
-                events.yield(GalleryEvents("picture", index, Data(bytes).base64EncodedString()))
+                do {
+                    let bytes = try image.encoded(as: .jpeg())
+                    events.yield(GalleryEvents("picture", index, Data(bytes).base64EncodedString()))
+                } catch {
+                    events.yield(GalleryEvents("failure", index, ErrorCode.encodingFailed.rawValue))
+                }
             case .failed(let error): events.yield(GalleryEvents("failure", index, error.code.rawValue))
             }
         }

@@ -65,6 +65,8 @@ extension DiscardingResponseSerializer {}
 extension DownloadTask {}
 extension DownloadedFile {}
 extension EmptyBodyRepresentable {}
+extension EncodedImage {}
+extension EncodedImageResponseSerializer {}
 extension Endpoint {}
 extension ErrorCode {}
 extension EventSource {}

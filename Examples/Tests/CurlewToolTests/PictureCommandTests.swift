@@ -3,6 +3,7 @@ import Curlew
 import CurlewImages
 import CurlewTesting
 import CurlewTestingTraits
+import Foundation
 import Glibc
 import HTTPTypes
 import Testing
@@ -47,6 +48,27 @@ struct PictureCommandTests {
             lines.allSatisfy {
                 $0.hasPrefix("\u{1B}[38;2;255;0;0;48;2;255;0;0m▀") && $0.hasSuffix("0;0;255m▀\u{1B}[0m")
             })
+    }
+
+    @Test("on a terminal a line says that a picture takes a while, and goes with it")
+    func activity() async throws {
+        let png = try picture().encoded(as: .png)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate { break }
+            return MockResponse(fields: [.contentType: "image/png"], body: .bytes(png))
+        }
+        let tool = try ToolProcess(["image", server.url()], onTerminal: true)
+        let text = "A picture is under way."
+        try await eventually("the line is there") { tool.output.hasSuffix(text) }
+        open.finish()
+        let end = await tool.end()
+        #expect(end.status == 0)
+        // Nothing stands behind the line: it was cleared.
+        let parts = end.output.components(separatedBy: text)
+        #expect(parts.dropFirst().allSatisfy { $0.hasPrefix("\r\u{1B}[K") })
+        #expect(parts.last?.contains("png, 8 × 8") == true)
+        await server.shutdown()
     }
 
     @Test(

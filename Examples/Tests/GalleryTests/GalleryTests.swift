@@ -95,6 +95,33 @@ struct GalleryTests {
         await pictures.shutdown()
     }
 
+    @Test("what has come of a picture is shown before the rest of it")
+    func part() async throws {
+        var numbers = SystemRandomNumberGenerator()
+        let pixels = (0..<(300 * 300)).flatMap { _ -> [UInt8] in [numbers.next(), numbers.next(), 99, 255] }
+        let file = try Image(size: Image.Size(300, 300), pixels: pixels).encoded(as: .webP(quality: 100))
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let pictures = try await MockServer.start { _ in
+            MockResponse(
+                fields: [.contentType: "image/webp"],
+                body: .stream(length: file.count) { writer in
+                    try await writer.write(Array(file[..<(file.count * 6 / 10)]))
+                    for await _ in gate { break }
+                    try await writer.write(Array(file[(file.count * 6 / 10)...]))
+                })
+        }
+        try await withGallery { client in
+            let response = try await client.get("events", parameters: ["url": pictures.url("/a.webp")])
+            var kinds: [String] = []
+            for try await line in response.body.lines() where line.hasPrefix("event: ") {
+                kinds.append(String(line.dropFirst(7)))
+                if kinds.last == "part" { open.finish() }
+            }
+            #expect(kinds.contains("part") && kinds.last == "picture")
+        }
+        await pictures.shutdown()
+    }
+
     @Test("nothing of the server's own network is fetched")
     func forbidden() async throws {
         let pictures = try await server(try picture(10, 10))

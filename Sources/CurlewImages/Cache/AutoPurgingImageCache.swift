@@ -18,12 +18,7 @@ public actor AutoPurgingImageCache {
     /// The bytes that are kept now.
     public private(set) var usage: ByteSize = 0
     /// The number of pictures that are kept now.
-    public var count: Int { entries.count }
-
-    private struct Key: Hashable {
-        let identifier: String
-        let filter: String?
-    }
+    public private(set) var count = 0
 
     private struct Entry {
         let image: Image
@@ -31,7 +26,8 @@ public actor AutoPurgingImageCache {
         var access: UInt64
     }
 
-    private var entries: [Key: Entry] = [:]
+    /// By identifier, and there by filter.
+    private var entries: [String: [String?: Entry]] = [:]
     private var accesses: UInt64 = 0
     private var watch: MemoryPressure.Watch?
 
@@ -52,39 +48,47 @@ public actor AutoPurgingImageCache {
         watch = pressure.watch { [weak self] in Task { await self?.removeAll() } }
     }
 
-    /// Keeps a picture; one that was kept under the same names is replaced.
+    /// Keeps a picture; one that was kept under the same names is replaced. What filters have made of one that is replaced goes, too.
     /// - Parameters:
     ///   - image: The picture.
     ///   - identifier: What it is asked for by, mostly its URL.
     ///   - filter: The identifier of the filter that it has gone through.
     public func add(_ image: Image, for identifier: String, filter: String? = nil) {
-        let key = Key(identifier: identifier, filter: filter)
-        drop(key)
+        remove(identifier, filter: filter)
         guard image.byteCount <= capacity.bytes else { return }
         accesses += 1
-        entries[key] = Entry(image: image, access: accesses)
+        entries[identifier, default: [:]][filter] = Entry(image: image, access: accesses)
         usage.bytes += image.byteCount
-        guard usage > capacity else { return }
-        for (key, _) in entries.sorted(by: { $0.value.access < $1.value.access }) {
-            drop(key)
+        count += 1
+        if usage > capacity { purge() }
+    }
+
+    private func purge() {
+        let all = entries.flatMap { identifier, filtered in
+            filtered.map { (identifier: identifier, filter: $0.key, access: $0.value.access) }
+        }
+        for entry in all.sorted(by: { $0.access < $1.access }) {
+            drop(entry.identifier, entry.filter)
             if usage <= preferredUsage { return }
         }
     }
 
     /// A picture that is kept. It counts as used now.
     public func image(for identifier: String, filter: String? = nil) -> Image? {
-        let key = Key(identifier: identifier, filter: filter)
-        guard let entry = entries[key] else { return nil }
+        guard let entry = entries[identifier]?[filter] else { return nil }
         accesses += 1
-        entries[key]?.access = accesses
+        entries[identifier]?[filter]?.access = accesses
         return entry.image
     }
 
-    /// Lets go of a picture.
-    /// - Returns: Whether there was one.
+    /// Lets go of a picture: of what a filter has made of it, or, without one, of all that is kept under its name.
+    /// - Returns: Whether there was any.
     @discardableResult
     public func remove(_ identifier: String, filter: String? = nil) -> Bool {
-        drop(Key(identifier: identifier, filter: filter))
+        guard filter == nil else { return drop(identifier, filter) }
+        let filters = entries[identifier].map { Array($0.keys) } ?? []
+        for filter in filters { drop(identifier, filter) }
+        return !filters.isEmpty
     }
 
     /// Lets go of all pictures, as when memory is short.
@@ -94,14 +98,17 @@ public actor AutoPurgingImageCache {
         defer {
             entries = [:]
             usage = 0
+            count = 0
         }
         return !entries.isEmpty
     }
 
     @discardableResult
-    private func drop(_ key: Key) -> Bool {
-        guard let entry = entries.removeValue(forKey: key) else { return false }
+    private func drop(_ identifier: String, _ filter: String?) -> Bool {
+        guard let entry = entries[identifier]?.removeValue(forKey: filter) else { return false }
+        if entries[identifier]?.isEmpty == true { entries[identifier] = nil }
         usage.bytes -= entry.image.byteCount
+        count -= 1
         return true
     }
 }

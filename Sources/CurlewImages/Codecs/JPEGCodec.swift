@@ -5,6 +5,19 @@ internal import Curlew
 /// JPEG, by libjpeg-turbo.
 enum JPEGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+        try decode(bytes, options, markers: JPEGMarkers(bytes), isWhole: true)
+    }
+
+    /// The beginning of a progressive file shows the whole picture, coarsely, once its first scan is there. nil for what shows nothing yet.
+    static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture? {
+        let markers = JPEGMarkers(bytes)
+        guard markers.isProgressive, markers.hasWholeScan else { return nil }
+        return try decode(bytes, options, markers: markers, isWhole: false)
+    }
+
+    private static func decode(
+        _ bytes: [UInt8], _ options: Image.DecodingOptions, markers: JPEGMarkers, isWhole: Bool
+    ) throws -> DecodedPicture {
         guard let decoder = tjInitDecompress() else {
             throw CurlewError(.resourcesExhausted, "no memory for a JPEG decoder")
         }
@@ -14,7 +27,6 @@ enum JPEGCodec {
             throw error(decoder)
         }
         try options.limits.check(Int(width), Int(height))
-        let markers = JPEGMarkers(bytes)
         let isInks = space == Int32(TJCS_CMYK.rawValue) || space == Int32(TJCS_YCCK.rawValue)
         let size = decodedSize(Image.Size(Int(width), Int(height)), markers.orientation, options.fitting)
         var pixels = try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
@@ -25,10 +37,8 @@ enum JPEGCodec {
                 decoder, bytes, UInt(bytes.count), pixels.baseAddress, Int32(size.width), 0, Int32(size.height),
                 format.rawValue.asInt32, TJFLAG_LIMITSCANS)
             // Odd bytes between markers are warned of, and do no harm; missing ones leave the rest grey.
-            guard result == 0 || tjGetErrorCode(decoder) == TJERR_WARNING.rawValue.asInt32 && !isTruncated(decoder)
-            else {
-                throw error(decoder)
-            }
+            let isWarned = tjGetErrorCode(decoder) == TJERR_WARNING.rawValue.asInt32
+            guard result == 0 || isWarned && !(isWhole && isTruncated(decoder)) else { throw error(decoder) }
             count = size.count * 4
         }
         if isInks { mixInks(&pixels) }
@@ -103,12 +113,23 @@ extension Int32 {
     fileprivate var asInt32: Int32 { self }
 }
 
-/// What the segments before the pixels say.
+/// What the segments before the pixels say, and how far these have come.
 private struct JPEGMarkers {
     private(set) var orientation = Orientation.upright
     private(set) var hasColorProfile = false
+    /// True if the picture comes in scans that refine it.
+    private(set) var isProgressive = false
+    /// True if a scan is followed by another one.
+    var hasWholeScan: Bool {
+        guard let firstScan else { return false }
+        // Among the pixels a byte of FF is followed by 00 or the number of a restart.
+        return zip(bytes[firstScan...], bytes[firstScan...].dropFirst()).contains { $0 == 0xFF && $1 == 0xDA }
+    }
+    private var firstScan: Int?
+    private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) {
+        self.bytes = bytes
         var position = 2
         while position + 4 <= bytes.count, bytes[position] == 0xFF {
             let marker = bytes[position + 1]
@@ -117,7 +138,9 @@ private struct JPEGMarkers {
                 continue
             }
             // Where the pixels begin, nothing more is said.
+            if marker == 0xDA { firstScan = position + 2 }
             if marker == 0xDA || marker == 0xD9 { return }
+            if marker == 0xC2 { isProgressive = true }
             let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
             guard length >= 2, position + 2 + length <= bytes.count else { return }
             let content = bytes[(position + 4)..<(position + 2 + length)]

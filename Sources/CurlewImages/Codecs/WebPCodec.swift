@@ -16,12 +16,8 @@ enum WebPCodec {
             picture.rasters = try frames(bytes, size, options)
             return picture
         }
-        var target = size
-        if let fitting = options.fitting {
-            target = size.fitting(
-                into: picture.orientation.swapsAxes ? Image.Size(fitting.height, fitting.width) : fitting)
-        }
-        let pixels = try [UInt8](unsafeUninitializedCapacity: target.count * 4) { [target] pixels, count in
+        let target = decodedSize(size, picture.orientation, options)
+        let pixels = try [UInt8](unsafeUninitializedCapacity: target.count * 4) { pixels, count in
             pixels.initialize(repeating: 0)
             guard let address = pixels.baseAddress else { return }
             let status = curlew_webp_decode(
@@ -31,6 +27,35 @@ enum WebPCodec {
         }
         picture.rasters = [DecodedPicture.Raster(size: target, pixels: pixels)]
         return picture
+    }
+
+    /// The beginning of a file shows the upper rows; what is not there yet is transparent. nil for what shows nothing yet, and for animations.
+    static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture? {
+        var features = WebPBitstreamFeatures()
+        guard WebPGetFeatures(bytes, bytes.count, &features) == VP8_STATUS_OK, features.has_animation == 0 else {
+            return nil
+        }
+        let size = Image.Size(Int(features.width), Int(features.height))
+        try options.limits.check(size.width, size.height)
+        // EXIF stands behind the pixels.
+        let target = decodedSize(size, .upright, options)
+        var rows: Int32 = 0
+        let pixels = [UInt8](unsafeUninitializedCapacity: target.count * 4) { pixels, count in
+            pixels.initialize(repeating: 0)
+            count = pixels.count
+            guard let address = pixels.baseAddress else { return }
+            rows = curlew_webp_decode_beginning(
+                bytes, bytes.count, Int32(target.width), Int32(target.height), target == size ? 0 : 1, address)
+        }
+        guard rows > 0 else { return nil }
+        return DecodedPicture(rasters: [DecodedPicture.Raster(size: target, pixels: pixels)], isPremultiplied: true)
+    }
+
+    private static func decodedSize(_ size: Image.Size, _ orientation: Orientation, _ options: Image.DecodingOptions)
+        -> Image.Size
+    {
+        guard let fitting = options.fitting else { return size }
+        return size.fitting(into: orientation.swapsAxes ? Image.Size(fitting.height, fitting.width) : fitting)
     }
 
     private static func orientation(_ bytes: [UInt8]) -> Orientation {

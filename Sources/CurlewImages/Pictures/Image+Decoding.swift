@@ -51,9 +51,7 @@ extension Image {
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for what is no picture or is broken, and
     ///   ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
     public init(decoding bytes: [UInt8], options: DecodingOptions = DecodingOptions()) throws {
-        guard let format = ImageFormat(of: bytes) else {
-            throw broken("the bytes are none of the formats that are known")
-        }
+        let format = try ImageFormat(recognizing: bytes)
         let decoded: DecodedPicture =
             switch format {
             case .png: try PNGCodec.decode(bytes, options)
@@ -66,6 +64,19 @@ extension Image {
             default: try ICOCodec.decode(bytes, options)
             }
         self = try decoded.image(format, options)
+    }
+
+    /// What the beginning of a file shows: all of a progressive JPEG, coarsely, or the upper rows of a WebP. nil where it shows nothing yet, and
+    /// for the other formats.
+    static func beginning(of bytes: [UInt8], options: DecodingOptions) throws -> Image? {
+        guard let format = ImageFormat(of: bytes) else { return nil }
+        let decoded: DecodedPicture? =
+            switch format {
+            case .jpeg: try JPEGCodec.decodeBeginning(bytes, options)
+            case .webP: try WebPCodec.decodeBeginning(bytes, options)
+            default: nil
+            }
+        return try decoded?.image(format, options)
     }
 }
 

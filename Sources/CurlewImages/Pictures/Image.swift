@@ -126,5 +126,16 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
             return nil
         }
     }
+
+    /// True for the formats that ``Image/beginning(of:options:)`` knows.
+    var canBeShownInPart: Bool { self == .jpeg || self == .webP }
+
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes that begin like none of these.
+    init(recognizing bytes: [UInt8]) throws {
+        guard let format = ImageFormat(of: bytes) else {
+            throw broken("the bytes are none of the formats that are known")
+        }
+        self = format
+    }
 }
 #endif

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 @Suite("Cookies over the wire", .noLeaks, .noLongTurns, .timeLimit(.minutes(2)))
-struct CookiesLinkTests {
+struct CookieHandlingTests {
     /// Answers with the Cookie fields that it got, one a line, and sets what the query says.
     private static let echo: MockServer.Handler = { request in
         var response = MockResponse(body: .string(request.fields[values: .cookie].joined(separator: "\n")))

@@ -49,27 +49,31 @@ struct Picture: AsyncParsableCommand {
         var options = Image.DecodingOptions(fitting: resize)
         options.decodesAnimation = false
         let downloader = ImageDownloader(session: session, options: options)
+        let line = ActivityLine(urls.count == 1 ? "A picture is under way." : "Pictures are under way.")
+        await line.follow(session)
         var failure: CurlewError?
         // All at once: the downloader lets four go, and the order of what is shown is that of the command.
         let images = urls.map { url in Task { try await downloader.load(url) } }
         for (index, image) in images.enumerated() {
             do {
-                try await finish(image.value, index)
+                await line.print(try finish(try await image.value, index))
             } catch let error as CurlewError {
                 Terminal.write("curlew: \(error)\n", to: STDERR_FILENO)
                 failure = error
             }
         }
+        await line.end()
         await session.shutdown()
         if let failure { throw ExitCode(ExitStatus.status(for: failure.code)) }
     }
 
-    private func finish(_ image: Image, _ index: Int) throws {
+    /// Writes a picture into its file.
+    /// - Returns: What there is to see and say of it.
+    private func finish(_ image: Image, _ index: Int) throws -> String {
         guard let output else {
             let columns = min(image.size.width, (Terminal.width(of: STDOUT_FILENO) ?? 80))
-            Terminal.write(try HalfBlocks.text(image, columns: columns), to: STDOUT_FILENO)
-            return print(
-                "\(urls[index]): \(image.format?.description ?? "picture"), \(image.size.width) × \(image.size.height)")
+            return try HalfBlocks.text(image, columns: columns)
+                + "\(urls[index]): \(image.format?.description ?? "picture"), \(image.size.width) × \(image.size.height)\n"
         }
         let path = urls.count == 1 ? output : "\(output)/\(index + 1).png"
         let bytes = try image.encoded(as: Self.encoding(of: path) ?? .png)
@@ -78,9 +82,10 @@ struct Picture: AsyncParsableCommand {
         }
         let written = fwrite(bytes, 1, bytes.count, file)
         guard fclose(file) == 0, written == bytes.count else {
+            unlink(path)
             throw CurlewError(.fileFailed, "\(path) cannot be written")
         }
-        print("\(path): \(image.size.width) × \(image.size.height), \(bytes.count) bytes")
+        return "\(path): \(image.size.width) × \(image.size.height), \(bytes.count) bytes\n"
     }
 }
 

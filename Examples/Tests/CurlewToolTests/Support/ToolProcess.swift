@@ -60,6 +60,9 @@ final class ToolProcess: Sendable {
 
     func send(_ signal: Int32) { kill(process, signal) }
 
+    /// What it has written so far.
+    var output: String { folder.text("output") }
+
     /// Waits until it has ended.
     func end() async -> End {
         let (status, peak) = await ended.value

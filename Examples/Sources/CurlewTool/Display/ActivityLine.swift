@@ -1,0 +1,53 @@
+import Curlew
+import CurlewImages
+import Glibc
+
+/// A line on a terminal that says that something is under way. It comes when that takes a while, and goes with it; elsewhere there is none.
+actor ActivityLine {
+    private let text: String
+    private let isTerminal: Bool
+    private var isShown = false
+    private var following: Task<Void, Never>?
+
+    /// - Parameters:
+    ///   - text: What it says.
+    ///   - descriptor: Where it is shown.
+    init(_ text: String) {
+        self.text = text
+        isTerminal = isatty(STDERR_FILENO) == 1
+    }
+
+    /// Shows the line while a session is busy.
+    func follow(_ session: HTTPSession) async {
+        guard isTerminal else { return }
+        let monitor = ActivityMonitor()
+        await monitor.follow(session)
+        let updates = await monitor.updates
+        following = Task {
+            // The monitor lives as long as it is listened to.
+            for await isActive in updates { self.show(isActive) }
+            withExtendedLifetime(monitor) {}
+        }
+    }
+
+    private func show(_ isShown: Bool) {
+        guard isShown != self.isShown, following?.isCancelled == false else { return }
+        self.isShown = isShown
+        draw()
+    }
+
+    private func draw() { Terminal.write(isShown ? "\r\u{1B}[K\(text)" : "\r\u{1B}[K", to: STDERR_FILENO) }
+
+    /// Writes to the standard output, above the line.
+    func print(_ output: String) {
+        if isShown { Terminal.write("\r\u{1B}[K", to: STDERR_FILENO) }
+        Terminal.write(output, to: STDOUT_FILENO)
+        if isShown { draw() }
+    }
+
+    /// Takes the line away.
+    func end() {
+        show(false)
+        following?.cancel()
+    }
+}
