@@ -67,7 +67,7 @@ struct PictureCommandTests {
         // Nothing stands behind the line: it was cleared.
         let parts = end.output.components(separatedBy: text)
         #expect(parts.dropFirst().allSatisfy { $0.hasPrefix("\r\u{1B}[K") })
-        #expect(parts.last?.contains("png, 8 × 8") == true)
+        #expect(end.output.contains("png, 8 × 8"))
         await server.shutdown()
     }
 
