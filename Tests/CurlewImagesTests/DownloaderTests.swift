@@ -168,6 +168,30 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
+    @Test("ten thousand URLs pass through a cache of 1 MB, which keeps its bound")
+    func manyURLs() async throws {
+        let png = try Fixture.bytes("plain.png")
+        let transport = StubTransport { _ in .response(fields: [.contentType: "image/png"], body: .bytes(png)) }
+        let api = try HTTPSession(baseURL: "http://example.com", transport: transport, chain: .bare)
+        let downloader = ImageDownloader(
+            session: api, cache: AutoPurgingImageCache(capacity: 1_000_000, preferredUsage: 600_000))
+        let cache = try #require(downloader.cache)
+        await withTaskGroup { group in
+            for worker in 0..<16 {
+                group.addTask {
+                    for index in 0..<625 {
+                        let image = try? await downloader.load("\(worker)/\(index)")
+                        #expect(image?.size == Image.Size(48, 32))
+                        #expect(await cache.usage <= 1_000_000)
+                    }
+                }
+            }
+        }
+        #expect(await cache.usage.bytes == cache.count * 48 * 32 * 4)
+        #expect(await cache.count > 90)
+        #expect(await downloader.activeCount == 0)
+    }
+
     @Test("a picture that cannot be had, or is none, is an error, and is asked for again the next time")
     func failing() async throws {
         let png = try Fixture.bytes("plain.png")
