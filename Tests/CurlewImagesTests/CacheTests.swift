@@ -85,6 +85,12 @@ struct CacheTests {
         #expect(await cache.usage == 0)
     }
 
+    @Test("a stall of any length can be named", arguments: [Duration.seconds(Int64.max), .zero, .seconds(Int64.min)])
+    func stalls(_ stall: Duration) {
+        // Nothing is there to be watched: it is what is written to it that counts.
+        #expect(MemoryPressure(path: "/nowhere", stall: stall).watch {} == nil)
+    }
+
     @Test("a sign of short memory is noticed, and a file that gives none is let be")
     func pressure() async throws {
         // Urgent input, as the kernel's sign is, by a connection that has some.

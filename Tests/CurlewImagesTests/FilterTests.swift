@@ -40,10 +40,33 @@ struct FilterTests {
         #expect(part.size == Image.Size(24, 16) && part.color(0, 0) == image.color(30, 4))
         for filter in [
             ImageFilter.cropped(x: 40, y: 0, to: Image.Size(9, 1)), .cropped(x: -1, y: 0, to: Image.Size(1, 1)),
+            .cropped(x: .max, y: 0, to: Image.Size(.max, .max)),
             .resized(to: Image.Size(0, 5)), .resized(to: Image.Size(100_000, 5)),
+            .resized(toFill: Image.Size(.max, 1)), .resized(toFill: Image.Size(-1, 0)),
         ] {
             let error = #expect(throws: CurlewError.self) { _ = try filter.apply(to: image) }
             #expect(error?.code == .invalidRequest)
+        }
+    }
+
+    @Test("a picture of any proportions fills and fits a size, and sizes that no picture has are refused")
+    func extremes() throws {
+        for size in [Image.Size(5000, 1), Image.Size(1, 5000)] {
+            let image = try Image(size: size, pixels: [UInt8](repeating: 255, count: 20_000))
+            #expect(try ImageFilter.resized(toFill: Image.Size(64, 64)).apply(to: image).size == Image.Size(64, 64))
+            let fitted = try ImageFilter.resized(toFit: Image.Size(64, 64)).apply(to: image).size
+            #expect(min(fitted.width, fitted.height) == 1 && max(fitted.width, fitted.height) == 64)
+            #expect(try ImageFilter.resized(toFit: Image.Size(-1, 0)).apply(to: image).size == Image.Size(1, 1))
+        }
+        for size in [
+            Image.Size(.max, 2), Image.Size(2, .max), Image.Size(.max, .max), Image.Size(0, 0), Image.Size(-1, -1),
+        ] {
+            for count in [0, 4] {
+                let error = #expect(throws: CurlewError.self) {
+                    _ = try Image(size: size, pixels: [UInt8](repeating: 0, count: count))
+                }
+                #expect(error?.code == .invalidRequest)
+            }
         }
     }
 

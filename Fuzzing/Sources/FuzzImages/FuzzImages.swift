@@ -18,15 +18,12 @@ struct FuzzImages: FuzzTarget {
         options.limits.frames = 50
         options.decodesAnimation = choice & 1 == 0
         if choice & 2 != 0 { options.fitting = Image.Size(40, 30) }
+        if let part = try? Image.beginning(of: bytes, options: options) { check(part, options) }
         guard let image = try? Image(decoding: bytes, options: options) else { return }
+        check(image, options)
         let size = image.size
-        require(size.width > 0 && size.height > 0 && size.width * size.height <= 1 << 20, "a picture is too large")
-        require(image.pixels.count == size.width * size.height * 4, "there are not as many pixels as the size says")
         require(image.frames.count <= 50, "there are too many pictures")
         require(image.frames.allSatisfy { $0.pixels.count == image.pixels.count }, "pictures differ in size")
-        if let fitting = options.fitting {
-            require(size.width <= fitting.width && size.height <= fitting.height, "a picture does not fit")
-        }
         // A WebP has no room for longer sides.
         guard image.pixels.count <= 1 << 18, max(size.width, size.height) < 1 << 14 else { return }
         for encoding in [Image.Encoding.png, .losslessWebP] {
@@ -36,6 +33,14 @@ struct FuzzImages: FuzzTarget {
             let isAlike = zip(again.pixels, image.pixels).allSatisfy { abs(Int($0) - Int($1)) <= 1 }
             require(isAlike || !image.isPremultiplied, "it is another one when read again")
         }
+    }
+
+    private static func check(_ image: Image, _ options: Image.DecodingOptions) {
+        let size = image.size
+        require(size.width > 0 && size.height > 0 && size.width * size.height <= 1 << 20, "a picture is too large")
+        require(image.pixels.count == size.width * size.height * 4, "there are not as many pixels as the size says")
+        guard let fitting = options.fitting else { return }
+        require(size.width <= fitting.width && size.height <= fitting.height, "a picture does not fit")
     }
 }
 

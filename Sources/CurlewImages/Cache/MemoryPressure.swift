@@ -26,10 +26,9 @@ public struct MemoryPressure: Sendable {
 
     init(path: String, stall: Duration) {
         self.path = path
-        let (seconds, fraction) = stall.components
-        let microseconds = seconds * 1_000_000 + fraction / 1_000_000_000_000
+        let (seconds, fraction) = min(.seconds(2), max(.microseconds(1), stall)).components
         // A window of two seconds is what processes without rights may ask for.
-        trigger = "some \(min(2_000_000, max(1, microseconds))) 2000000"
+        trigger = "some \(seconds * 1_000_000 + fraction / 1_000_000_000_000) 2000000"
     }
 
     /// A watch that ends when nobody holds it.

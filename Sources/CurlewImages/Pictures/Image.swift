@@ -58,10 +58,13 @@ public struct Image: Sendable {
     ///   - pixels: Four bytes a pixel, as ``pixels`` has them.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/invalidRequest`` if there are not as many bytes as the size needs.
     public init(size: Size, pixels: [UInt8]) throws {
-        guard size.width > 0, size.height > 0, pixels.count == size.count * 4 else {
+        // Divided, not multiplied: the sides may be anything.
+        guard size.width > 0, size.height > 0, pixels.count.isMultiple(of: 4 * min(size.width, pixels.count)),
+            pixels.count / 4 / size.width == size.height
+        else {
             throw CurlewError(
-                .invalidRequest, "a picture of \(size.width) × \(size.height) has \(size.width * size.height * 4) bytes"
-            )
+                .invalidRequest,
+                "a picture of \(size.width) × \(size.height) has four bytes a pixel, not \(pixels.count)")
         }
         self.init(size: size, pixels: pixels, frames: [], format: nil, hasColorProfile: false)
     }

@@ -48,14 +48,15 @@ public struct ImageFilter: Sendable {
     /// The middle of the picture in its proportions, so that it fills exactly this size.
     public static func resized(toFill size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "fill-\(size.width)x\(size.height)") { image in
-            let factor = max(
-                Double(size.width) / Double(image.size.width), Double(size.height) / Double(image.size.height))
-            let scaled = Image.Size(
-                max(size.width, Int((Double(image.size.width) * factor).rounded())),
-                max(size.height, Int((Double(image.size.height) * factor).rounded())))
-            let left = (scaled.width - size.width) / 2
-            let top = (scaled.height - size.height) / 2
-            return try image.scaled(to: scaled).cropped(x: left, y: top, to: size)
+            try image.checkSides(size)
+            // The middle in the proportions of the target, of at least a pixel.
+            let factor = min(
+                Double(image.size.width) / Double(size.width), Double(image.size.height) / Double(size.height))
+            let part = Image.Size(
+                min(image.size.width, max(1, Int((Double(size.width) * factor).rounded()))),
+                min(image.size.height, max(1, Int((Double(size.height) * factor).rounded()))))
+            let (left, top) = ((image.size.width - part.width) / 2, (image.size.height - part.height) / 2)
+            return try image.cropped(x: left, y: top, to: part).scaled(to: size)
         }
     }
 
@@ -92,10 +93,14 @@ extension Image {
     /// The longest side of a picture that is made.
     private static let sideLimit = 16_384
 
-    fileprivate func scaled(to size: Size) throws -> Image {
+    fileprivate func checkSides(_ size: Size) throws {
         guard (1...Self.sideLimit).contains(size.width), (1...Self.sideLimit).contains(size.height) else {
             throw CurlewError(.invalidRequest, "the sides of a picture have 1 to \(Self.sideLimit) pixels")
         }
+    }
+
+    fileprivate func scaled(to size: Size) throws -> Image {
+        try checkSides(size)
         guard size != self.size else { return self }
         return with(size, Pixels.scaled(DecodedPicture.Raster(size: self.size, pixels: pixels), to: size).pixels)
     }
