@@ -190,7 +190,7 @@ struct DurableFaultTests {
         let content = RangedContent(bytes, entityTag: "\"a\"")
         let other = RangedContent(pattern("b", count: 300_000), entityTag: "\"b\"")
         var slow = other
-        slow.throttle = .init(bytes: 32 << 10, every: .milliseconds(10))
+        slow.throttle = .init(bytes: 32 << 10, every: .milliseconds(100))
         let halting = slow
         let server = try await MockServer.start {
             $0.path == "/other" ? halting.response(to: $0) : content.response(to: $0)
@@ -240,9 +240,11 @@ struct DurableFaultTests {
     @Test("what runs when a window ends is stopped, and resumes in the next")
     func windows() async throws {
         var content = RangedContent(pattern("w", count: 1 << 20), entityTag: "\"w\"")
-        content.throttle = .init(bytes: 64 << 10, every: .milliseconds(20))
+        let quick = content
+        content.throttle = .init(bytes: 64 << 10, every: .milliseconds(200))
         let slow = content
-        let server = try await MockServer.start { slow.response(to: $0) }
+        let count = RequestCount()
+        let server = try await MockServer.start { count.next() == 0 ? slow.response(to: $0) : quick.response(to: $0) }
         let time = Guarded(12 * 3600)
         var options = quickOptions()
         options.lease = .seconds(3)

@@ -69,7 +69,7 @@ struct DurableSessionTests {
     func adopted() async throws {
         let bytes = pattern("b", count: 1 << 20)
         var content = RangedContent(bytes, entityTag: "\"one\"")
-        content.throttle = .init(bytes: 64 << 10, every: .milliseconds(20))
+        content.throttle = .init(bytes: 128 << 10, every: .milliseconds(200))
         let slow = content
         content.throttle = nil
         let quick = content
@@ -146,10 +146,10 @@ struct DurableSessionTests {
         let bytes = pattern("d", count: 200_000)
         let content = RangedContent(bytes, entityTag: "\"one\"")
         let count = RequestCount()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
-            var response = content.response(to: request)
-            if count.next() == 0 { response.headDelay = .milliseconds(300) }
-            return response
+            if count.next() == 0 { for await _ in gate { break } }
+            return content.response(to: request)
         }
         let time = StoreTime()
         let store = try await SQLiteTransferStore.open(folder: folder.file("queue"), identifier: "q", clock: time.clock)
@@ -163,6 +163,7 @@ struct DurableSessionTests {
         try await server.waitForRequests(1)
         time.advance(uptime: 60_000)
         let taken = try #require(try await store.claim(TransferWorkerID(), policy: policy, atMost: 1).first)
+        open.yield()
         await zombie.value
         #expect(folder.names() == ["queue"])
         await TransferRun(taken, session).perform()
@@ -207,7 +208,7 @@ struct DurableSessionTests {
     @Test("one that runs is suspended, resumed and cancelled, and a cancelled download leaves nothing")
     func commands() async throws {
         var content = RangedContent(pattern("e", count: 1 << 20), entityTag: "\"one\"")
-        content.throttle = .init(bytes: 64 << 10, every: .milliseconds(50))
+        content.throttle = .init(bytes: 32 << 10, every: .milliseconds(100))
         let slow = content
         let server = try await MockServer.start { slow.response(to: $0) }
         let (session, http) = try await session()

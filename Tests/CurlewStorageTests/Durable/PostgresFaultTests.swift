@@ -334,10 +334,10 @@ struct PostgresFaultTests {
         let bytes = pattern("s", count: 200_000)
         let content = RangedContent(bytes, entityTag: "\"s\"")
         let count = RequestCount()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { request in
-            var response = content.response(to: request)
-            if count.next() == 0 { response.headDelay = .milliseconds(300) }
-            return response
+            if count.next() == 0 { for await _ in gate { break } }
+            return content.response(to: request)
         }
         let http = try HTTPSession(chain: .bare)
         let place = try StorePlace()
@@ -352,6 +352,7 @@ struct PostgresFaultTests {
         place.time.advance(wall: -3_600_000)
         try await place.time.pass(60_000, at: store)
         let taken = try #require(try await store.claim(TransferWorkerID(), policy: policy, atMost: 1).first)
+        open.yield()
         await sleeper.value
         #expect(folder.names().isEmpty)
         await TransferRun(taken, session).perform()

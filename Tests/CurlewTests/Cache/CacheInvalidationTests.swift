@@ -84,7 +84,7 @@ struct CacheInvalidationTests {
             return .numbered(number, [.cacheControl: "max-age=60"])
         }
         async let early = scene.get()
-        try await scene.server.waitForRequests(1)
+        try await scene.waitForRequests(1)
         _ = try await scene.send(HTTPRequest.Method.post)
         gate.open()
         #expect(try await early == "200 1 miss")

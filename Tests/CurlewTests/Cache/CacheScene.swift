@@ -1,5 +1,7 @@
 import CurlewTesting
+import CurlewTestingTraits
 import HTTPTypes
+import Testing
 
 @testable import Curlew
 
@@ -60,14 +62,15 @@ struct CacheScene: Sendable {
     let server: MockServer
     let cache: HTTPCache
     let api: HTTPSession
+    /// How many requests the answers were asked for.
+    private let count = Guarded(0)
 
     init(
         _ mode: HTTPCache.Mode = .private, store: any CacheStore = MemoryCacheStore(),
         clock: TurnableClock = TurnableClock(), _ adjust: (inout HTTPCache) -> Void = { _ in },
         chain: StandardChain.Options? = nil, answer: @escaping Answer
     ) async throws {
-        let count = Guarded(0)
-        let server = try await MockServer.start { request in
+        let server = try await MockServer.start { [count] request in
             let number = count.withLock { count -> Int in
                 count += 1
                 return count
@@ -94,6 +97,12 @@ struct CacheScene: Sendable {
         self.clock = clock
         self.server = server
         self.cache = cache
+    }
+
+    /// Returns when so many requests have come and have their numbers: a request is recorded before it is answered.
+    func waitForRequests(_ count: Int) async throws {
+        try await server.waitForRequests(count)
+        try await eventually("\(count) requests are being answered") { self.count.withLock { $0 } >= count }
     }
 
     /// What a caller sees.

@@ -281,7 +281,7 @@ struct CacheValidationTests {
         _ = try await scene.get()
         scene.clock.advance(20)
         for _ in 0..<5 { #expect(try await scene.get() == "200 1 stale") }
-        try await scene.server.waitForRequests(2)
+        try await scene.waitForRequests(2)
         gate.open()
         try await eventually("the response is validated") { try await scene.get() == "200 1 hit" }
         #expect(scene.server.requestCount == 2)
@@ -320,7 +320,7 @@ struct CacheValidationTests {
         _ = try await scene.get()
         scene.clock.advance(20)
         #expect(try await scene.get() == "200 1 stale")
-        try await scene.server.waitForRequests(2)
+        try await scene.waitForRequests(2)
         await scene.api.shutdown(deadline: .zero)
         try await scene.server.waitForConnections(open: 0)
     }

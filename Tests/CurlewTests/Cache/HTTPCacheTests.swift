@@ -86,7 +86,7 @@ struct HTTPCacheTests {
             return .numbered(number, [.cacheControl: "max-age=60"])
         }
         let tasks = (0..<8).map { _ in Task { try await scene.get() } }
-        try await scene.server.waitForRequests(8)
+        try await scene.waitForRequests(8)
         gate.open()
         for task in tasks { #expect(try await task.value.hasSuffix("miss")) }
         #expect(try await scene.cache.store.contents.entries == 1)
