@@ -14,7 +14,7 @@ actor ReceivedBody<Buffers: AsyncSequence & Sendable>: RelayedBody where Buffers
     var isIdle: Bool { hasEnded || !isBegun }
     private var isBegun = false
     private var isClosed = false
-    private var waiter: UnsafeContinuation<Void, Never>?
+    private var waiters: [UnsafeContinuation<Void, Never>] = []
 
     init(_ buffers: Buffers, endsWithTransfer: Bool) {
         self.buffers = buffers.makeAsyncIterator()
@@ -44,8 +44,8 @@ actor ReceivedBody<Buffers: AsyncSequence & Sendable>: RelayedBody where Buffers
         isBegun = true
         defer {
             isReading = false
-            waiter?.resume()
-            waiter = nil
+            for waiter in waiters { waiter.resume() }
+            waiters = []
         }
         var buffers = buffers
         defer { self.buffers = buffers }
@@ -57,8 +57,8 @@ actor ReceivedBody<Buffers: AsyncSequence & Sendable>: RelayedBody where Buffers
     /// Reads no more of the body. After this returns nobody does: a read that was under way has ended.
     func close() async {
         isClosed = true
-        guard isReading, waiter == nil else { return }
-        await withUnsafeContinuation { waiter = $0 }
+        guard isReading else { return }
+        await withUnsafeContinuation { waiters.append($0) }
     }
 }
 

@@ -52,7 +52,7 @@ extension ForwardedRequest {
                 throw Refusal(.badRequest, "the target has bytes that no path has")
             }
             guard !hasDotSegment(path) else {
-                throw Refusal(.badRequest, "the path has segments that lead elsewhere")
+                throw Refusal(.badRequest, "the path has segments that lead elsewhere, or an escape that is none")
             }
             let prefix = base.path.utf8.last == 0x2F ? base.path.dropLast() : base.path[...]
             do {
@@ -63,15 +63,19 @@ extension ForwardedRequest {
         }
 
         /// True if a segment is `.` or `..`, percent-encoded or not: behind the gateway it could lead out of the path that was let
-        /// through. Backslashes and encoded slashes count as slashes, as there are servers for which they are.
+        /// through. Backslashes and encoded slashes count as slashes, as there are servers for which they are. True also for an escape that is
+        /// none.
         private static func hasDotSegment(_ path: String) -> Bool {
             // Most paths have none, nor anything that could hide one.
             guard path.utf8.contains(where: { $0 == 0x2E || $0 == 0x25 }) else { return false }
             var segment = SegmentScan()
             var bytes = path.utf8.makeIterator()
             while var byte = bytes.next(), byte != 0x3F {
-                if byte == 0x25, let high = bytes.next(), let low = bytes.next() {
-                    byte = decoded(high, low) ?? 0x25
+                if byte == 0x25 {
+                    // An escape that is none could hide what stands behind it, and an escaped zero ends a path for servers in C.
+                    guard let high = bytes.next(), let low = bytes.next(), let value = decoded(high, low), value != 0
+                    else { return true }
+                    byte = [0x2E, 0x2F, 0x3B, 0x5C].contains(value) ? value : 0x25
                 }
                 if segment.ends(before: byte) { return true }
             }
@@ -79,12 +83,10 @@ extension ForwardedRequest {
         }
 
         private static func decoded(_ high: UInt8, _ low: UInt8) -> UInt8? {
-            switch (high, low | 0x20) {
-            case (0x32, 0x65): 0x2E
-            case (0x32, 0x66): 0x2F
-            case (0x35, 0x63): 0x5C
-            default: nil
-            }
+            guard let high = Character(Unicode.Scalar(high)).hexDigitValue,
+                let low = Character(Unicode.Scalar(low)).hexDigitValue
+            else { return nil }
+            return UInt8(high << 4 | low)
         }
 
         /// A segment of a path, byte by byte.

@@ -151,7 +151,8 @@ struct ForwardedRequestTests {
         arguments: [
             "/../secret", "/a/..", "/a/../b", "/./a", "/a/.", "/%2e%2E/secret", "/a/.%2e/b", "/..%2fsecret",
             "/..\\secret",
-            "/..%5csecret", "/a/..;x/b", "", "a", "*", "/a b", "/a#b", "/ä", "http:/a", "evil.test:443",
+            "/..%5csecret", "/a/..;x/b", "/..%3bx/b", "/%/../secret", "/a%2/../secret", "/a%", "/a%2", "/a%zz",
+            "/..%00/b", "", "a", "*", "/a b", "/a#b", "/ä", "http:/a", "evil.test:443",
         ])
     func refusedPath(_ path: String) throws {
         #expect(try refusal(head(.get, path)) == .badRequest)
