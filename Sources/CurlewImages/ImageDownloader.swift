@@ -107,6 +107,9 @@ public actor ImageDownloader {
     /// The number of downloads that wait for their turn.
     public var waitingCount: Int { waiting.count }
 
+    /// The number of requests that wait for a picture, for tests.
+    var requestCount: Int { downloads.values.reduce(0) { $0 + $1.requests.count } }
+
     /// The phases of a picture's download, the last of which is the picture or the error. Leaving the sequence cancels the request. A reader that
     /// is behind gets the newest four.
     /// - Parameters:

@@ -137,6 +137,7 @@ struct DownloaderTests {
         try await server.waitForConnections { $0.accepted == 1 }
         let second = Task { try await downloader.load("a", filter: .resized(to: Image.Size(8, 8))) }
         let receipt = await downloader.prefetch("a")
+        try await eventually("all three wait") { await downloader.requestCount == 3 }
         first.cancel()
         let error = await #expect(throws: CurlewError.self) { _ = try await first.value }
         #expect(error?.code == .cancelled)
