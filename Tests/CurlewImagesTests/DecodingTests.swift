@@ -224,6 +224,37 @@ struct DecodingTests {
         }
     }
 
+    @Test("an animation whose pictures are large counts as it is stored, too, however small it is kept")
+    func largeAnimation() throws {
+        var options = Image.DecodingOptions(fitting: Image.Size(10, 10))
+        options.limits.animationPixels = 1_000_000
+        // A thousand pixels each way, of which each picture paints one.
+        let screen: [UInt8] = Array("GIF89a".utf8) + [0xE8, 3, 0xE8, 3, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
+        let picture: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
+        for (count, isRead) in [(20, true), (40, false)] {
+            let file = screen + Array(repeatElement(picture, count: count).joined()) + [0x3B]
+            let frames = try? Image(decoding: file, options: options).frames.count
+            #expect(frames == (isRead ? count : nil))
+        }
+    }
+
+    @Test("times that add up to more than a codec counts are times still")
+    func longTimes() throws {
+        let file = try Fixture.bytes("moving.webp")
+        // Of the first picture two hundred, each shown for as long as can be said: more than 2^31 ms together.
+        let start = try #require(file.indices.first { file[$0...].starts(with: Array("ANMF".utf8)) })
+        let length = file[(start + 4)..<(start + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
+        var picture = Array(file[start..<(start + 8 + length + length % 2)])
+        picture.replaceSubrange(20..<23, with: [0xFF, 0xFF, 0xFF])
+        var long = Array(file[..<start]) + Array(repeatElement(picture, count: 200).joined())
+        let size = long.count - 8
+        long.replaceSubrange(4..<8, with: (0..<4).map { UInt8(truncatingIfNeeded: size >> ($0 * 8)) })
+        let image = try Image(decoding: long)
+        #expect(image.frames.count == 200)
+        #expect(image.frames.first?.duration == .milliseconds(0xFFFFFF))
+        #expect(image.frames.allSatisfy { $0.duration >= .zero })
+    }
+
     @Test("a picture of no pixels is broken")
     func nothing() throws {
         var gif = try Fixture.bytes("plain.gif")

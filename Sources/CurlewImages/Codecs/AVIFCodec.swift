@@ -10,7 +10,8 @@ enum AVIFCodec {
         }
         defer { avifDecoderDestroy(decoder) }
         decoder.pointee.maxThreads = 1
-        decoder.pointee.imageSizeLimit = UInt32(clamping: max(1, options.limits.pixels))
+        // libavif takes no more than its own limit.
+        decoder.pointee.imageSizeLimit = UInt32(max(1, min(16_384 * 16_384, options.limits.pixels)))
         decoder.pointee.imageCountLimit = UInt32(clamping: max(1, options.limits.frames))
         return try bytes.withUnsafeBufferPointer { bytes in
             try check(avifDecoderSetIOMemory(decoder, bytes.baseAddress, bytes.count))
@@ -20,7 +21,7 @@ enum AVIFCodec {
             try options.limits.check(size.width, size.height)
             let kept = options.fitting.map(size.fitting) ?? size
             let count = options.decodesAnimation ? Int(decoder.pointee.imageCount) : 1
-            try options.limits.check(frames: count, of: kept)
+            try options.limits.check(frames: count, of: size, kept: kept)
             var picture = DecodedPicture(
                 rasters: [], isPremultiplied: true, orientation: orientation(image),
                 hasColorProfile: image.pointee.icc.size > 0)
@@ -32,7 +33,9 @@ enum AVIFCodec {
                     throw broken("the pictures of the AVIF are not of one size")
                 }
                 var raster = try raster(image, size)
-                raster.duration = .milliseconds(Int((decoder.pointee.imageTiming.duration * 1000).rounded()))
+                // No picture is shown for longer than a day.
+                let seconds = decoder.pointee.imageTiming.duration
+                raster.duration = .milliseconds(seconds > 0 ? Int((min(86_400, seconds) * 1000).rounded()) : 0)
                 picture.rasters.append(kept == size || count == 1 ? raster : Pixels.scaled(raster, to: kept))
             }
             return picture

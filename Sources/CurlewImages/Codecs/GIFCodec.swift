@@ -86,7 +86,7 @@ private struct GIFReader {
         guard width > 0, height > 0, left >= 0, top >= 0, left + width <= size.width, top + height <= size.height else {
             throw broken("a picture of the GIF lies outside of it")
         }
-        try options.limits.check(frames: rasters.count + 1, of: kept)
+        try options.limits.check(frames: rasters.count + 1, of: size, kept: kept)
         // Like libraries of its kind, giflib keeps a record of every picture.
         let map = frame.ColorMap ?? file.pointee.SColorMap
         guard let map, let colors = map.pointee.Colors else { throw broken("the GIF has no colours") }

@@ -7,17 +7,14 @@ enum PNGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
         var image = curlew_png_image()
         defer { png_image_free(&image) }
-        let size = try bytes.withUnsafeBytes { source in
+        let raster = try bytes.withUnsafeBytes { source in
             guard png_image_begin_read_from_memory(&image, source.baseAddress, source.count) != 0 else {
                 throw error(&image)
             }
             let size = Image.Size(Int(image.width), Int(image.height))
             try options.limits.check(size.width, size.height)
-            return size
-        }
-        image.format = UInt32(curlew_png_rgba)
-        let pixels = try bytes.withUnsafeBytes { _ in
-            try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
+            image.format = UInt32(curlew_png_rgba)
+            let pixels = try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
                 // Bytes that a broken file leaves out are none of the caller's.
                 pixels.initialize(repeating: 0)
                 guard png_image_finish_read(&image, nil, pixels.baseAddress, Int32(size.width * 4), nil) != 0 else {
@@ -25,11 +22,11 @@ enum PNGCodec {
                 }
                 count = size.count * 4
             }
+            return DecodedPicture.Raster(size: size, pixels: pixels)
         }
         let chunks = PNGChunks(bytes)
         return DecodedPicture(
-            rasters: [DecodedPicture.Raster(size: size, pixels: pixels)], orientation: chunks.orientation,
-            hasColorProfile: chunks.hasColorProfile)
+            rasters: [raster], orientation: chunks.orientation, hasColorProfile: chunks.hasColorProfile)
     }
 
     static func encode(_ image: Image) throws -> [UInt8] {

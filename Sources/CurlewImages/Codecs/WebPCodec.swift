@@ -73,14 +73,15 @@ enum WebPCodec {
     {
         let kept = options.fitting.map(size.fitting) ?? size
         let count = options.decodesAnimation ? Int(curlew_webp_frame_count(bytes, bytes.count)) : 1
-        try options.limits.check(frames: count, of: kept)
+        try options.limits.check(frames: count, of: size, kept: kept)
         return try bytes.withUnsafeBufferPointer { bytes in
             guard let address = bytes.baseAddress, let decoder = curlew_webp_animation(address, bytes.count) else {
                 throw broken("the WebP is broken")
             }
             defer { WebPAnimDecoderDelete(decoder) }
             var rasters: [DecodedPicture.Raster] = []
-            var before: Int32 = 0
+            // libwebp adds up 32 bits, which long pictures exceed.
+            var before = 0
             while rasters.count < count, WebPAnimDecoderHasMoreFrames(decoder) != 0 {
                 var pixels: UnsafeMutablePointer<UInt8>?
                 var end: Int32 = 0
@@ -90,9 +91,9 @@ enum WebPCodec {
                 // Made small at once: what is kept is what counts against the limit.
                 let whole = DecodedPicture.Raster(
                     size: size, pixels: Array(UnsafeBufferPointer(start: pixels, count: size.count * 4)),
-                    duration: .milliseconds(Int(max(0, end - before))))
+                    duration: .milliseconds(max(0, Int(end) - before)))
                 rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
-                before = end
+                before = Int(end)
             }
             guard rasters.count == count else { throw broken("the WebP has fewer pictures than it says") }
             return rasters

@@ -19,7 +19,8 @@ extension Image {
     public struct Limits: Sendable, Hashable {
         /// The most pixels of a picture as it is stored. 64 million by default: 256 MB.
         public var pixels = 64_000_000
-        /// The most pixels of all pictures of an animation together, as they are kept. 128 million by default.
+        /// The most pixels of all pictures of an animation together, as they are kept: 128 million by default. As they are stored it is sixteen
+        /// times as many: a few bytes can hold thousands of large pictures, which take their time even where they are kept small.
         public var animationPixels = 128_000_000
         /// The most pictures of an animation. 2,000 by default.
         public var frames = 2000
@@ -35,12 +36,16 @@ extension Image {
             }
         }
 
-        /// - Parameter size: That of the pictures as they are kept.
-        func check(frames count: Int, of size: Size) throws {
+        /// - Parameters:
+        ///   - size: That of the pictures as they are stored.
+        ///   - kept: That of the pictures as they are kept.
+        func check(frames count: Int, of size: Size, kept: Size) throws {
             guard count <= frames else {
                 throw CurlewError(.responseTooLarge, "the animation has more than \(frames) pictures")
             }
-            guard count * size.count <= max(animationPixels, size.count) else {
+            // One picture is held against the limit of pixels.
+            guard count <= 1 || count <= animationPixels / kept.count && count / 16 <= animationPixels / size.count
+            else {
                 throw CurlewError(.responseTooLarge, "the animation has more than \(animationPixels) pixels")
             }
         }
