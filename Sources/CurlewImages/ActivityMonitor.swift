@@ -78,11 +78,20 @@ public actor ActivityMonitor {
     public func follow(_ client: HTTPSession) -> Bool {
         guard let session = client.session else { return false }
         let events = session.events.makeAsyncIterator()
+        let bufferSize = max(1, session.configuration.eventBufferSize)
         followers.append(
-            Task { [weak self] in
+            Task { [weak self, weak session] in
                 var events = events
                 var running: Set<TaskActor.Identifier> = []
+                var count = 0
                 while let event = await events.next() {
+                    count += 1
+                    // A listener that was behind has lost the oldest, ends among them: what is under way is known to the session.
+                    if count.isMultiple(of: bufferSize), let tasks = await session?.tasks() {
+                        let gone = running.subtracting(tasks.map(\.id))
+                        running.subtract(gone)
+                        await self?.change(by: -gone.count)
+                    }
                     guard let task = event.task else { continue }
                     switch event.kind {
                     case .resumed where running.insert(task.id).inserted: await self?.change(by: 1)

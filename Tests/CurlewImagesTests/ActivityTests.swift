@@ -2,6 +2,8 @@
 import Curlew
 import CurlewTesting
 import CurlewTestingTraits
+import Dispatch
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -88,6 +90,50 @@ struct ActivityTests {
         try await eventually("it has ended") { await monitor.activeCount == 0 }
         await api.shutdown()
         await server.shutdown()
+    }
+
+    @Test(
+        "ends that a monitor has missed count as soon as it has caught up",
+        .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
+    func missed() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { request in
+            if request.path == "/held" { for await _ in gate { break } }
+            return MockResponse(body: "ok")
+        }
+        var configuration = SessionConfiguration()
+        configuration.eventBufferSize = 4
+        let api = try HTTPSession(configuration: configuration, chain: .bare)
+        let monitor = ActivityMonitor(clock: TestClock())
+        #expect(await monitor.follow(api))
+        func fetch(_ path: String) async throws -> [UInt8] {
+            try await api.get(.raw(server.url(path))).body.collect(upTo: 10)
+        }
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<3 { group.addTask { try await fetch("/held") } }
+            try await eventually("three are under way") { await monitor.activeCount == 3 }
+            // The monitor takes nothing until this ends; of what happens meanwhile four events are kept.
+            let (entered, enter) = AsyncStream.makeStream(of: Void.self)
+            let release = DispatchSemaphore(value: 0)
+            let hold = Task { await monitor.hold(enter, release) }
+            for await _ in entered { break }
+            open.finish()
+            for try await body in group { #expect(body == Array("ok".utf8)) }
+            for _ in 0..<6 { _ = try await fetch("/") }
+            release.signal()
+            await hold.value
+        }
+        try await eventually("none is under way") { await monitor.activeCount == 0 }
+        await api.shutdown()
+        await server.shutdown()
+    }
+}
+
+extension ActivityMonitor {
+    /// Keeps the actor busy.
+    fileprivate func hold(_ enter: AsyncStream<Void>.Continuation, _ release: DispatchSemaphore) {
+        enter.yield()
+        release.wait()
     }
 }
 #endif
