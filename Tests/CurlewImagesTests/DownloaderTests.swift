@@ -14,6 +14,17 @@ struct DownloaderTests {
         MockResponse(fields: [.contentType: type], body: .bytes(bytes))
     }
 
+    /// A server that answers with a picture once it may.
+    private func gatedServer() async throws -> (MockServer, AsyncStream<Void>.Continuation) {
+        let png = try Fixture.bytes("plain.png")
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await MockServer.start { _ in
+            for await _ in gate {}
+            return picture(png)
+        }
+        return (server, open)
+    }
+
     @Test("the serializer takes AFNetworking's types and newer ones, and reads what the bytes are")
     func serializer() async throws {
         let png = try Fixture.bytes("plain.png")
@@ -125,12 +136,7 @@ struct DownloaderTests {
 
     @Test("equal requests are one download, and whoever cancels leaves it to the others")
     func merged() async throws {
-        let png = try Fixture.bytes("plain.png")
-        let gate = AsyncStream.makeStream(of: Void.self)
-        let server = try await MockServer.start { _ in
-            for await _ in gate.stream {}
-            return picture(png)
-        }
+        let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
         let downloader = ImageDownloader(session: api)
         let first = Task { try await downloader.load("a") }
@@ -144,7 +150,7 @@ struct DownloaderTests {
         await downloader.cancel(receipt)
         await downloader.cancel(receipt)
         #expect(await downloader.activeCount == 1)
-        gate.continuation.finish()
+        open.finish()
         #expect(try await second.value.size == Image.Size(8, 8))
         #expect(server.requestCount == 1)
         await api.shutdown()
@@ -214,12 +220,7 @@ struct DownloaderTests {
 
     @Test("a request behind one that was cancelled has its picture, from the cache or anew")
     func behindCancelled() async throws {
-        let png = try Fixture.bytes("plain.png")
-        let gate = AsyncStream.makeStream(of: Void.self)
-        let server = try await MockServer.start { _ in
-            for await _ in gate.stream {}
-            return picture(png)
-        }
+        let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
         let downloader = ImageDownloader(session: api)
         for name in ["a", "b"] {
@@ -232,7 +233,7 @@ struct DownloaderTests {
         await downloader.cache?.add(kept, for: server.url("/a"))
         #expect(try await downloader.load("a").pixels == [1, 2, 3, 255])
         let again = Task { try await downloader.load("b") }
-        gate.continuation.finish()
+        open.finish()
         #expect(try await again.value.format == .png)
         try await eventually("all have ended") { await downloader.activeCount == 0 }
         await api.shutdown()
