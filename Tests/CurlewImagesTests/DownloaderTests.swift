@@ -240,7 +240,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("another picture under the same URL is shown once the old one is let go, through filters too")
+    @Test("another picture under the same URL is shown once the old one is removed, through filters too")
     func changed() async throws {
         let (small, large) = (try Fixture.bytes("plain.png"), try Fixture.bytes("plain.gif"))
         let server = try await MockServer.start { _ in MockResponse.notFound }

@@ -1,7 +1,7 @@
 #if Images
 public import Curlew
 
-/// A cache of decoded pictures in memory, which lets go of those that nobody has asked for the longest.
+/// A cache of decoded pictures in memory, which evicts those that nobody has asked for the longest.
 ///
 /// It counts the bytes of the pixels. Beyond ``capacity`` it purges, by last access, down to ``preferredUsage``, as AFNetworking's does. A
 /// picture larger than the capacity is not kept.
@@ -81,7 +81,7 @@ public actor AutoPurgingImageCache {
         return entry.image
     }
 
-    /// Lets go of a picture: of what a filter has made of it, or, without one, of all that is kept under its name.
+    /// Removes a picture: what a filter has made of it, or, without one, all that is kept under its name.
     /// - Returns: Whether there was any.
     @discardableResult
     public func remove(_ identifier: String, filter: String? = nil) -> Bool {
@@ -91,7 +91,7 @@ public actor AutoPurgingImageCache {
         return !filters.isEmpty
     }
 
-    /// Lets go of all pictures, as when memory is short.
+    /// Removes all pictures, as when memory is short.
     /// - Returns: Whether there were any.
     @discardableResult
     public func removeAll() -> Bool {
