@@ -99,6 +99,8 @@ public actor ImageDownloader {
     private struct Download {
         var requests: [Request]
         var task: Task<Void, Never>?
+        /// True once the last request had left, and it was cancelled for that.
+        var isAbandoned = false
     }
 
     /// The number of downloads that are under way.
@@ -173,6 +175,7 @@ public actor ImageDownloader {
             downloads[key] = nil
         } else {
             // Its place is free when it has ended, not before: there are never more than allowed.
+            downloads[key]?.isAbandoned = true
             downloads[key]?.task?.cancel()
         }
     }
@@ -231,8 +234,7 @@ public actor ImageDownloader {
         active -= 1
         let download = downloads.removeValue(forKey: key)
         // Whoever came after the last had left wants it anew.
-        if case .failure(let error) = result, error.isCancellation, let requests = download?.requests, !requests.isEmpty
-        {
+        if case .failure = result, download?.isAbandoned == true, let requests = download?.requests, !requests.isEmpty {
             downloads[key] = Download(requests: requests)
             waiting.append(key)
             return startNext()
@@ -261,7 +263,9 @@ public actor ImageDownloader {
             await cache?.add(image, for: key)
             return .success(image)
         } catch {
-            return .failure(error as? CurlewError ?? CurlewError(.cancelled, "the download of a picture was cancelled"))
+            return .failure(
+                error as? CurlewError
+                    ?? CurlewError(.decodingFailed, "the download of a picture failed", underlying: error))
         }
     }
 

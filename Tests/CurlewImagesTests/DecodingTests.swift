@@ -197,10 +197,12 @@ struct DecodingTests {
         gif.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
         var bmp = try Fixture.bytes("24.bmp")
         bmp.replaceSubrange(18..<26, with: [0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF, 0x7F])
+        var line = bmp
+        line.replaceSubrange(18..<26, with: [0, 0, 0x10, 0, 1, 0, 0, 0])
         var jpeg = try Fixture.bytes("plain.jpg")
         let frame = try #require(jpeg.indices.first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
         jpeg.replaceSubrange((frame + 5)..<(frame + 9), with: [0xFF, 0xDC, 0xFF, 0xDC])
-        for (name, bytes) in [("png", png), ("gif", gif), ("bmp", bmp), ("jpeg", jpeg)] {
+        for (name, bytes) in [("png", png), ("gif", gif), ("bmp", bmp), ("line", line), ("jpeg", jpeg)] {
             let error = #expect(throws: CurlewError.self, "\(name)") { _ = try Image(decoding: bytes) }
             #expect(error?.code == .responseTooLarge, "\(name): \(String(describing: error))")
         }

@@ -240,6 +240,19 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
+    @Test("an error of a link's own, and a task that somebody else cancels, end a download once")
+    func foreignErrors() async throws {
+        struct Denied: Error {}
+        for error in [Denied(), CancellationError()] as [any Error] {
+            let transport = StubTransport { _ in throw error }
+            let api = try HTTPSession(baseURL: "http://example.com", transport: transport, chain: .bare)
+            let downloader = ImageDownloader(session: api)
+            let failure = await #expect(throws: CurlewError.self) { _ = try await downloader.load("a") }
+            #expect(failure != nil)
+            #expect(transport.received.count == 1)
+        }
+    }
+
     @Test("another picture under the same URL is shown once the old one is removed, through filters too")
     func changed() async throws {
         let (small, large) = (try Fixture.bytes("plain.png"), try Fixture.bytes("plain.gif"))

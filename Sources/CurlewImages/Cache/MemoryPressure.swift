@@ -66,7 +66,8 @@ public struct MemoryPressure: Sendable {
         source.setEventHandler {
             var event = epoll_event()
             // Of a group that has gone an error comes, once and for all.
-            guard epoll_wait(poller, &event, 1, 0) == 1, event.events & UInt32(curlew_epoll_error) == 0 else { return }
+            // Dispatch's own poll uses up a sign of PSI: that it woke this is the sign.
+            if epoll_wait(poller, &event, 1, 0) == 1, event.events & UInt32(curlew_epoll_error) != 0 { return }
             notice()
         }
         source.setCancelHandler {

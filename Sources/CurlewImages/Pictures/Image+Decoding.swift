@@ -19,6 +19,8 @@ extension Image {
     public struct Limits: Sendable, Hashable {
         /// The most pixels of a picture as it is stored. 64 million by default: 256 MB.
         public var pixels = 64_000_000
+        /// The most pixels of a side: a long line takes many times its own memory while it is made smaller. 65,535 by default.
+        public var side = 65_535
         /// The most pixels of all pictures of an animation together, as they are kept: 128 million by default. As they are stored it is sixteen
         /// times as many: a few bytes can hold thousands of large pictures, which take their time even where they are kept small.
         public var animationPixels = 128_000_000
@@ -29,6 +31,10 @@ extension Image {
 
         func check(_ width: Int, _ height: Int) throws {
             guard width > 0, height > 0 else { throw broken("the picture is \(width) × \(height)") }
+            guard width <= side, height <= side else {
+                throw CurlewError(
+                    .responseTooLarge, "the picture is \(width) × \(height), and a side has \(side) pixels")
+            }
             let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
             guard !isTooLarge, count <= pixels else {
                 throw CurlewError(
