@@ -208,6 +208,15 @@ struct DecodingTests {
         }
     }
 
+    @Test("texts of a PNG, however many and long, take no memory: they are not read")
+    func textBomb() throws {
+        let png = try Fixture.bytes("plain.png")
+        // It would be refused if it were looked at: neither its checksum nor its content is right.
+        let text: [UInt8] = [0, 0, 0, 4] + Array("zTXt".utf8) + [1, 2, 3, 4, 0, 0, 0, 0]
+        let bomb = Array(png[..<33]) + Array(repeatElement(text, count: 5000).joined()) + Array(png[33...])
+        try Image(decoding: bomb).expectQuarters()
+    }
+
     @Test("an animation with more pictures or pixels than allowed is refused")
     func longAnimation() throws {
         for name in ["moving.gif", "moving.webp", "moving.avif"] {

@@ -5,9 +5,10 @@ internal import Curlew
 /// PNG, by libpng's simplified interface: palettes, 1 to 16 bits, interlaced pictures and gamma come out as eight bits of sRGB.
 enum PNGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+        let chunks = PNGChunks(bytes)
         var image = curlew_png_image()
         defer { png_image_free(&image) }
-        let raster = try bytes.withUnsafeBytes { source in
+        let raster = try chunks.pictureFile.withUnsafeBytes { source in
             guard png_image_begin_read_from_memory(&image, source.baseAddress, source.count) != 0 else {
                 throw error(&image)
             }
@@ -24,7 +25,6 @@ enum PNGCodec {
             }
             return DecodedPicture.Raster(size: size, pixels: pixels)
         }
-        let chunks = PNGChunks(bytes)
         return DecodedPicture(
             rasters: [raster], orientation: chunks.orientation, hasColorProfile: chunks.hasColorProfile)
     }
@@ -55,18 +55,31 @@ enum PNGCodec {
     }
 }
 
-/// What the chunks of a PNG say beside its pixels, those before them.
+/// What the chunks of a PNG say beside its pixels.
 private struct PNGChunks {
+    /// The file without texts and other chunks that the pixels do not need: libpng inflates and keeps them before it says how large the picture
+    /// is, 8 MB each.
+    private(set) var pictureFile: [UInt8]
+
+    private static let needed: Set<String> = [
+        "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT", "bKGD",
+    ]
+
     private(set) var orientation = Orientation.upright
     private(set) var hasColorProfile = false
 
     init(_ bytes: [UInt8]) {
+        pictureFile = Array(bytes.prefix(8))
+        pictureFile.reserveCapacity(bytes.count)
         var position = 8
         while position + 8 <= bytes.count {
             let length = bytes[position..<(position + 4)].reduce(0) { $0 << 8 | Int($1) }
             let start = position + 8
+            let name = String(decoding: bytes[(position + 4)..<start], as: UTF8.self)
+            let end = min(bytes.count, start + length + 4)
+            if Self.needed.contains(name) { pictureFile += bytes[position..<end] }
             guard length <= bytes.count - start else { return }
-            switch String(decoding: bytes[(position + 4)..<start], as: UTF8.self) {
+            switch name {
             case "eXIf": orientation = Orientation(exif: bytes[start..<(start + length)])
             case "iCCP": hasColorProfile = true
             case "IEND": return
