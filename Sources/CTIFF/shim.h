@@ -65,3 +65,18 @@ static inline int curlew_tiff_get16(TIFF *_Nonnull tiff, uint32_t tag, uint16_t 
 static inline int curlew_tiff_set16(TIFF *_Nonnull tiff, uint32_t tag, uint16_t value) {
     return TIFFSetField(tiff, tag, value);
 }
+
+// Whether the picture is of greys that are not multiplied by their alpha.
+static inline int curlew_tiff_has_plain_gray(TIFF *_Nonnull tiff) {
+    uint16_t photometric = PHOTOMETRIC_RGB, count = 0, *extra = NULL;
+    if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric) != 1) return 0;
+    if (photometric != PHOTOMETRIC_MINISBLACK && photometric != PHOTOMETRIC_MINISWHITE) return 0;
+    return TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &extra) == 1 && count > 0 && extra != NULL
+        && extra[0] == EXTRASAMPLE_UNASSALPHA;
+}
+
+static inline int curlew_tiff_has_profile(TIFF *_Nonnull tiff) {
+    uint32_t size = 0;
+    void *profile = NULL;
+    return TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &size, &profile) == 1 && size > 0;
+}

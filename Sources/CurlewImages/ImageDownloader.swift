@@ -51,6 +51,8 @@ public actor ImageDownloader {
         public let id: String
         /// The URL that is asked for.
         public let url: String
+        /// Two requests of one id and URL are two.
+        private let token = UUID().uuidString
     }
 
     /// The cache; nil if there is none.
@@ -67,7 +69,8 @@ public actor ImageDownloader {
 
     /// - Parameters:
     ///   - session: The client. Its chain has what it needs, such as a cache for files and redirects.
-    ///   - cache: The cache for decoded pictures: one of 100 MiB by default; nil keeps none.
+    ///   - cache: The cache for decoded pictures: one of 100 MiB by default; nil keeps none. Pictures are kept under their absolute URL, and,
+    ///     where they are made to fit or do not move, a name of that behind a space, so that downloaders can share one.
     ///   - order: The order in which requests that wait have their turn.
     ///   - maximumActive: The most downloads at a time. 4 by default.
     ///   - options: How pictures are decoded.
@@ -190,9 +193,13 @@ public actor ImageDownloader {
         let key = uri.description
         // Whoever joins a download does not ask the cache, as the download is newer.
         if downloads[key]?.requests.isEmpty == false { return join(request, key) }
-        if let image = await cached(key, request.filter) {
-            request.phases.yield(.cached(image))
-            return request.phases.finish()
+        do {
+            if let image = try await cached(key, request.filter) {
+                request.phases.yield(.cached(image))
+                return request.phases.finish()
+            }
+        } catch {
+            return fail(request, error)
         }
         // Others may have come while the cache was asked.
         if downloads[key] == nil {
@@ -208,15 +215,25 @@ public actor ImageDownloader {
         if request.hasLeft.withLock({ $0 }) { cancel(request.receipt) }
     }
 
-    private func cached(_ key: String, _ filter: ImageFilter?) async -> Image? {
+    private func cached(_ key: String, _ filter: ImageFilter?) async throws -> Image? {
         guard let cache else { return nil }
+        let key = cacheKey(key)
         if let image = await cache.image(for: key, filter: filter?.identifier) { return image }
         guard let filter, let plain = await cache.image(for: key) else { return nil }
-        return try? await Self.filtered(plain, filter, key, cache)
+        return try await Self.filtered(plain, filter, key, cache)
+    }
+
+    /// What a picture is kept under: its URL, and behind a space, which no URL has, how it was decoded, if not as by default.
+    private func cacheKey(_ key: String) -> String {
+        var key = key
+        if let size = options.fitting { key += " fit-\(size.width)x\(size.height)" }
+        return options.decodesAnimation ? key : key + " still"
     }
 
     private func fail(_ request: Request, _ error: any Error) {
-        let error = error as? CurlewError ?? CurlewError(.invalidURL, "\(error)")
+        let error =
+            error as? CurlewError
+            ?? CurlewError(.decodingFailed, "the filter of a picture failed: \(error)", underlying: error)
         request.phases.yield(.failed(error))
         request.phases.finish()
     }
@@ -260,7 +277,7 @@ public actor ImageDownloader {
                 } else {
                     try await session.get(.raw(key), as: serializer, options: requestOptions)
                 }
-            await cache?.add(image, for: key)
+            await cache?.add(image, for: cacheKey(key))
             return .success(image)
         } catch {
             return .failure(
@@ -299,7 +316,7 @@ public actor ImageDownloader {
     private func finish(_ request: Request, _ key: String, _ result: Result<Image, CurlewError>) async {
         do {
             var image = try result.get()
-            if let filter = request.filter { image = try await Self.filtered(image, filter, key, cache) }
+            if let filter = request.filter { image = try await Self.filtered(image, filter, cacheKey(key), cache) }
             request.phases.yield(.loaded(image))
             request.phases.finish()
         } catch {

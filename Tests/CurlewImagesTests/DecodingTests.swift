@@ -140,7 +140,7 @@ struct DecodingTests {
     func truncated() throws {
         for name in [
             "plain.png", "plain.jpg", "plain.gif", "moving.gif", "lossless.webp", "plain.avif", "lzw.tif", "8.bmp",
-            "bmp.ico", "moving.webp",
+            "bmp.ico", "moving.webp", "progressive.jpg",
         ] {
             let bytes = try Fixture.bytes(name)
             for length in 0..<bytes.count {
@@ -264,6 +264,54 @@ struct DecodingTests {
         #expect(image.frames.count == 200)
         #expect(image.frames.first?.duration == .milliseconds(0xFFFFFF))
         #expect(image.frames.allSatisfy { $0.duration >= .zero })
+    }
+
+    @Test("a JPEG with odd bytes between its segments is read, and one whose pixels end early is not")
+    func oddBytes() throws {
+        let file = try Fixture.bytes("plain.jpg")
+        let table = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDB })
+        var odd = file
+        odd.insert(contentsOf: [1, 2, 3], at: table)
+        try Image(decoding: odd).expectQuarters(tolerance: 20)
+        // The end is marked, and half of the pixels are not there.
+        let scan = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDA })
+        let early = Array(file[..<((scan + file.count) / 2)]) + [0xFF, 0xD9]
+        for bytes in [early, Array(early.dropLast(2)), Array(odd.dropLast(2))] {
+            let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
+            #expect(error?.code == .decodingFailed)
+        }
+    }
+
+    @Test("a JPEG of many scans of many pixels is refused")
+    func manyScans() throws {
+        var options = Image.DecodingOptions()
+        // The file has ten scans or so, which are fewer than sixteen; a few more are one too many.
+        options.limits.animationPixels = 48 * 32 - 1
+        let file = try Fixture.bytes("progressive.jpg")
+        #expect(try Image(decoding: file, options: options).size == Image.Size(48, 32))
+        let scans = [UInt8](repeatElement([0xFF, 0xDA], count: 16).joined())
+        let many: [UInt8] = Array(file[..<(file.count - 2)]) + scans + [0xFF, 0xD9]
+        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: many, options: options) }
+        #expect(error?.code == .responseTooLarge)
+    }
+
+    @Test("greys of a TIFF are multiplied by their alpha")
+    func grayAlpha() throws {
+        func number(_ value: Int, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+        }
+        // A pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip, samples, rows, bytes, alpha.
+        let entries = [
+            (256, 1, 1), (257, 1, 1), (258, 2, 0x80008), (259, 1, 1), (262, 1, 1), (273, 1, 134), (277, 1, 2),
+            (278, 1, 1), (279, 1, 2), (338, 1, 2),
+        ]
+        var file: [UInt8] = [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0] + number(entries.count, 2)
+        for (tag, count, value) in entries {
+            file += number(tag, 2) + number(3, 2) + number(count, 4) + number(value, 4)
+        }
+        file += number(0, 4) + [200, 128]
+        #expect(file.count == 136)
+        #expect(try Image(decoding: file).pixels == [100, 100, 100, 128])
     }
 
     @Test("a picture of no pixels is broken")

@@ -253,6 +253,56 @@ struct DownloaderTests {
         }
     }
 
+    @Test("downloaders that decode differently can share a cache")
+    func sharedCache() async throws {
+        let png = try Fixture.bytes("plain.png")
+        let transport = StubTransport { _ in .response(fields: [.contentType: "image/png"], body: .bytes(png)) }
+        let api = try HTTPSession(baseURL: "http://example.com", transport: transport, chain: .bare)
+        let cache = AutoPurgingImageCache()
+        let whole = ImageDownloader(session: api, cache: cache)
+        let small = ImageDownloader(session: api, cache: cache, options: .init(fitting: Image.Size(12, 12)))
+        for _ in 0..<2 {
+            #expect(try await small.load("a").size == Image.Size(12, 8))
+            #expect(try await whole.load("a").size == Image.Size(48, 32))
+        }
+        #expect(transport.received.count == 2)
+    }
+
+    @Test("a filter that fails says so, and nothing is downloaded again for it")
+    func failingFilter() async throws {
+        struct Torn: Error {}
+        let png = try Fixture.bytes("plain.png")
+        let transport = StubTransport { _ in .response(fields: [.contentType: "image/png"], body: .bytes(png)) }
+        let api = try HTTPSession(baseURL: "http://example.com", transport: transport, chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        for _ in 0..<2 {
+            let error = await #expect(throws: CurlewError.self) {
+                _ = try await downloader.load("a", filter: ImageFilter(identifier: "torn") { _ in throw Torn() })
+            }
+            #expect(error?.code == .decodingFailed)
+            #expect(error?.underlying is Torn)
+        }
+        #expect(transport.received.count == 1)
+    }
+
+    @Test("two requests of one id and URL are cancelled one by one")
+    func sameIdentifier() async throws {
+        let (server, open) = try await gatedServer()
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        let first = await downloader.prefetch("a", id: "same")
+        let second = await downloader.prefetch("a", id: "same")
+        #expect(first != second)
+        await downloader.cancel(second)
+        await downloader.cancel(second)
+        #expect(await downloader.requestCount == 1)
+        open.finish()
+        try await eventually("the first has its picture") { await downloader.cache?.count == 1 }
+        try await eventually("it has ended") { await downloader.activeCount == 0 }
+        await api.shutdown()
+        await server.shutdown()
+    }
+
     @Test("another picture under the same URL is shown once the old one is removed, through filters too")
     func changed() async throws {
         let (small, large) = (try Fixture.bytes("plain.png"), try Fixture.bytes("plain.gif"))

@@ -19,11 +19,15 @@ enum AVIFCodec {
             guard let image = decoder.pointee.image else { throw broken("the AVIF has no picture") }
             let size = Image.Size(Int(image.pointee.width), Int(image.pointee.height))
             try options.limits.check(size.width, size.height)
-            let kept = options.fitting.map(size.fitting) ?? size
+            let orientation = orientation(image)
+            let kept =
+                options.fitting.map {
+                    size.fitting(into: orientation.swapsAxes ? Image.Size($0.height, $0.width) : $0)
+                } ?? size
             let count = options.decodesAnimation ? Int(decoder.pointee.imageCount) : 1
             try options.limits.check(frames: count, of: size, kept: kept)
             var picture = DecodedPicture(
-                rasters: [], isPremultiplied: true, orientation: orientation(image),
+                rasters: [], isPremultiplied: true, orientation: orientation,
                 hasColorProfile: image.pointee.icc.size > 0)
             for _ in 0..<max(1, count) {
                 try check(avifDecoderNextImage(decoder))

@@ -27,7 +27,7 @@ enum ICOCodec {
                 length: reader.number(at: entry + 8, 4), offset: reader.number(at: entry + 12, 4)
             )
         }
-        guard let entry = entries.reversed().max(by: { $0.rank < $1.rank }), entry.offset <= reader.size,
+        guard let entry = entries.max(by: { $0.rank < $1.rank }), entry.offset <= reader.size,
             entry.length <= reader.size - entry.offset
         else { throw broken("the ICO has no picture") }
         let content = Array(bytes[entry.offset..<(entry.offset + entry.length)])

@@ -23,10 +23,11 @@ enum JPEGCodec {
         }
         defer { tjDestroy(decoder) }
         var (width, height, sampling, space) = (Int32(0), Int32(0), Int32(0), Int32(0))
-        guard tjDecompressHeader3(decoder, bytes, UInt(bytes.count), &width, &height, &sampling, &space) == 0 else {
-            throw error(decoder)
-        }
+        let header = tjDecompressHeader3(decoder, bytes, UInt(bytes.count), &width, &height, &sampling, &space)
+        // A warning is reported as a failure, though the header was read.
+        guard header == 0 || isHarmless(decoder) && width > 0 && height > 0 && space >= 0 else { throw error(decoder) }
         try options.limits.check(Int(width), Int(height))
+        try options.limits.check(scans: markers.scanCount, of: Image.Size(Int(width), Int(height)))
         let isInks = space == Int32(TJCS_CMYK.rawValue) || space == Int32(TJCS_YCCK.rawValue)
         let size = decodedSize(Image.Size(Int(width), Int(height)), markers.orientation, options.fitting)
         var pixels = try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
@@ -36,9 +37,9 @@ enum JPEGCodec {
             let result = tjDecompress2(
                 decoder, bytes, UInt(bytes.count), pixels.baseAddress, Int32(size.width), 0, Int32(size.height),
                 format.rawValue.asInt32, TJFLAG_LIMITSCANS)
-            // Odd bytes between markers are warned of, and do no harm; missing ones leave the rest grey.
-            let isWarned = tjGetErrorCode(decoder) == TJERR_WARNING.rawValue.asInt32
-            guard result == 0 || isWarned && !(isWhole && isTruncated(decoder)) else { throw error(decoder) }
+            guard result == 0 || isHarmless(decoder, isWhole: isWhole) && (!isWhole || markers.hasEnd) else {
+                throw error(decoder)
+            }
             count = size.count * 4
         }
         if isInks { mixInks(&pixels) }
@@ -81,10 +82,15 @@ enum JPEGCodec {
         return size
     }
 
-    private static func isTruncated(_ decoder: tjhandle) -> Bool {
+    /// True for warnings of odd bytes between markers and the like, which change no pixel, and, of a beginning, for that of its end. An error
+    /// after a warning is reported as a warning, so that the text counts.
+    private static func isHarmless(_ decoder: tjhandle, isWhole: Bool = true) -> Bool {
+        guard tjGetErrorCode(decoder) == TJERR_WARNING.rawValue.asInt32 else { return false }
         let message = String(cString: tjGetErrorStr2(decoder))
-        return message.contains("Premature end") || message.contains("progressive") || message.contains("scans")
-            || message.contains("Corrupt JPEG data: bad Huffman code")
+        return message.contains("extraneous bytes before marker") || message.contains("unknown JFIF revision")
+            || message.contains("Unknown Adobe color transform")
+            || message.contains("Invalid SOS parameters for sequential JPEG")
+            || !isWhole && message.contains("Premature end of JPEG file")
     }
 
     private static func error(_ decoder: tjhandle) -> CurlewError {
@@ -120,20 +126,35 @@ private struct JPEGMarkers {
     /// True if the picture comes in scans that refine it.
     private(set) var isProgressive = false
     /// True if a scan is followed by another one.
-    var hasWholeScan: Bool {
-        guard let firstScan else { return false }
-        // Among the pixels a byte of FF is followed by 00 or the number of a restart.
-        return zip(bytes[firstScan...], bytes[firstScan...].dropFirst()).contains { $0 == 0xFF && $1 == 0xDA }
+    var hasWholeScan: Bool { count(of: 0xDA, from: firstScan) > 0 }
+    /// True if the end of the picture is marked.
+    var hasEnd: Bool { count(of: 0xD9, from: firstScan) > 0 }
+    /// The most scans that the file can have. The whole file counts: the decoder may find scans where none are expected.
+    var scanCount: Int { count(of: 0xDA, from: 0) }
+
+    /// The number of markers of a kind from an offset. Among the pixels a byte of FF is followed by 00 or the number of a restart.
+    private func count(of marker: UInt8, from start: Int?) -> Int {
+        guard let start, start < bytes.count else { return 0 }
+        return bytes.withUnsafeBufferPointer { bytes in
+            var (count, isMarker) = (0, false)
+            for byte in bytes[start...] {
+                if isMarker, byte == marker { count += 1 }
+                isMarker = byte == 0xFF
+            }
+            return count
+        }
     }
+
     private var firstScan: Int?
     private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
         var position = 2
-        while position + 4 <= bytes.count, bytes[position] == 0xFF {
+        while position + 4 <= bytes.count {
             let marker = bytes[position + 1]
-            if marker == 0xFF {
+            // Odd bytes, a filling one, or markers that stand alone.
+            guard bytes[position] == 0xFF, marker != 0xFF, marker > 0x01, !(0xD0...0xD8).contains(marker) else {
                 position += 1
                 continue
             }
@@ -142,7 +163,11 @@ private struct JPEGMarkers {
             if marker == 0xDA || marker == 0xD9 { return }
             if marker == 0xC2 { isProgressive = true }
             let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
-            guard length >= 2, position + 2 + length <= bytes.count else { return }
+            guard length >= 2 else {
+                position += 4
+                continue
+            }
+            guard position + 2 + length <= bytes.count else { return }
             let content = bytes[(position + 4)..<(position + 2 + length)]
             if marker == 0xE1, content.starts(with: Array("Exif\0\0".utf8)) { orientation = Orientation(exif: content) }
             if marker == 0xE2, content.starts(with: Array("ICC_PROFILE\0".utf8)) { hasColorProfile = true }

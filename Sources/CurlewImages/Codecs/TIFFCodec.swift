@@ -40,8 +40,10 @@ enum TIFFCodec {
             count = size.count * 4
         }
         return DecodedPicture(
-            rasters: [DecodedPicture.Raster(size: size, pixels: pixels)], isPremultiplied: true,
-            orientation: Orientation(number: Int(orientation)))
+            rasters: [DecodedPicture.Raster(size: size, pixels: pixels)],
+            // libtiff multiplies colours by alpha, and leaves greys.
+            isPremultiplied: curlew_tiff_has_plain_gray(tiff) == 0, orientation: Orientation(number: Int(orientation)),
+            hasColorProfile: curlew_tiff_has_profile(tiff) != 0)
     }
 }
 #endif

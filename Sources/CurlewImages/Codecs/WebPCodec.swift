@@ -11,9 +11,13 @@ enum WebPCodec {
         }
         let size = Image.Size(Int(features.width), Int(features.height))
         try options.limits.check(size.width, size.height)
-        var picture = DecodedPicture(rasters: [], isPremultiplied: true, orientation: orientation(bytes))
+        // An extended file says in its flags what it carries.
+        let isExtended = bytes.count > 20 && bytes[12..<16].elementsEqual("VP8X".utf8)
+        var picture = DecodedPicture(
+            rasters: [], isPremultiplied: true, orientation: orientation(bytes),
+            hasColorProfile: isExtended && bytes[20] & UInt8(ICCP_FLAG.rawValue) != 0)
         if features.has_animation != 0 {
-            picture.rasters = try frames(bytes, size, options)
+            picture.rasters = try frames(bytes, size, decodedSize(size, picture.orientation, options), options)
             return picture
         }
         let target = decodedSize(size, picture.orientation, options)
@@ -68,10 +72,9 @@ enum WebPCodec {
         }
     }
 
-    private static func frames(_ bytes: [UInt8], _ size: Image.Size, _ options: Image.DecodingOptions) throws
-        -> [DecodedPicture.Raster]
-    {
-        let kept = options.fitting.map(size.fitting) ?? size
+    private static func frames(
+        _ bytes: [UInt8], _ size: Image.Size, _ kept: Image.Size, _ options: Image.DecodingOptions
+    ) throws -> [DecodedPicture.Raster] {
         let count = options.decodesAnimation ? Int(curlew_webp_frame_count(bytes, bytes.count)) : 1
         try options.limits.check(frames: count, of: size, kept: kept)
         return try bytes.withUnsafeBufferPointer { bytes in

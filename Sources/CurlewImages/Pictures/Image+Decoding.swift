@@ -22,7 +22,8 @@ extension Image {
         /// The most pixels of a side: a long line takes many times its own memory while it is made smaller. 65,535 by default.
         public var side = 65_535
         /// The most pixels of all pictures of an animation together, as they are kept: 128 million by default. As they are stored it is sixteen
-        /// times as many: a few bytes can hold thousands of large pictures, which take their time even where they are kept small.
+        /// times as many: a few bytes can hold thousands of large pictures, which take their time even where they are kept small. The scans
+        /// of a JPEG, each of which goes over all its pixels, count like pictures that are stored.
         public var animationPixels = 128_000_000
         /// The most pictures of an animation. 2,000 by default.
         public var frames = 2000
@@ -39,6 +40,14 @@ extension Image {
             guard !isTooLarge, count <= pixels else {
                 throw CurlewError(
                     .responseTooLarge, "the picture is \(width) × \(height), and \(pixels) pixels are allowed")
+            }
+        }
+
+        /// Each scan of a JPEG goes over all its pixels.
+        func check(scans: Int, of size: Size) throws {
+            guard scans / 16 <= animationPixels / size.count else {
+                throw CurlewError(
+                    .responseTooLarge, "the JPEG has \(scans) scans of \(size.width) × \(size.height) pixels")
             }
         }
 
