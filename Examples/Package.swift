@@ -27,6 +27,7 @@ let package = Package(
         .package(
             name: "curlew", path: "..", traits: [.defaults, "Images", "Postgres", "Service", "Storage", "TestKit"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -123,6 +124,7 @@ let package = Package(
         .target(
             name: "Gallery",
             dependencies: [
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -39,6 +39,10 @@ public struct ImageResponseSerializer: BodyResponseSerializer {
     public var format: String { "picture" }
 
     public func decode(_ response: CollectedResponse) throws -> Image {
+        // Decoding takes its time, and does not stop once it has begun.
+        guard !Task.isCancelled else {
+            throw CurlewError(.cancelled, "the task was cancelled before its picture was decoded")
+        }
         var image = try Image(decoding: response.pictureBytes, options: options)
         image.scale = scale
         return image

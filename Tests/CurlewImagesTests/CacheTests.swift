@@ -1,6 +1,7 @@
 #if Images
 import Curlew
 import CurlewTestingTraits
+import Foundation
 import Glibc
 import Testing
 
@@ -8,9 +9,9 @@ import Testing
 
 @Suite("Decoded pictures are kept in memory", .timeLimit(.minutes(1)))
 struct CacheTests {
-    /// A picture of so many bytes, a multiple of four.
-    private func picture(_ bytes: Int) throws -> Image {
-        try Image(size: Image.Size(bytes / 4, 1), pixels: [UInt8](repeating: 1, count: bytes))
+    /// A picture that costs so many bytes, a multiple of four, under names of four letters in all.
+    private func picture(_ cost: Int) throws -> Image {
+        try Image(size: Image.Size((cost - 260) / 4, 1), pixels: [UInt8](repeating: 1, count: cost - 260))
     }
 
     @Test("a cache has the bounds of AFNetworking's")
@@ -21,15 +22,17 @@ struct CacheTests {
 
     @Test("beyond the capacity those are purged that nobody has asked for the longest, down to the preferred usage")
     func purge() async throws {
-        let cache = AutoPurgingImageCache(capacity: 1000, preferredUsage: 600)
-        for name in ["a", "b", "c", "d", "e"] { await cache.add(try picture(200), for: name) }
-        #expect(await cache.usage == 1000)
-        #expect(await cache.image(for: "a") != nil)
-        await cache.add(try picture(200), for: "f")
-        // 1,200 bytes are there; b, c and d go.
-        #expect(await cache.usage == 600)
+        let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
+        for name in ["aaaa", "bbbb", "cccc", "dddd", "eeee"] { await cache.add(try picture(1000), for: name) }
+        #expect(await cache.usage == 5000)
+        #expect(await cache.image(for: "aaaa") != nil)
+        await cache.add(try picture(1000), for: "ffff")
+        // 6,000 bytes are there; b, c and d go.
+        #expect(await cache.usage == 3000)
         #expect(await cache.count == 3)
-        for (name, isThere) in [("a", true), ("b", false), ("c", false), ("d", false), ("e", true), ("f", true)] {
+        for (name, isThere) in [
+            ("aaaa", true), ("bbbb", false), ("cccc", false), ("dddd", false), ("eeee", true), ("ffff", true),
+        ] {
             let found = await cache.image(for: name)
             #expect((found != nil) == isThere, "\(name)")
         }
@@ -38,49 +41,65 @@ struct CacheTests {
     @Test(
         "a picture that is replaced counts once, filters have pictures of their own, and what is too large is not kept")
     func replacing() async throws {
-        let cache = AutoPurgingImageCache(capacity: 1000, preferredUsage: 600)
-        await cache.add(try picture(400), for: "a")
-        await cache.add(try picture(200), for: "a")
-        await cache.add(try picture(100), for: "a", filter: "small")
-        #expect(await cache.usage == 300)
-        #expect(await cache.image(for: "a")?.byteCount == 200)
-        #expect(await cache.image(for: "a", filter: "small")?.byteCount == 100)
-        #expect(await cache.image(for: "asmall") == nil)
-        await cache.add(try picture(300), for: "a", filter: "large")
-        #expect(await cache.remove("a", filter: "large"))
+        let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
+        await cache.add(try picture(2000), for: "aa")
+        await cache.add(try picture(1000), for: "aa")
+        await cache.add(try picture(500), for: "aa", filter: "mm")
+        #expect(await cache.usage == 1498)
+        #expect(await cache.image(for: "aa")?.byteCount == 740)
+        #expect(await cache.image(for: "aa", filter: "mm")?.byteCount == 240)
+        #expect(await cache.image(for: "aamm") == nil)
+        await cache.add(try picture(1500), for: "aa", filter: "ll")
+        #expect(await cache.remove("aa", filter: "ll"))
         #expect(await cache.count == 2)
         // What was made of the old picture goes with it.
-        await cache.add(try picture(1004), for: "a")
-        #expect(await cache.image(for: "a") == nil)
+        await cache.add(try picture(5004), for: "aaaa")
+        #expect(await cache.image(for: "aaaa") == nil)
+        await cache.add(try picture(5004), for: "aa")
+        #expect(await cache.image(for: "aa") == nil)
         #expect(await cache.usage == 0)
-        await cache.add(try picture(100), for: "a", filter: "small")
-        #expect(await cache.usage == 100)
-        #expect(await cache.remove("a"))
-        #expect(await !cache.remove("a", filter: "small"))
+        await cache.add(try picture(500), for: "aa", filter: "mm")
+        #expect(await cache.usage == 500)
+        #expect(await cache.remove("aa"))
+        #expect(await !cache.remove("aa", filter: "mm"))
         #expect(await !cache.removeAll())
-        await cache.add(try picture(4), for: "b")
+        await cache.add(try picture(264), for: "bbbb")
         #expect(await cache.removeAll())
         #expect(await cache.usage == 0)
         #expect(await cache.count == 0)
+    }
+
+    @Test("small pictures and long names count, too")
+    func small() async throws {
+        let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
+        let image = try Image(size: Image.Size(1, 1), pixels: [1, 1, 1, 255])
+        for index in 0..<10_000 { await cache.add(image, for: "\(index)", filter: "f") }
+        #expect(await cache.count < 4100)
+        #expect(await cache.usage <= .mebibytes(1))
+        await cache.add(image, for: String(repeating: "a", count: 1 << 20))
+        #expect(await cache.image(for: String(repeating: "a", count: 1 << 20)) == nil)
+        #expect(await cache.removeAll())
+        #expect(await cache.usage == 0)
     }
 
     @Test("ten thousand pictures pass through a small cache, which keeps its bound and its count under 64 tasks")
     func crowd() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try picture(4096)
+        // Names of five letters cost a byte more.
         await withTaskGroup { group in
             for worker in 0..<64 {
                 group.addTask {
                     for index in 0..<157 {
-                        await cache.add(image, for: "\(worker * 157 + index)")
-                        if index % 5 == 0 { await cache.remove("\(worker * 157 + index)") }
+                        await cache.add(image, for: "\(10_000 + worker * 157 + index)")
+                        if index % 5 == 0 { await cache.remove("\(10_000 + worker * 157 + index)") }
                         #expect(await cache.usage <= .mebibytes(1))
                     }
                 }
             }
         }
         let count = await cache.count
-        #expect(await cache.usage.bytes == count * 4096)
+        #expect(await cache.usage.bytes == count * 4097)
         #expect(await cache.removeAll())
         #expect(await cache.usage == 0)
     }
@@ -104,8 +123,33 @@ struct CacheTests {
         close(far)
         #expect(MemoryPressure(path: "/dev/null/none", stall: .seconds(1)).watch {} == nil)
         let cache = AutoPurgingImageCache(pressure: .group("/nowhere"))
-        await cache.add(try picture(4), for: "a")
+        await cache.add(try picture(264), for: "a")
         #expect(await cache.count == 1)
+    }
+
+    /// The kernel's own sign, of the processor: that of memory cannot be had without a lack of it.
+    private static let sign = MemoryPressure(path: "/proc/pressure/cpu", stall: .microseconds(500))
+
+    @Test("a sign of the kernel's own is noticed, again and again", .enabled(if: Self.sign.watch {} != nil))
+    func kernel() async throws {
+        let (signs, sign) = AsyncStream.makeStream(of: Void.self)
+        let watch = Self.sign.watch { sign.yield() }
+        let isOver = Guarded(false)
+        // More threads than processors, so that some wait for their turn.
+        for _ in 0...(2 * ProcessInfo.processInfo.activeProcessorCount) {
+            Thread.detachNewThread {
+                var number = 1
+                while !isOver.withLock({ $0 }) { for step in 1..<10_000 { number = number &* 7 &+ step } }
+                withExtendedLifetime(number) {}
+            }
+        }
+        var count = 0
+        for await _ in signs {
+            count += 1
+            if count == 2 { break }
+        }
+        isOver.withLock { $0 = true }
+        #expect(watch != nil)
     }
 
     /// Two ends of a connection over loopback.

@@ -1,5 +1,6 @@
 #if Images
 import Curlew
+import Glibc
 import SeededNumbers
 import Testing
 
@@ -211,10 +212,51 @@ struct DecodingTests {
     @Test("texts of a PNG, however many and long, take no memory: they are not read")
     func textBomb() throws {
         let png = try Fixture.bytes("plain.png")
-        // It would be refused if it were looked at: neither its checksum nor its content is right.
-        let text: [UInt8] = [0, 0, 0, 4] + Array("zTXt".utf8) + [1, 2, 3, 4, 0, 0, 0, 0]
-        let bomb = Array(png[..<33]) + Array(repeatElement(text, count: 5000).joined()) + Array(png[33...])
+        // The content of a large picture in one colour as a text: seven million bytes, and two hundred of them.
+        let pixels = [UInt8](repeating: 255, count: 7_000_000)
+        let content = try chunk("IDAT", of: Image(size: Image.Size(1000, 1750), pixels: pixels).encoded(as: .png))
+        #expect(content.count < 20_000)
+        let text = Array("zTXta\0\0".utf8) + content
+        let length: [UInt8] = number(text.count - 4, 4).reversed()
+        let written: [UInt8] = length + text + number(Int(checksum(text)), 4).reversed()
+        let bomb = Array(png[..<33]) + Array(repeatElement(written, count: 200).joined()) + Array(png[33...])
+        let before = peakMemory()
         try Image(decoding: bomb).expectQuarters()
+        #expect(peakMemory() - before < 500 << 20)
+    }
+
+    /// The most bytes that this process had.
+    private func peakMemory() -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss * 1024
+    }
+
+    /// What the chunks of a kind have.
+    private func chunk(_ kind: String, of png: [UInt8]) -> [UInt8] {
+        var (content, place) = ([UInt8](), 8)
+        while place + 8 <= png.count {
+            let length = png[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) }
+            if png[(place + 4)..<(place + 8)].elementsEqual(kind.utf8) {
+                content += png[(place + 8)..<(place + 8 + length)]
+            }
+            place += 12 + length
+        }
+        return content
+    }
+
+    /// The checksum of a chunk (PNG, annex D).
+    private func checksum(_ bytes: [UInt8]) -> UInt32 {
+        var sum: UInt32 = 0xFFFF_FFFF
+        for byte in bytes {
+            sum ^= UInt32(byte)
+            for _ in 0..<8 {
+                let isOdd = sum & 1 != 0
+                sum >>= 1
+                if isOdd { sum ^= 0xEDB8_8320 }
+            }
+        }
+        return ~sum
     }
 
     @Test("an animation with more pictures or pixels than allowed is refused")
@@ -295,23 +337,66 @@ struct DecodingTests {
         #expect(error?.code == .responseTooLarge)
     }
 
-    @Test("greys of a TIFF are multiplied by their alpha")
+    /// A number, the smaller byte first.
+    private func number(_ value: Int, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+    }
+
+    @Test("greys of a TIFF are multiplied by their alpha, and its colour profile is noted")
     func grayAlpha() throws {
-        func number(_ value: Int, _ count: Int) -> [UInt8] {
-            (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
-        }
-        // A pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip, samples, rows, bytes, alpha.
+        // A pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip, samples, rows, bytes, alpha, profile.
         let entries = [
-            (256, 1, 1), (257, 1, 1), (258, 2, 0x80008), (259, 1, 1), (262, 1, 1), (273, 1, 134), (277, 1, 2),
-            (278, 1, 1), (279, 1, 2), (338, 1, 2),
+            (256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 2, 0x80008), (259, 3, 1, 1), (262, 3, 1, 1), (273, 3, 1, 146),
+            (277, 3, 1, 2), (278, 3, 1, 1), (279, 3, 1, 2), (338, 3, 1, 2), (34675, 7, 4, 99),
         ]
         var file: [UInt8] = [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0] + number(entries.count, 2)
-        for (tag, count, value) in entries {
-            file += number(tag, 2) + number(3, 2) + number(count, 4) + number(value, 4)
+        for (tag, type, count, value) in entries {
+            file += number(tag, 2) + number(type, 2) + number(count, 4) + number(value, 4)
         }
-        file += number(0, 4) + [200, 128]
-        #expect(file.count == 136)
-        #expect(try Image(decoding: file).pixels == [100, 100, 100, 128])
+        file += number(0, 4)
+        #expect(file.count == 146)
+        let image = try Image(decoding: file + [200, 128])
+        #expect(image.pixels == [100, 100, 100, 128])
+        #expect(image.hasColorProfile)
+    }
+
+    @Test("an animated WebP that is turned fits as it is seen, and its colour profile is noted")
+    func turnedAnimation() throws {
+        var file = try Fixture.bytes("moving.webp")
+        let exif = try Fixture.bytes("turned-6.webp").suffix(34)
+        // The profile stands behind the header, EXIF at the end.
+        let profile: [UInt8] = Array("ICCP".utf8) + number(4, 4) + [1, 2, 3, 4]
+        file = Array(file[..<30]) + profile + Array(file[30...]) + Array(exif)
+        file[20] |= 0x28
+        file.replaceSubrange(4..<8, with: number(file.count - 8, 4))
+        for (fitting, size) in [((32, 48), (32, 48)), ((16, 48), (16, 24))] {
+            let options = Image.DecodingOptions(fitting: Image.Size(fitting.0, fitting.1))
+            let image = try Image(decoding: file, options: options)
+            #expect(image.size == Image.Size(size.0, size.1))
+            #expect(image.frames.count == 3 && image.hasColorProfile)
+        }
+    }
+
+    @Test("of equal pictures of an ICO the first is taken, and of others the larger one, or that of more colours")
+    func equals() throws {
+        func icon(_ pictures: [(side: Int, bits: Int, color: [UInt8])]) throws -> [UInt8] {
+            var (directory, content) = (number(0, 2) + number(1, 2) + number(pictures.count, 2), [UInt8]())
+            for (side, bits, color) in pictures {
+                let pixels = [[UInt8]](repeating: color, count: side * side).flatMap { $0 }
+                let png = try Image(size: Image.Size(side, side), pixels: pixels).encoded(as: .png)
+                let place = 6 + pictures.count * 16 + content.count
+                directory += [UInt8(side), UInt8(side), 0, 0] + number(1, 2) + number(bits, 2)
+                directory += number(png.count, 4) + number(place, 4)
+                content += png
+            }
+            return directory + content
+        }
+        let (red, blue): ([UInt8], [UInt8]) = ([255, 0, 0, 255], [0, 0, 255, 255])
+        let colors = try [
+            icon([(4, 32, red), (4, 32, blue)]), icon([(2, 32, blue), (4, 32, red)]),
+            icon([(4, 8, blue), (4, 32, red)]),
+        ].map { try Image(decoding: $0).color(0, 0) }
+        #expect(colors == [red, red, red].map { $0.map { UInt8($0) } })
     }
 
     @Test("a picture of no pixels is broken")

@@ -1,3 +1,4 @@
+internal import AsyncAlgorithms
 public import Curlew
 internal import CurlewImages
 internal import FoundationEssentials
@@ -67,7 +68,7 @@ public struct GalleryService: Service {
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
                 body: ResponseBody { writer in
-                    for await event in GalleryEvents.stream(of: urls, by: downloader) {
+                    try await GalleryEvents.follow(urls, by: downloader) { event in
                         try await writer.write(ByteBuffer(string: event.text))
                     }
                     try await writer.finish(nil)
@@ -88,24 +89,27 @@ struct GalleryEvents {
 
     private init(_ kind: String, _ index: Int, _ rest: String) { text = "event: \(kind)\ndata: \(index) \(rest)\n\n" }
 
-    /// The events of all pictures, as they come. Leaving the sequence cancels what is not there yet.
-    static func stream(of urls: [String], by downloader: ImageDownloader) -> AsyncStream<GalleryEvents> {
-        // Of each picture there is one last event; of progress what nobody has read yet may be dropped.
-        let (stream, events) = AsyncStream.makeStream(of: GalleryEvents.self)
-        let task = Task {
-            await withTaskGroup { group in
-                for (index, url) in urls.enumerated() {
-                    group.addTask { await follow(url, index, downloader, events) }
+    /// Writes the events of all pictures, as they come. A picture whose events are not read yet waits, and its progress and parts that are out of
+    /// date meanwhile are left out. An error of the writer cancels what is not there yet.
+    static func follow(
+        _ urls: [String], by downloader: ImageDownloader, write: (GalleryEvents) async throws -> Void
+    ) async throws {
+        let events = AsyncChannel<GalleryEvents>()
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                await withTaskGroup { pictures in
+                    for (index, url) in urls.enumerated() {
+                        pictures.addTask { await follow(url, index, downloader, events) }
+                    }
                 }
+                events.finish()
             }
-            events.finish()
+            for await event in events { try await write(event) }
         }
-        events.onTermination = { _ in task.cancel() }
-        return stream
     }
 
     private static func follow(
-        _ url: String, _ index: Int, _ downloader: ImageDownloader, _ events: AsyncStream<GalleryEvents>.Continuation
+        _ url: String, _ index: Int, _ downloader: ImageDownloader, _ events: AsyncChannel<GalleryEvents>
     ) async {
         var shown = -1
         for await phase in downloader.image(url) {
@@ -116,19 +120,19 @@ struct GalleryEvents {
                 let percent = Int(progress.received.wire * 100 / total)
                 guard percent > shown else { continue }
                 shown = percent
-                events.yield(GalleryEvents("progress", index, "\(percent)"))
+                await events.send(GalleryEvents("progress", index, "\(percent)"))
             case .partial(let image):
                 // What is not there yet is transparent.
                 guard let bytes = try? image.encoded(as: .png) else { continue }
-                events.yield(GalleryEvents("part", index, Data(bytes).base64EncodedString()))
+                await events.send(GalleryEvents("part", index, Data(bytes).base64EncodedString()))
             case .cached(let image), .loaded(let image):
                 do {
                     let bytes = try image.encoded(as: .jpeg())
-                    events.yield(GalleryEvents("picture", index, Data(bytes).base64EncodedString()))
+                    await events.send(GalleryEvents("picture", index, Data(bytes).base64EncodedString()))
                 } catch {
-                    events.yield(GalleryEvents("failure", index, ErrorCode.encodingFailed.rawValue))
+                    await events.send(GalleryEvents("failure", index, ErrorCode.encodingFailed.rawValue))
                 }
-            case .failed(let error): events.yield(GalleryEvents("failure", index, error.code.rawValue))
+            case .failed(let error): await events.send(GalleryEvents("failure", index, error.code.rawValue))
             }
         }
     }

@@ -2,8 +2,8 @@ internal import FuzzingKit
 
 @testable internal import CurlewImages
 
-/// Pictures, by every codec: what is read keeps to the bounds, has as many pixels as it says, and is the same when it is written and read
-/// again.
+/// Pictures, by every codec: what is read keeps to the bounds, those of memory among them, has as many pixels as it says, is the same when it is
+/// written and read again, and is refused when its end is missing.
 ///
 /// An input is a file. A byte in front of it, where there is none of a format, chooses how it is read.
 @main
@@ -13,13 +13,19 @@ struct FuzzImages: FuzzTarget {
         let choice = isPlain ? 0 : input.first ?? 0
         let bytes = isPlain ? input : Array(input.dropFirst())
         var options = Image.DecodingOptions()
-        options.limits.pixels = 1 << 20
+        // Large ones take long, and few of them will do.
+        options.limits.pixels = choice & 12 == 12 ? 1 << 23 : 1 << 20
         options.limits.animationPixels = 1 << 22
         options.limits.frames = 50
         options.decodesAnimation = choice & 1 == 0
         if choice & 2 != 0 { options.fitting = Image.Size(40, 30) }
-        if let part = try? Image.beginning(of: bytes, options: options) { check(part, options) }
-        guard let image = try? Image(decoding: bytes, options: options) else { return }
+        // The picture as it is stored, as it is kept, turned and copied, and what a codec has for itself.
+        let memory = options.limits.pixels * 16 + options.limits.animationPixels * 8 + 32 << 20
+        let (part, whole) = requireMemory(below: memory, "a picture takes too much memory") {
+            (try? Image.beginning(of: bytes, options: options), try? Image(decoding: bytes, options: options))
+        }
+        if let part { check(part, options) }
+        guard let image = whole else { return }
         check(image, options)
         let size = image.size
         require(image.frames.count <= 50, "there are too many pictures")
@@ -33,11 +39,16 @@ struct FuzzImages: FuzzTarget {
             let isAlike = zip(again.pixels, image.pixels).allSatisfy { abs(Int($0) - Int($1)) <= 1 }
             require(isAlike || !image.isPremultiplied, "it is another one when read again")
         }
+        for encoding in [Image.Encoding.png, .losslessWebP, .jpeg()] {
+            guard let file = try? image.encoded(as: encoding) else { return require(false, "it cannot be written") }
+            let length = file.count * Int(choice) / 256
+            require((try? Image(decoding: Array(file[..<length]))) == nil, "\(length) of \(file.count) bytes are read")
+        }
     }
 
     private static func check(_ image: Image, _ options: Image.DecodingOptions) {
         let size = image.size
-        require(size.width > 0 && size.height > 0 && size.width * size.height <= 1 << 20, "a picture is too large")
+        require(size.width > 0 && size.height > 0 && size.count <= options.limits.pixels, "a picture is too large")
         require(image.pixels.count == size.width * size.height * 4, "there are not as many pixels as the size says")
         guard let fitting = options.fitting else { return }
         require(size.width <= fitting.width && size.height <= fitting.height, "a picture does not fit")

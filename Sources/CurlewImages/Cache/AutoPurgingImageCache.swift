@@ -3,8 +3,9 @@ public import Curlew
 
 /// A cache of decoded pictures in memory, which evicts those that nobody has asked for the longest.
 ///
-/// It counts the bytes of the pixels. Beyond ``capacity`` it purges, by last access, down to ``preferredUsage``, as AFNetworking's does. A
-/// picture larger than the capacity is not kept.
+/// It counts the bytes of the pixels and of the names, and 256 more for each picture, so that a million small ones do not pass for nothing.
+/// Beyond ``capacity`` it purges, by last access, down to ``preferredUsage``, as AFNetworking's does. A picture larger than the capacity is not
+/// kept.
 ///
 /// ```swift
 /// let cache = AutoPurgingImageCache()
@@ -22,6 +23,8 @@ public actor AutoPurgingImageCache {
 
     private struct Entry {
         let image: Image
+        /// The bytes that it takes.
+        let cost: Int
         /// The number of the access, as a clock: two of them are never the same.
         var access: UInt64
     }
@@ -55,12 +58,18 @@ public actor AutoPurgingImageCache {
     ///   - filter: The identifier of the filter that it has gone through.
     public func add(_ image: Image, for identifier: String, filter: String? = nil) {
         remove(identifier, filter: filter)
-        guard image.byteCount <= capacity.bytes else { return }
+        let cost = Self.cost(of: image, identifier, filter)
+        guard cost <= capacity.bytes else { return }
         accesses += 1
-        entries[identifier, default: [:]][filter] = Entry(image: image, access: accesses)
-        usage.bytes += image.byteCount
+        entries[identifier, default: [:]][filter] = Entry(image: image, cost: cost, access: accesses)
+        usage.bytes += cost
         count += 1
         if usage > capacity { purge() }
+    }
+
+    /// The bytes that a picture takes under its names.
+    static func cost(of image: Image, _ identifier: String, _ filter: String? = nil) -> Int {
+        image.byteCount + identifier.utf8.count + (filter?.utf8.count ?? 0) + 256
     }
 
     private func purge() {
@@ -107,7 +116,7 @@ public actor AutoPurgingImageCache {
     private func drop(_ identifier: String, _ filter: String?) -> Bool {
         guard let entry = entries[identifier]?.removeValue(forKey: filter) else { return false }
         if entries[identifier]?.isEmpty == true { entries[identifier] = nil }
-        usage.bytes -= entry.image.byteCount
+        usage.bytes -= entry.cost
         count -= 1
         return true
     }

@@ -58,7 +58,7 @@ struct Picture: AsyncParsableCommand {
             do {
                 await line.print(try finish(try await image.value, index))
             } catch let error as CurlewError {
-                Terminal.write("curlew: \(error)\n", to: STDERR_FILENO)
+                await line.print("curlew: \(error)\n", to: STDERR_FILENO)
                 failure = error
             }
         }

@@ -9,9 +9,7 @@ actor ActivityLine {
     private var isShown = false
     private var following: Task<Void, Never>?
 
-    /// - Parameters:
-    ///   - text: What it says.
-    ///   - descriptor: Where it is shown.
+    /// - Parameter text: What it says, on the standard error.
     init(_ text: String) {
         self.text = text
         isTerminal = isatty(STDERR_FILENO) == 1
@@ -38,10 +36,10 @@ actor ActivityLine {
 
     private func draw() { Terminal.write(isShown ? "\r\u{1B}[K\(text)" : "\r\u{1B}[K", to: STDERR_FILENO) }
 
-    /// Writes to the standard output, above the line.
-    func print(_ output: String) {
+    /// Writes to the standard output, or another descriptor, above the line.
+    func print(_ output: String, to descriptor: Int32 = STDOUT_FILENO) {
         if isShown { Terminal.write("\r\u{1B}[K", to: STDERR_FILENO) }
-        Terminal.write(output, to: STDOUT_FILENO)
+        Terminal.write(output, to: descriptor)
         if isShown { draw() }
     }
 
