@@ -68,9 +68,11 @@ public struct GalleryService: Service {
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
                 body: ResponseBody { writer in
-                    try await GalleryEvents.follow(urls, by: downloader) { event in
-                        try await writer.write(ByteBuffer(string: event.text))
-                    }
+                    let events = AsyncChannel<GalleryEvents>()
+                    // An error of the writer ends this function, which cancels what is not there yet.
+                    async let following: Void = GalleryEvents.follow(urls, downloader, events)
+                    for await event in events { try await writer.write(ByteBuffer(string: event.text)) }
+                    await following
                     try await writer.finish(nil)
                 })
         }
@@ -89,23 +91,15 @@ struct GalleryEvents {
 
     private init(_ kind: String, _ index: Int, _ rest: String) { text = "event: \(kind)\ndata: \(index) \(rest)\n\n" }
 
-    /// Writes the events of all pictures, as they come. A picture whose events are not read yet waits, and its progress and parts that are out of
-    /// date meanwhile are left out. An error of the writer cancels what is not there yet.
-    static func follow(
-        _ urls: [String], by downloader: ImageDownloader, write: (GalleryEvents) async throws -> Void
-    ) async throws {
-        let events = AsyncChannel<GalleryEvents>()
-        try await withThrowingTaskGroup { group in
-            group.addTask {
-                await withTaskGroup { pictures in
-                    for (index, url) in urls.enumerated() {
-                        pictures.addTask { await follow(url, index, downloader, events) }
-                    }
-                }
-                events.finish()
+    /// Sends the events of all pictures, as they come, and finishes. A picture whose events are not read yet waits, and its progress and parts that
+    /// are out of date meanwhile are left out.
+    static func follow(_ urls: [String], _ downloader: ImageDownloader, _ events: AsyncChannel<GalleryEvents>) async {
+        await withTaskGroup { pictures in
+            for (index, url) in urls.enumerated() {
+                pictures.addTask { await follow(url, index, downloader, events) }
             }
-            for await event in events { try await write(event) }
         }
+        events.finish()
     }
 
     private static func follow(
