@@ -126,7 +126,8 @@ let package = Package(
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev", "pkg-config"])]),
         .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev", "pkg-config"])]),
         .systemLibrary(
-            name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev", "pkg-config"])]),
+            name: "CTurboJPEG", pkgConfig: "libturbojpeg",
+            providers: [.apt(["libturbojpeg0-dev", "libjpeg62-turbo-dev", "pkg-config"])]),
         .systemLibrary(
             name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
         .target(

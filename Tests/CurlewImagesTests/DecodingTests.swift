@@ -316,10 +316,14 @@ struct DecodingTests {
         var odd = file
         odd.insert(contentsOf: [1, 2, 3], at: table)
         try Image(decoding: odd).expectQuarters(tolerance: 20)
+        try Image(decoding: Array(file.dropLast(2)) + [1, 2, 3, 0xFF, 0xD9]).expectQuarters(tolerance: 20)
         // The end is marked, and half of the pixels are not there.
         let scan = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDA })
         let early = Array(file[..<((scan + file.count) / 2)]) + [0xFF, 0xD9]
-        for bytes in [early, Array(early.dropLast(2)), Array(odd.dropLast(2))] {
+        // The odd bytes' warning hides all others.
+        var oddEarly = early
+        oddEarly.insert(contentsOf: [1, 2, 3], at: table)
+        for bytes in [early, Array(early.dropLast(2)), Array(odd.dropLast(2)), oddEarly] {
             let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
             #expect(error?.code == .decodingFailed)
         }

@@ -37,9 +37,12 @@ enum JPEGCodec {
             let result = tjDecompress2(
                 decoder, bytes, UInt(bytes.count), pixels.baseAddress, Int32(size.width), 0, Int32(size.height),
                 format.rawValue.asInt32, TJFLAG_LIMITSCANS)
-            guard result == 0 || isHarmless(decoder, isWhole: isWhole) && (!isWhole || markers.hasEnd) else {
-                throw error(decoder)
-            }
+            // The first warning hides all others.
+            guard
+                result == 0
+                    || isHarmless(decoder, isWhole: isWhole)
+                        && (!isWhole || curlew_jpeg_is_whole(bytes, UInt(bytes.count)) != 0)
+            else { throw error(decoder) }
             count = size.count * 4
         }
         if isInks { mixInks(&pixels) }
@@ -126,19 +129,17 @@ private struct JPEGMarkers {
     /// True if the picture comes in scans that refine it.
     private(set) var isProgressive = false
     /// True if a scan is followed by another one.
-    var hasWholeScan: Bool { count(of: 0xDA, from: firstScan) > 0 }
-    /// True if the end of the picture is marked.
-    var hasEnd: Bool { count(of: 0xD9, from: firstScan) > 0 }
+    var hasWholeScan: Bool { scans(from: firstScan) > 0 }
     /// The most scans that the file can have. The whole file counts: the decoder may find scans where none are expected.
-    var scanCount: Int { count(of: 0xDA, from: 0) }
+    var scanCount: Int { scans(from: 0) }
 
-    /// The number of markers of a kind from an offset. Among the pixels a byte of FF is followed by 00 or the number of a restart.
-    private func count(of marker: UInt8, from start: Int?) -> Int {
+    /// The number of scans from an offset. Among the pixels a byte of FF is followed by 00 or the number of a restart.
+    private func scans(from start: Int?) -> Int {
         guard let start, start < bytes.count else { return 0 }
         return bytes.withUnsafeBufferPointer { bytes in
             var (count, isMarker) = (0, false)
             for byte in bytes[start...] {
-                if isMarker, byte == marker { count += 1 }
+                if isMarker, byte == 0xDA { count += 1 }
                 isMarker = byte == 0xFF
             }
             return count
