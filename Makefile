@@ -8,7 +8,7 @@ URL ?=
 # Arguments for every `swift build`, `swift run` and `swift test`, such as `--jobs 2`.
 SWIFTFLAGS ?=
 
-PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev libpsl-dev libidn2-dev libsqlite3-dev libpq-dev postgresql iproute2 libpng-dev libturbojpeg0-dev libjpeg62-turbo-dev libwebp-dev libgif-dev libtiff-dev libavif-dev
+PACKAGES = libcurl4-openssl-dev libssl-dev pkg-config zlib1g-dev libbrotli-dev libzstd-dev libpsl-dev libidn2-dev libsqlite3-dev libpq-dev postgresql iproute2 libpng-dev libjpeg62-turbo-dev libwebp-dev libgif-dev libtiff-dev libavif-dev
 
 # A warning in our own modules is an error; those of dependencies are not ours to mend. Package.swift reads this.
 export CURLEW_WARNINGS_AS_ERRORS = 1

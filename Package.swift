@@ -126,8 +126,7 @@ let package = Package(
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev", "pkg-config"])]),
         .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev", "pkg-config"])]),
         .systemLibrary(
-            name: "CTurboJPEG", pkgConfig: "libturbojpeg",
-            providers: [.apt(["libturbojpeg0-dev", "libjpeg62-turbo-dev", "pkg-config"])]),
+            name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev", "pkg-config"])]),
         .systemLibrary(
             name: "CWebP", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev", "pkg-config"])]),
         .target(
@@ -155,7 +154,7 @@ let package = Package(
                 "CLinux",
                 .target(name: "CPNG", condition: .when(traits: ["Images"])),
                 .target(name: "CTIFF", condition: .when(traits: ["Images"])),
-                .target(name: "CTurboJPEG", condition: .when(traits: ["Images"])),
+                .target(name: "CJPEG", condition: .when(traits: ["Images"])),
                 .target(name: "CWebP", condition: .when(traits: ["Images"])),
                 "Curlew",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -331,15 +331,21 @@ struct DecodingTests {
 
     @Test("a JPEG of many scans of many pixels is refused")
     func manyScans() throws {
+        // The file has 17 scans.
+        let file = try Fixture.bytes("scans.jpg")
         var options = Image.DecodingOptions()
-        // The file has ten scans or so, which are fewer than sixteen; a few more are one too many.
-        options.limits.animationPixels = 48 * 32 - 1
-        let file = try Fixture.bytes("progressive.jpg")
-        #expect(try Image(decoding: file, options: options).size == Image.Size(48, 32))
-        let scans = [UInt8](repeatElement([0xFF, 0xDA], count: 16).joined())
-        let many: [UInt8] = Array(file[..<(file.count - 2)]) + scans + [0xFF, 0xD9]
-        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: many, options: options) }
+        options.limits.animationPixels = 2 * 48 * 32
+        try Image(decoding: file, options: options).expectQuarters()
+        options.limits.animationPixels -= 1
+        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: file, options: options) }
         #expect(error?.code == .responseTooLarge)
+    }
+
+    @Test("a picture whose sides are too long for a JPEG is an error that says so")
+    func longJPEG() throws {
+        let image = try Image(size: Image.Size(65_501, 1), pixels: [UInt8](repeating: 255, count: 65_501 * 4))
+        let error = #expect(throws: CurlewError.self) { _ = try image.encoded(as: .jpeg()) }
+        #expect(error?.code == .encodingFailed && error?.message.contains("65500") == true)
     }
 
     /// A number, the smaller byte first.

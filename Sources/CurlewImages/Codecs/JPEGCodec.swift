@@ -1,103 +1,112 @@
 #if Images
-internal import CTurboJPEG
+internal import CJPEG
 internal import Curlew
 
 /// JPEG, by libjpeg-turbo.
 enum JPEGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
-        try decode(bytes, options, markers: JPEGMarkers(bytes), isWhole: true)
+        try withDecoder(of: bytes) { decoder in try picture(decoder, options, allowsEnd: false) }
     }
 
     /// The beginning of a progressive file shows the whole picture, coarsely, once its first scan is there. nil for what shows nothing yet.
     static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture? {
-        let markers = JPEGMarkers(bytes)
-        guard markers.isProgressive, markers.hasWholeScan else { return nil }
-        return try decode(bytes, options, markers: markers, isWhole: false)
+        try withDecoder(of: bytes) { decoder in
+            guard decoder.pointee.base.progressive_mode != 0 else { return nil }
+            let picture = try picture(decoder, options, allowsEnd: true)
+            // The first scan is whole where a second one has begun.
+            return decoder.pointee.base.input_scan_number > 1 ? picture : nil
+        }
     }
 
-    private static func decode(
-        _ bytes: [UInt8], _ options: Image.DecodingOptions, markers: JPEGMarkers, isWhole: Bool
-    ) throws -> DecodedPicture {
-        guard let decoder = tjInitDecompress() else {
+    private typealias Decoder = UnsafeMutablePointer<curlew_jpeg_decoder>
+
+    /// Calls a body with a decoder that has read the header.
+    private static func withDecoder<Value>(of bytes: [UInt8], _ body: (Decoder) throws -> Value) throws -> Value {
+        guard let decoder = curlew_jpeg_open() else {
             throw CurlewError(.resourcesExhausted, "no memory for a JPEG decoder")
         }
-        defer { tjDestroy(decoder) }
-        var (width, height, sampling, space) = (Int32(0), Int32(0), Int32(0), Int32(0))
-        let header = tjDecompressHeader3(decoder, bytes, UInt(bytes.count), &width, &height, &sampling, &space)
-        // A warning is reported as a failure, though the header was read.
-        guard header == 0 || isHarmless(decoder) && width > 0 && height > 0 && space >= 0 else { throw error(decoder) }
-        try options.limits.check(Int(width), Int(height))
-        try options.limits.check(scans: markers.scanCount, of: Image.Size(Int(width), Int(height)))
-        let isInks = space == Int32(TJCS_CMYK.rawValue) || space == Int32(TJCS_YCCK.rawValue)
-        let size = decodedSize(Image.Size(Int(width), Int(height)), markers.orientation, options.fitting)
+        defer { curlew_jpeg_close(decoder) }
+        return try bytes.withUnsafeBufferPointer { bytes in
+            guard let address = bytes.baseAddress, curlew_jpeg_read_header(decoder, address, UInt(bytes.count)) != 0
+            else { throw error(decoder) }
+            return try body(decoder)
+        }
+    }
+
+    private static func picture(_ decoder: Decoder, _ options: Image.DecodingOptions, allowsEnd: Bool) throws
+        -> DecodedPicture
+    {
+        let stored = Image.Size(Int(decoder.pointee.base.image_width), Int(decoder.pointee.base.image_height))
+        try options.limits.check(stored.width, stored.height)
+        let segments = segments(decoder)
+        let divisor = divisor(of: stored, segments.orientation, options.fitting)
+        let size = divided(stored, divisor)
+        let scanLimit = options.limits.scans(of: stored)
         var pixels = try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
             pixels.initialize(repeating: 0)
-            let format = isInks ? TJPF_CMYK : TJPF_RGBA
-            // A file of a million scans would keep the decoder busy for hours.
-            let result = tjDecompress2(
-                decoder, bytes, UInt(bytes.count), pixels.baseAddress, Int32(size.width), 0, Int32(size.height),
-                format.rawValue.asInt32, TJFLAG_LIMITSCANS)
-            // The first warning hides all others.
-            guard
-                result == 0
-                    || isHarmless(decoder, isWhole: isWhole)
-                        && (!isWhole || curlew_jpeg_is_whole(bytes, UInt(bytes.count)) != 0)
-            else { throw error(decoder) }
+            guard let address = pixels.baseAddress else { return }
+            let isRead = curlew_jpeg_read_pixels(
+                decoder, UInt32(divisor), Int32(scanLimit), allowsEnd ? 1 : 0, address, UInt32(size.width),
+                UInt32(size.height))
+            guard isRead != 0 else {
+                guard decoder.pointee.errors.has_too_many_scans == 0 else {
+                    throw CurlewError(
+                        .responseTooLarge,
+                        "the JPEG has more than \(scanLimit) scans of \(stored.width) × \(stored.height) pixels")
+                }
+                throw error(decoder)
+            }
             count = size.count * 4
         }
-        if isInks { mixInks(&pixels) }
+        if decoder.pointee.base.out_color_space == JCS_CMYK { mixInks(&pixels) }
         return DecodedPicture(
             rasters: [DecodedPicture.Raster(size: size, pixels: pixels)], isPremultiplied: true,
-            orientation: markers.orientation, hasColorProfile: markers.hasColorProfile)
+            orientation: segments.orientation, hasColorProfile: segments.hasColorProfile)
+    }
+
+    /// What the segments before the pixels say.
+    private static func segments(_ decoder: Decoder) -> (orientation: Orientation, hasColorProfile: Bool) {
+        var (orientation, hasColorProfile) = (Orientation.upright, false)
+        var next = decoder.pointee.base.marker_list
+        while let segment = next?.pointee {
+            let content = UnsafeBufferPointer(start: segment.data, count: Int(segment.data_length))
+            if content.starts(with: "Exif\0\0".utf8) { orientation = Orientation(exif: Array(content)[...]) }
+            if content.starts(with: "ICC_PROFILE\0".utf8) { hasColorProfile = true }
+            next = segment.next
+        }
+        return (orientation, hasColorProfile)
     }
 
     static func encode(_ image: Image, quality: Int) throws -> [UInt8] {
-        guard let encoder = tjInitCompress() else {
-            throw CurlewError(.resourcesExhausted, "no memory for a JPEG encoder")
-        }
-        defer { tjDestroy(encoder) }
-        var buffer: UnsafeMutablePointer<UInt8>?
-        var size: UInt = 0
-        defer { tjFree(buffer) }
+        var count: UInt = 0
+        var message = [CChar](repeating: 0, count: Int(JMSG_LENGTH_MAX))
         // There is no alpha: the colours are multiplied by it, so that what is transparent is black.
-        let result = tjCompress2(
-            encoder, image.pixels, Int32(image.size.width), 0, Int32(image.size.height), TJPF_RGBX.rawValue.asInt32,
-            &buffer,
-            &size, TJSAMP_420.rawValue.asInt32, Int32(quality), 0)
-        guard result == 0, let buffer else {
-            throw CurlewError(
-                .encodingFailed, "the picture cannot be a JPEG: \(String(cString: tjGetErrorStr2(encoder)))")
+        let file = curlew_jpeg_write(
+            image.pixels, UInt32(image.size.width), UInt32(image.size.height), Int32(quality), &count, &message)
+        guard let file else {
+            let reason = String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            throw CurlewError(.encodingFailed, "the picture cannot be a JPEG: \(reason)")
         }
-        return Array(UnsafeBufferPointer(start: buffer, count: Int(size)))
+        defer { free(file) }
+        return Array(UnsafeBufferPointer(start: file, count: Int(count)))
     }
 
-    /// The size to decode to: eighths of the picture's, the smallest that the target fits into.
-    private static func decodedSize(_ size: Image.Size, _ orientation: Orientation, _ target: Image.Size?) -> Image.Size
-    {
-        guard let target else { return size }
-        let stored = orientation.swapsAxes ? Image.Size(target.height, target.width) : target
-        let fitted = size.fitting(into: stored)
-        // Whole halves, quarters and eighths alone: the decoder has fast ways for them.
-        for divisor in [8, 4, 2] {
-            let scaled = Image.Size((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
-            if scaled.width >= fitted.width, scaled.height >= fitted.height { return scaled }
-        }
-        return size
+    /// What to divide the sides by so that the target still fits into the picture. The decoder leaves out what that does not need, and has fast
+    /// ways for halves, quarters and eighths.
+    private static func divisor(of size: Image.Size, _ orientation: Orientation, _ target: Image.Size?) -> Int {
+        guard let target else { return 1 }
+        let fitted = size.fitting(into: orientation.swapsAxes ? Image.Size(target.height, target.width) : target)
+        return [8, 4, 2].first {
+            divided(size, $0).width >= fitted.width && divided(size, $0).height >= fitted.height
+        } ?? 1
     }
 
-    /// True for warnings of odd bytes between markers and the like, which change no pixel, and, of a beginning, for that of its end. An error
-    /// after a warning is reported as a warning, so that the text counts.
-    private static func isHarmless(_ decoder: tjhandle, isWhole: Bool = true) -> Bool {
-        guard tjGetErrorCode(decoder) == TJERR_WARNING.rawValue.asInt32 else { return false }
-        let message = String(cString: tjGetErrorStr2(decoder))
-        return message.contains("extraneous bytes before marker") || message.contains("unknown JFIF revision")
-            || message.contains("Unknown Adobe color transform")
-            || message.contains("Invalid SOS parameters for sequential JPEG")
-            || !isWhole && message.contains("Premature end of JPEG file")
+    private static func divided(_ size: Image.Size, _ divisor: Int) -> Image.Size {
+        Image.Size((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
     }
 
-    private static func error(_ decoder: tjhandle) -> CurlewError {
-        broken("the JPEG is broken: \(String(cString: tjGetErrorStr2(decoder)))")
+    private static func error(_ decoder: Decoder) -> CurlewError {
+        broken("the JPEG is broken: \(String(cString: curlew_jpeg_message(decoder)))")
     }
 
     /// Inks to colours. Files of Adobe's programs, and so nearly all, have the inks inverted: 255 is none.
@@ -110,69 +119,6 @@ enum JPEGCodec {
                 }
                 pixels[index + 3] = 255
             }
-        }
-    }
-}
-
-extension UInt32 {
-    fileprivate var asInt32: Int32 { Int32(bitPattern: self) }
-}
-
-extension Int32 {
-    fileprivate var asInt32: Int32 { self }
-}
-
-/// What the segments before the pixels say, and how far these have come.
-private struct JPEGMarkers {
-    private(set) var orientation = Orientation.upright
-    private(set) var hasColorProfile = false
-    /// True if the picture comes in scans that refine it.
-    private(set) var isProgressive = false
-    /// True if a scan is followed by another one.
-    var hasWholeScan: Bool { scans(from: firstScan) > 0 }
-    /// The most scans that the file can have. The whole file counts: the decoder may find scans where none are expected.
-    var scanCount: Int { scans(from: 0) }
-
-    /// The number of scans from an offset. Among the pixels a byte of FF is followed by 00 or the number of a restart.
-    private func scans(from start: Int?) -> Int {
-        guard let start, start < bytes.count else { return 0 }
-        return bytes.withUnsafeBufferPointer { bytes in
-            var (count, isMarker) = (0, false)
-            for byte in bytes[start...] {
-                if isMarker, byte == 0xDA { count += 1 }
-                isMarker = byte == 0xFF
-            }
-            return count
-        }
-    }
-
-    private var firstScan: Int?
-    private let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        var position = 2
-        while position + 4 <= bytes.count {
-            let marker = bytes[position + 1]
-            // Odd bytes, a filling one, or markers that stand alone.
-            guard bytes[position] == 0xFF, marker != 0xFF, marker > 0x01, !(0xD0...0xD8).contains(marker) else {
-                position += 1
-                continue
-            }
-            // Where the pixels begin, nothing more is said.
-            if marker == 0xDA { firstScan = position + 2 }
-            if marker == 0xDA || marker == 0xD9 { return }
-            if marker == 0xC2 { isProgressive = true }
-            let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
-            guard length >= 2 else {
-                position += 4
-                continue
-            }
-            guard position + 2 + length <= bytes.count else { return }
-            let content = bytes[(position + 4)..<(position + 2 + length)]
-            if marker == 0xE1, content.starts(with: Array("Exif\0\0".utf8)) { orientation = Orientation(exif: content) }
-            if marker == 0xE2, content.starts(with: Array("ICC_PROFILE\0".utf8)) { hasColorProfile = true }
-            position += 2 + length
         }
     }
 }

@@ -23,7 +23,7 @@ extension Image {
         public var side = 65_535
         /// The most pixels of all pictures of an animation together, as they are kept: 128 million by default. As they are stored it is sixteen
         /// times as many: a few bytes can hold thousands of large pictures, which take their time even where they are kept small. The scans
-        /// of a JPEG, each of which goes over all its pixels, count like pictures that are stored.
+        /// of a JPEG, each of which goes over all its pixels, count like pictures that are stored; 16 are always allowed, and 512 at most.
         public var animationPixels = 128_000_000
         /// The most pictures of an animation. 2,000 by default.
         public var frames = 2000
@@ -43,13 +43,8 @@ extension Image {
             }
         }
 
-        /// Each scan of a JPEG goes over all its pixels.
-        func check(scans: Int, of size: Size) throws {
-            guard scans / 16 <= animationPixels / size.count else {
-                throw CurlewError(
-                    .responseTooLarge, "the JPEG has \(scans) scans of \(size.width) × \(size.height) pixels")
-            }
-        }
+        /// The most scans of a JPEG, each of which goes over all its pixels. Cameras and encoders write ten or so.
+        func scans(of size: Size) -> Int { 16 * max(1, min(32, animationPixels / size.count)) }
 
         /// - Parameters:
         ///   - size: That of the pictures as they are stored.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the pictures of this folder anew, with Pillow: each shows red, green, blue and white quarters when it is upright."""
+"""Makes the pictures of this folder anew, with Pillow and jpegtran: each shows red, green, blue and white quarters when it is upright."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,6 +39,11 @@ def main():
     image.convert("P", palette=Image.Palette.ADAPTIVE, colors=4).save(HERE / "palette.png", bits=2)
     image.save(HERE / "plain.jpg", quality=95, subsampling=0)
     image.save(HERE / "progressive.jpg", quality=95, progressive=True)
+    scans = ["0,1,2: 0-0, 0, 0;", *(f"0: {number}-{number}, 0, 0;" for number in range(1, 14))]
+    scans += ["0: 14-63, 0, 0;", "1: 1-63, 0, 0;", "2: 1-63, 0, 0;"]
+    subprocess.run(
+        ["jpegtran", "-scans", "/dev/stdin", "-outfile", HERE / "scans.jpg", HERE / "plain.jpg"],
+        input="\n".join(scans).encode(), check=True)
     image.convert("CMYK").save(HERE / "cmyk.jpg", quality=95)
     image.save(HERE / "profile.jpg", quality=95, icc_profile=ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
     for number in range(1, 9):
