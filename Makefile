@@ -62,11 +62,11 @@ test-uploads: setup ## Uploads to servers that others wrote: tuspyserver and mot
 	@$(UPLOAD_SERVERS)/bin/pip install -q --disable-pip-version-check -r .ci/upload-servers.txt
 	CURLEW_UPLOAD_SERVERS=$(UPLOAD_SERVERS)/bin/python $(TEST_EXAMPLES) --filter UploadServerTests
 
-# Builds of their own, in .build-traits: what a trait takes out must not be missed.
 test-gallery: setup ## Looks at the page of the gallery in headless Chromium
 	@.ci/setup chromium
 	CURLEW_CHROMIUM=1 $(TEST_EXAMPLES) --filter GalleryTests
 
+# Builds of their own, in .build-traits: what a trait takes out must not be missed.
 test-traits: setup ## Builds and tests without the traits, the headers of their libraries hidden
 	@.ci/traits $(SWIFTFLAGS)
 

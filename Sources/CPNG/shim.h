@@ -14,6 +14,7 @@ static inline png_image curlew_png_image(void) {
 }
 
 static const uint32_t curlew_png_rgba = PNG_FORMAT_RGBA;
+static const uint32_t curlew_png_linear = PNG_FORMAT_LINEAR_RGB_ALPHA;
 static const uint32_t curlew_png_flag_alpha = PNG_FORMAT_FLAG_ALPHA;
 
 static inline int curlew_png_failed(const png_image *_Nonnull image) { return PNG_IMAGE_FAILED(*image); }

@@ -1,8 +1,8 @@
 #if Images
 public import Curlew
 
-/// Whether sessions are busy, as an indicator on a screen shows it: it comes on when requests have been under way for a while, and goes off a
-/// moment after the last one, so that it does not flicker.
+/// A monitor of network activity for an indicator. It turns on once requests have run for one second, and off 0.17 seconds after the last one
+/// ends, so that the indicator does not flicker.
 ///
 /// ```swift
 /// let monitor = ActivityMonitor()
@@ -10,37 +10,38 @@ public import Curlew
 /// for await isActive in await monitor.updates { spinner.isHidden = !isActive }
 /// ```
 public actor ActivityMonitor {
-    /// What the monitor shows, and what it waits for.
+    /// A state of the indicator.
     public enum State: Sendable, Hashable {
-        /// Nothing is shown, and nothing is under way.
+        /// Off, and nothing runs.
         case notActive
-        /// Something is under way, and not shown yet.
+        /// Off, and something has begun to run.
         case delayingStart
-        /// Shown.
+        /// On.
         case active
-        /// Nothing is under way any more, and it is still shown.
+        /// On, and nothing runs any more.
         case delayingEnd
     }
 
-    /// Where the monitor is.
+    /// The state of the indicator.
     public private(set) var state = State.notActive
-    /// The number of tasks that are under way.
+    /// The number of running tasks.
     public private(set) var activeCount = 0
-    /// False shows nothing, whatever is under way. True by default.
+    /// False keeps the indicator off. True by default: whoever makes a monitor wants it, where AFNetworking's shared one begins disabled.
     public private(set) var isEnabled = true
     private let activationDelay: Duration
     private let completionDelay: Duration
     private let clock: any Clock<Duration>
     private var timer: Task<Void, Never>?
     private var timerNumber = 0
-    private var followers: [Task<Void, Never>] = []
-    private var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
-    private var listenerCount = 0
+    private var followers: [Int: Task<Void, Never>] = [:]
+    private var followerCount = 0
+    private let visibility = Broadcaster<Bool>(bufferSize: 1)
+    private let counts = Broadcaster<Int>(bufferSize: 1)
 
     /// - Parameters:
-    ///   - activationDelay: How long something has to be under way before it is shown. 1 s by default.
-    ///   - completionDelay: How long it is shown after the last has ended. 0.17 s by default.
-    ///   - clock: What the delays are measured by.
+    ///   - activationDelay: The time that something has to run before the indicator turns on. 1 s by default.
+    ///   - completionDelay: The time that the indicator stays on after the last task has ended. 0.17 s by default.
+    ///   - clock: The clock of the delays.
     public init(
         activationDelay: Duration = .seconds(1), completionDelay: Duration = .milliseconds(170),
         clock: any Clock<Duration> = ContinuousClock()
@@ -52,34 +53,30 @@ public actor ActivityMonitor {
 
     deinit {
         timer?.cancel()
-        for follower in followers { follower.cancel() }
-        for listener in listeners.values { listener.finish() }
+        for follower in followers.values { follower.cancel() }
+        visibility.finish()
+        counts.finish()
     }
 
-    /// True while something is to be shown.
+    /// True while the indicator is on.
     public var isActive: Bool { state == .active || state == .delayingEnd }
 
-    /// Whether something is to be shown: first how it is now, then each change.
-    public var updates: AsyncStream<Bool> {
-        let number = listenerCount
-        listenerCount += 1
-        let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
-        continuation.yield(isActive)
-        continuation.onTermination = { [weak self] _ in Task { await self?.forget(number) } }
-        listeners[number] = continuation
-        return stream
-    }
+    /// The visibility of the indicator as a sequence: the current value first, then every change. A reader that is behind gets the newest.
+    public var updates: AsyncStream<Bool> { visibility.listen(from: isActive) }
 
-    private func forget(_ number: Int) { listeners[number] = nil }
+    /// The number of running tasks as a sequence, without delays: the current one first, then every change. A reader that is behind gets the newest.
+    public var activeCounts: AsyncStream<Int> { counts.listen(from: activeCount) }
 
-    /// Counts the tasks of a client's session, as long as both are there: one that starts or resumes counts, one that is suspended or ends does not.
-    /// - Returns: False for a client that has no session, such as a stub.
+    /// Counts the running tasks of a client's session for as long as both exist. A suspended task does not count.
+    /// - Returns: False for a client without a session, such as a stub.
     @discardableResult
     public func follow(_ client: HTTPSession) -> Bool {
         guard let session = client.session else { return false }
         let events = session.events.makeAsyncIterator()
         let bufferSize = max(1, session.configuration.eventBufferSize)
-        followers.append(
+        followerCount += 1
+        let number = followerCount
+        followers[number] =
             Task { [weak self, weak session] in
                 var events = events
                 var running: Set<TaskActor.Identifier> = []
@@ -101,11 +98,14 @@ public actor ActivityMonitor {
                     }
                 }
                 await self?.change(by: -running.count)
-            })
+                await self?.forget(number)
+            }
         return true
     }
 
-    /// Shows nothing any more, or shows again what is under way.
+    private func forget(_ number: Int) { followers[number] = nil }
+
+    /// Keeps the indicator off, or lets it follow the active count again.
     public func setEnabled(_ isEnabled: Bool) {
         guard self.isEnabled != isEnabled else { return }
         self.isEnabled = isEnabled
@@ -116,9 +116,12 @@ public actor ActivityMonitor {
         }
     }
 
-    /// Something else than a session's task begins (1) or ends (-1); never below zero.
+    /// Adds to the active count, for work that is not a session's task: 1 when it begins, -1 when it ends. The count never falls below zero.
     public func change(by count: Int) {
-        activeCount = max(0, activeCount + count)
+        let (sum, isOverflow) = activeCount.addingReportingOverflow(count)
+        let new = isOverflow ? Int.max : max(0, sum)
+        if new != activeCount { counts.publish(new) }
+        activeCount = new
         countChanged()
     }
 
@@ -143,7 +146,7 @@ public actor ActivityMonitor {
         case .delayingEnd: startTimer(completionDelay)
         case .active, .notActive: break
         }
-        if isActive != wasActive { for listener in listeners.values { listener.yield(isActive) } }
+        if isActive != wasActive { visibility.publish(isActive) }
     }
 
     private func startTimer(_ delay: Duration) {

@@ -2,7 +2,7 @@
 public import Curlew
 internal import FoundationEssentials
 
-/// Downloads pictures: at most four at a time, equal requests once, through a cache of decoded pictures.
+/// A downloader of images: at most four at a time, equal requests once, through a cache of decoded images.
 ///
 /// ```swift
 /// let downloader = ImageDownloader(session: api)
@@ -11,8 +11,8 @@ internal import FoundationEssentials
 /// }
 /// ```
 ///
-/// Requests for the same absolute URL are one download, whatever their filters, and its end is everybody's. Whoever cancels leaves it to the
-/// others; it ends when nobody is left. A picture that cannot be decoded is an error.
+/// Requests for the same absolute URL share one download, whatever their filters, and all receive its result. Cancelling one request does not
+/// affect the others; the download is cancelled with the last. An image that cannot be decoded is an error.
 public actor ImageDownloader {
     /// The order in which requests that wait have their turn.
     public enum Order: Sendable, Hashable {
@@ -22,21 +22,22 @@ public actor ImageDownloader {
         case lastInFirstOut
     }
 
-    /// What is known of a picture that is awaited.
+    /// A step of a request for an image.
     public enum Phase: Sendable {
-        /// The download goes on.
+        /// The download has progressed.
         case progress(TaskProgress)
-        /// What has come of the picture: all of a progressive JPEG, coarsely, or the upper rows of a WebP above transparent ones. It comes at a
-        /// quarter, half and three quarters of a file of 64 KiB and more, in the size of the whole and through the filter.
+        /// A preview of an unfinished download: a progressive JPEG at low quality, or the upper rows of a WebP with the rest transparent. It comes
+        /// at 25, 50 and 75 percent of files of at least 64 KiB, in the final size and with the filter applied. A request that joins a
+        /// download gets the previews that are still to come.
         case partial(Image)
-        /// The picture was in the cache. It is the last phase.
+        /// The image was in the cache. The last phase.
         case cached(Image)
-        /// The picture has come. It is the last phase.
+        /// The image was downloaded. The last phase.
         case loaded(Image)
-        /// It cannot be had. It is the last phase.
+        /// The request failed or was cancelled. The last phase.
         case failed(CurlewError)
 
-        /// The whole picture, if it is there.
+        /// The whole image, if this phase has it.
         public var image: Image? {
             switch self {
             case .cached(let image), .loaded(let image): image
@@ -45,19 +46,33 @@ public actor ImageDownloader {
         }
     }
 
-    /// A request for a picture, by which it can be cancelled.
+    /// The identity of a request, which ``ImageDownloader/cancel(_:)`` takes.
     public struct Receipt: Sendable, Hashable, Identifiable {
-        /// Of this request alone.
+        /// The identifier that the caller gave, or a new one.
         public let id: String
-        /// The URL that is asked for.
+        /// The requested URL.
         public let url: String
-        /// Two requests of one id and URL are two.
-        private let token = UUID().uuidString
+        /// True once it was cancelled or nobody reads its phases any more, which may be before it has begun. Each request has its own: two of one id
+        /// and URL are two.
+        fileprivate let hasLeft = Guarded(false)
+
+        public static func == (a: Receipt, b: Receipt) -> Bool { a.hasLeft === b.hasLeft }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(hasLeft)) }
     }
 
-    /// The cache; nil if there is none.
+    /// The phases of one request, to be read once. Leaving the sequence cancels the request. A reader that is behind gets the newest four.
+    public struct Phases: AsyncSequence, Sendable {
+        /// The receipt, for cancelling the request from elsewhere.
+        public let receipt: Receipt
+        fileprivate let stream: AsyncStream<Phase>
+
+        public func makeAsyncIterator() -> AsyncStream<Phase>.Iterator { stream.makeAsyncIterator() }
+    }
+
+    /// The cache of decoded images; nil if there is none.
     public nonisolated let cache: AutoPurgingImageCache?
-    /// The client that downloads.
+    /// The session that downloads.
     public nonisolated let session: HTTPSession
     private let order: Order
     private let limit: Int
@@ -68,13 +83,13 @@ public actor ImageDownloader {
     private var active = 0
 
     /// - Parameters:
-    ///   - session: The client. Its chain has what it needs, such as a cache for files and redirects.
-    ///   - cache: The cache for decoded pictures: one of 100 MiB by default; nil keeps none. Pictures are kept under their absolute URL, and,
-    ///     where they are made to fit or do not move, a name of that behind a space, so that downloaders can share one.
-    ///   - order: The order in which requests that wait have their turn.
+    ///   - session: The session that downloads. A cache of files is a link of its chain.
+    ///   - cache: The cache of decoded images: one of 100 MiB by default; nil keeps none. The key is the absolute URL, to which decoding options
+    ///     other than the defaults (`fitting`, no animation) are appended, so that downloaders with different options can share a cache.
+    ///   - order: The order in which pending requests start.
     ///   - maximumActive: The most downloads at a time. 4 by default.
-    ///   - options: How pictures are decoded.
-    ///   - progressive: Whether the phases show what has come of a picture. It is decoded as often more. True by default.
+    ///   - options: How images are decoded.
+    ///   - progressive: True, the default, adds previews (``Phase/partial(_:)``) to the phases. Each preview decodes the image once more.
     public init(
         session: HTTPSession, cache: AutoPurgingImageCache? = AutoPurgingImageCache(), order: Order = .firstInFirstOut,
         maximumActive: Int = 4, options: Image.DecodingOptions = Image.DecodingOptions(), progressive: Bool = true
@@ -88,14 +103,15 @@ public actor ImageDownloader {
     }
 
     /// One request of somebody's.
-    private struct Request {
+    struct Request {
         let receipt: Receipt
         let filter: ImageFilter?
         /// True if the phases are shown to somebody, and not only the picture that they end with.
         let isShown: Bool
         let phases: AsyncStream<Phase>.Continuation
-        /// True once nobody listens any more, which may be before the request has begun.
-        let hasLeft = Guarded(false)
+
+        /// True once it was cancelled.
+        var hasLeft: Bool { receipt.hasLeft.withLock { $0 } }
     }
 
     /// One download, and who waits for it, in the order in which they came.
@@ -115,46 +131,56 @@ public actor ImageDownloader {
     /// The number of requests that wait for a picture, for tests.
     var requestCount: Int { downloads.values.reduce(0) { $0 + $1.requests.count } }
 
-    /// The phases of a picture's download, the last of which is the picture or the error. Leaving the sequence cancels the request. A reader that
-    /// is behind gets the newest four.
+    /// Requests an image. The last phase is the image or the error.
     /// - Parameters:
     ///   - url: The URL, relative ones against the session's base.
-    ///   - filter: What is done to the picture. It is cached as it is afterwards, and as it was.
+    ///   - filter: The filter to apply. The original and the filtered image are both cached.
     ///   - id: The identifier of the receipt; a new one by default.
-    public nonisolated func image(
-        _ url: String, filter: ImageFilter? = nil, id: String? = nil
-    ) -> AsyncStream<Phase> {
-        phases(of: Receipt(id: id ?? UUID().uuidString, url: url), filter, isShown: true)
+    public nonisolated func image(_ url: String, filter: ImageFilter? = nil, id: String? = nil) -> Phases {
+        let (request, phases) = request(url, filter, id: id, isShown: true)
+        Task { await begin(request) }
+        return phases
     }
 
-    private nonisolated func phases(of receipt: Receipt, _ filter: ImageFilter?, isShown: Bool) -> AsyncStream<Phase> {
+    /// A request that has not begun.
+    nonisolated func request(_ url: String, _ filter: ImageFilter? = nil, id: String? = nil, isShown: Bool) -> (
+        Request, Phases
+    ) {
+        let receipt = Receipt(id: id ?? UUID().uuidString, url: url)
         // The last phase is always among the newest.
         let (stream, phases) = AsyncStream.makeStream(of: Phase.self, bufferingPolicy: .bufferingNewest(4))
         let request = Request(receipt: receipt, filter: filter, isShown: isShown, phases: phases)
         phases.onTermination = { [weak self] end in
             guard case .cancelled = end else { return }
-            request.hasLeft.withLock { $0 = true }
+            receipt.hasLeft.withLock { $0 = true }
             Task { await self?.cancel(receipt) }
         }
-        Task { await self.begin(request) }
-        return stream
+        return (request, Phases(receipt: receipt, stream: stream))
     }
 
-    /// Downloads a picture, or takes it from the cache. Cancelling the task cancels the request.
+    /// The image, from the cache or downloaded. Cancelling the task cancels the request.
     /// - Throws: ``Curlew/CurlewError``.
     public nonisolated func load(_ url: String, filter: ImageFilter? = nil) async throws -> Image {
-        for await phase in phases(of: Receipt(id: UUID().uuidString, url: url), filter, isShown: false) {
+        let (request, phases) = request(url, filter, isShown: false)
+        Task { await begin(request) }
+        for await phase in phases {
             switch phase {
             case .progress, .partial: continue
             case .cached(let image), .loaded(let image): return image
             case .failed(let error): throw error
             }
         }
-        throw CurlewError(.cancelled, "the download of a picture was cancelled")
+        throw Self.cancelled(url)
     }
 
-    /// Asks for a picture, and calls nobody until it is there: for a picture that will be wanted.
-    /// - Returns: What it can be cancelled by.
+    private static func cancelled(_ url: String) -> CurlewError {
+        // Without a password that it may have.
+        let name = (try? CurlewURI(url))?.description ?? "a relative URL"
+        return CurlewError(.cancelled, "the request for the image at \(name) was cancelled")
+    }
+
+    /// Downloads an image into the cache in advance.
+    /// - Returns: The receipt that cancels the request.
     @discardableResult
     public func prefetch(_ url: String, filter: ImageFilter? = nil, id: String? = nil) async -> Receipt {
         let receipt = Receipt(id: id ?? UUID().uuidString, url: url)
@@ -163,14 +189,15 @@ public actor ImageDownloader {
         return receipt
     }
 
-    /// Cancels a request: its part ends with ``Curlew/ErrorCode/cancelled``. The download goes on for the others, and ends with the last. What
-    /// has ended is left alone.
+    /// Cancels a request, which ends with ``Curlew/ErrorCode/cancelled``. The download continues for the others and is cancelled with the last
+    /// request. Nothing happens to a request that has ended.
     public func cancel(_ receipt: Receipt) {
+        receipt.hasLeft.withLock { $0 = true }
         guard let key = downloads.first(where: { $0.value.requests.contains { $0.receipt == receipt } })?.key,
             let index = downloads[key]?.requests.firstIndex(where: { $0.receipt == receipt }),
             let request = downloads[key]?.requests.remove(at: index)
         else { return }
-        request.phases.yield(.failed(CurlewError(.cancelled, "the download of a picture was cancelled")))
+        request.phases.yield(.failed(Self.cancelled(key)))
         request.phases.finish()
         guard downloads[key]?.requests.isEmpty == true else { return }
         if let place = waiting.firstIndex(of: key) {
@@ -183,7 +210,8 @@ public actor ImageDownloader {
         }
     }
 
-    private func begin(_ request: Request) async {
+    /// Begins a request, unless it was cancelled before.
+    func begin(_ request: Request) async {
         let uri: CurlewURI
         do {
             uri = try session.resolve(.raw(request.receipt.url))
@@ -191,10 +219,16 @@ public actor ImageDownloader {
             return fail(request, error)
         }
         let key = uri.description
+        guard !request.hasLeft else { return fail(request, Self.cancelled(key)) }
         // Whoever joins a download does not ask the cache, as the download is newer.
-        if downloads[key]?.requests.isEmpty == false { return join(request, key) }
+        if downloads[key]?.requests.isEmpty == false {
+            downloads[key]?.requests.append(request)
+            return
+        }
         do {
-            if let image = try await cached(key, request.filter) {
+            let image = try await cached(key, request.filter)
+            guard !request.hasLeft else { return fail(request, Self.cancelled(key)) }
+            if let image {
                 request.phases.yield(.cached(image))
                 return request.phases.finish()
             }
@@ -206,13 +240,8 @@ public actor ImageDownloader {
             downloads[key] = Download(requests: [])
             waiting.append(key)
         }
-        join(request, key)
-        startNext()
-    }
-
-    private func join(_ request: Request, _ key: String) {
         downloads[key]?.requests.append(request)
-        if request.hasLeft.withLock({ $0 }) { cancel(request.receipt) }
+        startNext()
     }
 
     private func cached(_ key: String, _ filter: ImageFilter?) async throws -> Image? {
@@ -257,7 +286,9 @@ public actor ImageDownloader {
             return startNext()
         }
         startNext()
-        for request in download?.requests ?? [] { await finish(request, key, result) }
+        // What a filter makes is made once for all who have asked for it.
+        var made: [String: Image] = [:]
+        for request in download?.requests ?? [] { await finish(request, key, result, &made) }
     }
 
     private func fetch(_ key: String) async -> Result<Image, CurlewError> {
@@ -295,28 +326,28 @@ public actor ImageDownloader {
     private func show(_ beginning: [UInt8], of key: String) async {
         guard downloads[key]?.requests.contains(where: \.isShown) == true else { return }
         // What is wrong with it is said at the end.
-        guard let image = try? await Self.decodedBeginning(beginning, options) else { return }
+        let decoded = try? await onGlobalExecutor { [options] in try Image.beginning(of: beginning, options: options) }
+        guard let image = decoded ?? nil else { return }
         for request in downloads[key]?.requests ?? [] where request.isShown {
             var shown: Image? = image
-            if let filter = request.filter { shown = try? await Self.filtered(image, filter) }
+            if let filter = request.filter { shown = try? await onGlobalExecutor { try filter.apply(to: image) } }
             if let shown { request.phases.yield(.partial(shown)) }
         }
     }
 
-    @concurrent
-    private static func decodedBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) async throws -> Image? {
-        try Image.beginning(of: bytes, options: options)
-    }
-
-    @concurrent
-    private static func filtered(_ image: Image, _ filter: ImageFilter) async throws -> Image {
-        try filter.apply(to: image)
-    }
-
-    private func finish(_ request: Request, _ key: String, _ result: Result<Image, CurlewError>) async {
+    private func finish(
+        _ request: Request, _ key: String, _ result: Result<Image, CurlewError>, _ made: inout [String: Image]
+    ) async {
         do {
             var image = try result.get()
-            if let filter = request.filter { image = try await Self.filtered(image, filter, cacheKey(key), cache) }
+            if let filter = request.filter {
+                if let known = made[filter.identifier] {
+                    image = known
+                } else {
+                    image = try await Self.filtered(image, filter, cacheKey(key), cache)
+                }
+                made[filter.identifier] = image
+            }
             request.phases.yield(.loaded(image))
             request.phases.finish()
         } catch {
@@ -324,13 +355,11 @@ public actor ImageDownloader {
         }
     }
 
-    /// Filters take their time, and no turn of this actor.
-    @concurrent
+    /// Filters run elsewhere than on this actor.
     private static func filtered(
         _ image: Image, _ filter: ImageFilter, _ key: String, _ cache: AutoPurgingImageCache?
     ) async throws -> Image {
-        if let image = await cache?.image(for: key, filter: filter.identifier) { return image }
-        let made = try filter.apply(to: image)
+        let made = try await onGlobalExecutor { try filter.apply(to: image) }
         await cache?.add(made, for: key, filter: filter.identifier)
         return made
     }

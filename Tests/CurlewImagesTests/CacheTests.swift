@@ -1,6 +1,7 @@
 #if Images
 import Curlew
 import CurlewTestingTraits
+import Dispatch
 import Foundation
 import Glibc
 import Testing
@@ -82,14 +83,24 @@ struct CacheTests {
         #expect(await cache.usage == 0)
     }
 
-    @Test("ten thousand pictures pass through a small cache, which keeps its bound and its count under 64 tasks")
+    /// A thread for the jobs of a task.
+    private final class OwnThread: TaskExecutor {
+        private let queue = DispatchQueue(label: "one of many")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    @Test("ten thousand pictures pass through a small cache, which keeps its bound and its count under 64 threads")
     func crowd() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try picture(4096)
         // Names of five letters cost a byte more.
         await withTaskGroup { group in
             for worker in 0..<64 {
-                group.addTask {
+                group.addTask(executorPreference: OwnThread()) {
                     for index in 0..<157 {
                         await cache.add(image, for: "\(10_000 + worker * 157 + index)")
                         if index % 5 == 0 { await cache.remove("\(10_000 + worker * 157 + index)") }
@@ -130,10 +141,14 @@ struct CacheTests {
     /// The kernel's own sign, of the processor: that of memory cannot be had without a lack of it.
     private static let sign = MemoryPressure(path: "/proc/pressure/cpu", stall: .microseconds(500))
 
-    @Test("a sign of the kernel's own is noticed, again and again", .enabled(if: Self.sign.watch {} != nil))
+    @Test(
+        "a sign of the kernel's own is noticed, again and again, and empties a cache",
+        .enabled(if: Self.sign.watch {} != nil))
     func kernel() async throws {
         let (signs, sign) = AsyncStream.makeStream(of: Void.self)
         let watch = Self.sign.watch { sign.yield() }
+        let cache = AutoPurgingImageCache(pressure: Self.sign)
+        await cache.add(try picture(264), for: "a")
         let isOver = Guarded(false)
         // More threads than processors, so that some wait for their turn.
         for _ in 0...(2 * ProcessInfo.processInfo.activeProcessorCount) {
@@ -148,6 +163,7 @@ struct CacheTests {
             count += 1
             if count == 2 { break }
         }
+        try await eventually("the cache is emptied") { await cache.count == 0 }
         isOver.withLock { $0 = true }
         #expect(watch != nil)
     }

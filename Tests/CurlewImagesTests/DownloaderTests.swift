@@ -27,6 +27,10 @@ struct DownloaderTests {
 
     @Test("the serializer takes AFNetworking's types and newer ones, and reads what the bytes are")
     func serializer() async throws {
+        let types = ["tiff", "jpeg", "gif", "png", "ico", "x-icon", "bmp", "x-bmp", "x-xbitmap", "x-win-bitmap"]
+        let newer = ["webp", "avif", "vnd.microsoft.icon"]
+        #expect(ImageResponseSerializer.contentTypes == (types + newer).map { ContentType("image", $0) })
+        #expect(ImageResponseSerializer().scale == 1)
         let png = try Fixture.bytes("plain.png")
         for (type, bytes, isTaken) in [
             ("image/png", png, true), ("image/x-win-bitmap", png, true), ("image/avif", png, true),
@@ -416,6 +420,105 @@ struct DownloaderTests {
         let broken = try await api.get("a", as: .encodedImage)
         let error = await #expect(throws: CurlewError.self) { _ = try await broken.decoded() }
         #expect(error?.code == .decodingFailed)
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("images, previews and filters are decoded and made elsewhere than on the event loop that a task prefers")
+    func offLoop() async throws {
+        let png = try Fixture.bytes("plain.png")
+        let server = try await MockServer.start { _ in picture(png) }
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let loop = try #require(api.session?.eventLoop)
+        let filter = ImageFilter(identifier: "where") { image in
+            #expect(loop.isIsolatingCurrentContext() == false)
+            return image
+        }
+        let downloader = ImageDownloader(session: api)
+        try await withTaskExecutorPreference(loop) {
+            var serializer = ImageResponseSerializer()
+            serializer.scale = 2
+            let image = try await api.get("a", as: serializer)
+            #expect(image.scale == 2)
+            _ = try await downloader.load("a")
+            await downloader.prefetch("a", filter: filter)
+            #expect(await downloader.cache?.count == 2)
+            _ = try await downloader.load("b", filter: filter)
+        }
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a second download of an image is answered by the cache link of the session's chain")
+    func cacheLink() async throws {
+        let png = try Fixture.bytes("plain.png")
+        let server = try await MockServer.start { _ in
+            MockResponse(fields: [.contentType: "image/png", .cacheControl: "max-age=60"], body: .bytes(png))
+        }
+        let api = try HTTPSession(baseURL: server.url(), chain: .caching())
+        for _ in 0..<2 {
+            #expect(try await ImageDownloader(session: api, cache: nil).load("a").size == Image.Size(48, 32))
+        }
+        #expect(server.requestCount == 1)
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a request is cancelled by the receipt of its phases, and the error names its URL")
+    func cancelledByReceipt() async throws {
+        let (server, open) = try await gatedServer()
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        let phases = downloader.image("a", id: "mine")
+        #expect(phases.receipt.id == "mine" && phases.receipt.url == "a")
+        try await eventually("the request waits") { await downloader.requestCount == 1 }
+        await downloader.cancel(phases.receipt)
+        var last: ImageDownloader.Phase?
+        for await phase in phases { last = phase }
+        guard case .failed(let error) = last else {
+            Issue.record("the last phase is \(String(describing: last))")
+            return
+        }
+        #expect(error.code == .cancelled && error.message.contains(server.url("/a")))
+        open.finish()
+        try await eventually("the download has ended") { await downloader.activeCount == 0 }
+        await api.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a request that is cancelled before it has begun asks the server for nothing")
+    func cancelledEarly() async throws {
+        let transport = StubTransport { _ in .response(fields: [.contentType: "image/png"], body: .bytes([])) }
+        let api = try HTTPSession(baseURL: "http://example.com", transport: transport, chain: .bare)
+        let downloader = ImageDownloader(session: api)
+        await downloader.cache?.add(
+            try Image(size: Image.Size(1, 1), pixels: [1, 2, 3, 255]), for: "http://example.com/b")
+        for name in ["a", "b"] {
+            let (request, phases) = downloader.request(name, isShown: true)
+            await downloader.cancel(phases.receipt)
+            await downloader.begin(request)
+            var codes: [ErrorCode?] = []
+            for await phase in phases {
+                if case .failed(let error) = phase { codes.append(error.code) } else { codes.append(nil) }
+            }
+            #expect(codes == [.cancelled])
+        }
+        #expect(transport.received.isEmpty)
+        #expect(await downloader.requestCount == 0)
+    }
+
+    @Test("a length that no file has is an error, and not the end of the process")
+    func hugeLength() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.read()
+            try await connection.write(
+                "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 9000000000000000000\r\n\r\nno picture")
+        }
+        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
+        let error = await #expect(throws: CurlewError.self) {
+            _ = try await ImageDownloader(session: api, cache: nil).load("a")
+        }
+        #expect(error?.code == .responseTooLarge)
         await api.shutdown()
         await server.shutdown()
     }

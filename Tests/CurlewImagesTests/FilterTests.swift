@@ -104,5 +104,38 @@ struct FilterTests {
     func order() throws {
         #expect(try Image(size: Image.Size(1, 1), pixels: [1, 2, 3, 4]).bgraPixels == [3, 2, 1, 4])
     }
+
+    @Test("all pixels of a very long line have their part in the one that it is made into")
+    func longLine() throws {
+        var pixels = [UInt8](repeating: 255, count: 40_000 * 4)
+        for index in 36_000..<40_000 { pixels.replaceSubrange((index * 4)..<(index * 4 + 3), with: [0, 0, 0]) }
+        let line = try Image(size: Image.Size(40_000, 1), pixels: pixels)
+        let color = try ImageFilter.resized(to: Image.Size(1, 1)).apply(to: line).pixels
+        // A tenth is black.
+        #expect(abs(Int(color[0]) - 229) <= 1 && color[3] == 255, "\(color)")
+        #expect(try ImageFilter.resized(toFit: Image.Size(50_000, 50_000)).apply(to: line).size == line.size)
+    }
+
+    @Test("a small animation of many frames is not made into one that no memory holds")
+    func hugeAnimation() throws {
+        let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
+        let screen: [UInt8] = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
+        let image = try Image(decoding: screen + Array(repeatElement(frame, count: 2000).joined()) + [0x3B])
+        #expect(try ImageFilter.resized(to: Image.Size(100, 100)).apply(to: image).frames.count == 2000)
+        let error = #expect(throws: CurlewError.self) {
+            _ = try ImageFilter.resized(to: Image.Size(1000, 1000)).apply(to: image)
+        }
+        #expect(error?.code == .responseTooLarge)
+    }
+
+    @Test(
+        "a picture whose sides are too long for a format is an error that says so",
+        arguments: [Image.Encoding.jpeg(), .webP(), .losslessWebP, .png])
+    func longSides(_ encoding: Image.Encoding) throws {
+        let width = encoding == .png ? 1_000_001 : encoding == .jpeg() ? 65_501 : 16_384
+        let image = try Image(size: Image.Size(width, 1), pixels: [UInt8](repeating: 255, count: width * 4))
+        let error = #expect(throws: CurlewError.self) { _ = try image.encoded(as: encoding) }
+        #expect(error?.code == .encodingFailed)
+    }
 }
 #endif

@@ -36,15 +36,19 @@ enum GalleryPage {
                 }
                 let left = urls.length
                 const finish = (figure, node) => {
+                    // After a break of the stream all comes once more.
+                    if (!figure.querySelector("progress")) return
                     figure.querySelector("img")?.remove()
                     figure.firstChild.replaceWith(node)
                     // The stream ends; the browser would ask for it again.
                     if (--left == 0) { events.close(); document.title = "Gallery: done" }
                 }
                 events.addEventListener("progress", event => take(event, (figure, percent) => {
-                    figure.querySelector("progress").value = percent
+                    const bar = figure.querySelector("progress")
+                    if (bar) bar.value = percent
                 }))
                 events.addEventListener("part", event => take(event, (figure, data) => {
+                    if (!figure.querySelector("progress")) return
                     const image = figure.querySelector("img") ?? figure.appendChild(new Image())
                     image.src = "data:image/png;base64," + data
                 }))
@@ -53,6 +57,10 @@ enum GalleryPage {
                     image.src = "data:image/jpeg;base64," + data
                     finish(figure, image)
                 }))
+                // An answer that is no stream is final; a stream that breaks is asked for again.
+                events.onerror = () => {
+                    if (events.readyState == EventSource.CLOSED) pictures.textContent = "The server has refused these pictures."
+                }
                 events.addEventListener("failure", event => take(event, (figure, code) => {
                     finish(figure, document.createTextNode(code))
                 }))

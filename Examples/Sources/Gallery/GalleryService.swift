@@ -14,8 +14,8 @@ public import ServiceLifecycle
 ///   each, `picture` or `failure`.
 /// - `GET /thumbnail?url=…` is a picture as a JPEG of at most 200 pixels.
 ///
-/// Whoever may name URLs for a server to fetch must not reach what only the server reaches: its session has
-/// `AddressPolicy.publicOnly`.
+/// Whoever may name URLs for a server to fetch must not reach what only the server reaches: the session should have
+/// `AddressPolicy.publicOnly`, as that of `gallery-server` has.
 public struct GalleryService: Service {
     let downloader: ImageDownloader
     let port: Int
@@ -63,8 +63,10 @@ public struct GalleryService: Service {
             }
         }
         router.get("events") { [downloader] request, _ in
-            let named = request.uri.queryParameters.getAll("url").map { String($0) }
-            let urls = Array(named[..<min(named.count, Self.limit)])
+            let urls = request.uri.queryParameters.getAll("url").map { String($0) }
+            guard urls.count <= Self.limit else {
+                throw HTTPError(.badRequest, message: "a page has at most \(Self.limit) pictures")
+            }
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
                 body: ResponseBody { writer in

@@ -87,10 +87,14 @@ extension BodyResponseSerializer {
         _ response: CollectedResponse, _ body: @escaping @Sendable (CollectedResponse) throws -> Result
     ) async throws -> Result {
         guard response.body.count > Self.offloadSize.bytes else { return try body(response) }
-        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            try await concurrently { try body(response) }
-        }
+        return try await onGlobalExecutor { try body(response) }
     }
+}
+
+/// Runs `body` on the global concurrent executor, whatever executor the task prefers: work that takes its time does not hold up an event loop.
+package func onGlobalExecutor<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
+{
+    try await withTaskExecutorPreference(globalConcurrentExecutor) { try await concurrently(body) }
 }
 
 /// Runs `body` on the executor that the task prefers, not on the caller's actor.

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// Yielding may wait for a task that is being cancelled, and cancelling a task that listens calls ``remove(_:)``. So no element is
 /// yielded under the lock that this takes.
-final class Broadcaster<Element: Sendable>: Sendable {
+package final class Broadcaster<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [UInt64: AsyncStream<Element>.Continuation] = [:]
         var next: UInt64 = 0
@@ -17,7 +17,7 @@ final class Broadcaster<Element: Sendable>: Sendable {
     private let isHeard = Atomic(false)
     private let bufferSize: Int
 
-    init(bufferSize: Int) { self.bufferSize = max(1, bufferSize) }
+    package init(bufferSize: Int) { self.bufferSize = max(1, bufferSize) }
 
     /// True if anybody listens, asked for every element; mostly nobody does.
     var hasListeners: Bool { isHeard.load(ordering: .acquiring) }
@@ -25,10 +25,14 @@ final class Broadcaster<Element: Sendable>: Sendable {
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     /// Adds a listener.
-    /// - Parameter onEnd: Called once it has stopped listening, from any thread.
-    func listen(onEnd: @escaping @Sendable () -> Void = {}) -> AsyncStream<Element> {
+    /// - Parameters:
+    ///   - first: The element that the listener gets at once.
+    ///   - onEnd: Called once it has stopped listening, from any thread.
+    package func listen(from first: Element? = nil, onEnd: @escaping @Sendable () -> Void = {}) -> AsyncStream<Element>
+    {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(bufferSize))
+        if let first { continuation.yield(first) }
         let number: UInt64? = state.withLock { state in
             guard !state.isFinished else { return nil }
             state.next += 1
@@ -55,7 +59,7 @@ final class Broadcaster<Element: Sendable>: Sendable {
     }
 
     /// Hands an element to all who listen now. Whoever publishes, all listeners get the same order.
-    func publish(_ element: Element) {
+    package func publish(_ element: Element) {
         // What is pushed out may be the last to hold something that ends with it, and so is released outside the lock.
         let pushedOut = turn.withLock {
             let listeners = state.withLock { Array($0.listeners.values) }
@@ -64,7 +68,7 @@ final class Broadcaster<Element: Sendable>: Sendable {
         withExtendedLifetime(pushedOut) {}
     }
 
-    func finish() {
+    package func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true
             isHeard.store(false, ordering: .releasing)

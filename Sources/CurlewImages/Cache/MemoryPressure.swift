@@ -8,17 +8,17 @@ public struct MemoryPressure: Sendable {
     private let path: String
     private let trigger: String
 
-    /// Tasks of the whole system have stood still for want of memory (PSI, `/proc/pressure/memory`), for so long within two seconds. Where the
-    /// kernel has no PSI, or the process may not ask it, nothing is ever noticed.
-    /// - Parameter stall: 150 ms by default; up to two seconds.
+    /// Memory pressure of the whole system (PSI, `/proc/pressure/memory`): tasks were stalled for at least `stall` within two seconds. Without PSI,
+    /// or without the right to use it, no pressure is ever reported.
+    /// - Parameter stall: The stall within two seconds, 150 ms by default; up to two seconds.
     public static func system(stall: Duration = .milliseconds(150)) -> MemoryPressure {
         MemoryPressure(path: "/proc/pressure/memory", stall: stall)
     }
 
-    /// The same for the tasks of a control group, such as a container's: `memory.pressure` of cgroup v2.
+    /// Memory pressure of a control group, such as a container's: `memory.pressure` of cgroup v2.
     /// - Parameters:
     ///   - group: The group's folder.
-    ///   - stall: 150 ms by default; up to two seconds.
+    ///   - stall: The stall within two seconds, 150 ms by default; up to two seconds.
     public static func group(_ group: String = "/sys/fs/cgroup", stall: Duration = .milliseconds(150)) -> MemoryPressure
     {
         MemoryPressure(path: group + "/memory.pressure", stall: stall)

@@ -13,17 +13,26 @@ enum AVIFCodec {
         // libavif takes no more than its own limit.
         decoder.pointee.imageSizeLimit = UInt32(max(1, min(16_384 * 16_384, options.limits.pixels)))
         decoder.pointee.imageCountLimit = UInt32(clamping: max(1, options.limits.frames))
+        // libavif copies them, once for each item, and orientation is not taken from them.
+        decoder.pointee.ignoreExif = AVIF_TRUE
+        decoder.pointee.ignoreXMP = AVIF_TRUE
+        let items = AVIFItems(bytes)
+        guard items.imageCount <= 512 else { throw broken("the AVIF has \(items.imageCount) images") }
         return try bytes.withUnsafeBufferPointer { bytes in
             try check(avifDecoderSetIOMemory(decoder, bytes.baseAddress, bytes.count))
             try check(avifDecoderParse(decoder))
             guard let image = decoder.pointee.image else { throw broken("the AVIF has no picture") }
             let size = Image.Size(Int(image.pointee.width), Int(image.pointee.height))
             try options.limits.check(size.width, size.height)
+            // libavif decodes what the AV1 says, whatever the container says, and scales it then.
+            let codedLimit = items.codedPixels(of: size, hasAlpha: decoder.pointee.alphaPresent != 0)
+            decoder.pointee.imageSizeLimit = min(decoder.pointee.imageSizeLimit, UInt32(clamping: codedLimit))
             let orientation = orientation(image)
+            let part = try visiblePart(image)
             let kept =
                 options.fitting.map {
-                    size.fitting(into: orientation.swapsAxes ? Image.Size($0.height, $0.width) : $0)
-                } ?? size
+                    part.size.fitting(into: orientation.swapsAxes ? Image.Size($0.height, $0.width) : $0)
+                } ?? part.size
             let count = options.decodesAnimation ? Int(decoder.pointee.imageCount) : 1
             try options.limits.check(frames: count, of: size, kept: kept)
             var picture = DecodedPicture(
@@ -36,11 +45,11 @@ enum AVIFCodec {
                 guard Int(image.pointee.width) == size.width, Int(image.pointee.height) == size.height else {
                     throw broken("the pictures of the AVIF are not of one size")
                 }
-                var raster = try raster(image, size)
+                var raster = try raster(image, size).cropped(x: part.x, y: part.y, to: part.size)
                 // No picture is shown for longer than a day.
                 let seconds = decoder.pointee.imageTiming.duration
                 raster.duration = .milliseconds(seconds > 0 ? Int((min(86_400, seconds) * 1000).rounded()) : 0)
-                picture.rasters.append(kept == size || count == 1 ? raster : Pixels.scaled(raster, to: kept))
+                picture.rasters.append(kept == part.size || count == 1 ? raster : Pixels.scaled(raster, to: kept))
             }
             return picture
         }
@@ -64,6 +73,24 @@ enum AVIFCodec {
         return DecodedPicture.Raster(size: size, pixels: pixels)
     }
 
+    private static func visiblePart(_ image: UnsafeMutablePointer<avifImage>) throws
+        -> (x: Int, y: Int, size: Image.Size)
+    {
+        let whole = Image.Size(Int(image.pointee.width), Int(image.pointee.height))
+        var part = avifCropRect()
+        switch curlew_avif_crop(image, &part) {
+        case 0: return (0, 0, whole)
+        case 1:
+            let (x, y) = (Int(part.x), Int(part.y))
+            let size = Image.Size(Int(part.width), Int(part.height))
+            if size.width > 0, size.height > 0, size.width <= whole.width - x, size.height <= whole.height - y {
+                return (x, y, size)
+            }
+        default: break
+        }
+        throw broken("the clean aperture of the AVIF does not lie in it")
+    }
+
     /// Turned first, then mirrored (ISO/IEC 23000-22, MIAF §7.3.6.7).
     private static func orientation(_ image: UnsafeMutablePointer<avifImage>) -> Orientation {
         let isTurned = image.pointee.transformFlags & UInt32(AVIF_TRANSFORM_IROT.rawValue) != 0
@@ -77,6 +104,36 @@ enum AVIFCodec {
         guard result == AVIF_RESULT_OK else {
             throw broken("the AVIF is broken: \(String(cString: avifResultToString(result)))")
         }
+    }
+}
+
+/// What the item information of an AVIF says (ISO/IEC 14496-12 §8.11.6): entries of `av01`, images and the tiles of grids, and of `grid`.
+struct AVIFItems {
+    private(set) var imageCount = 0
+    private var hasGrid = false
+
+    init(_ bytes: [UInt8]) {
+        bytes.withUnsafeBufferPointer { bytes in
+            let name = (UInt8(ascii: "i"), UInt8(ascii: "n"), UInt8(ascii: "f"), UInt8(ascii: "e"))
+            var place = 0
+            while place + 18 <= bytes.count {
+                defer { place += 1 }
+                guard bytes[place] == name.0, bytes[place + 1] == name.1, bytes[place + 2] == name.2,
+                    bytes[place + 3] == name.3
+                else { continue }
+                // Identifiers of items have two bytes, or four in version 3.
+                let types = [place + 12, place + 14].map { bytes[$0..<($0 + 4)] }
+                if types.contains(where: { $0.elementsEqual("av01".utf8) }) { imageCount += 1 }
+                if types.contains(where: { $0.elementsEqual("grid".utf8) }) { hasGrid = true }
+            }
+        }
+    }
+
+    /// The most pixels that an AV1 image of a file may have whose container says that it has a size: as many, or, for each tile of a grid, four
+    /// times its part, as the last tiles of rows and columns may be cut off.
+    func codedPixels(of size: Image.Size, hasAlpha: Bool) -> Int {
+        guard hasGrid, imageCount > 0 else { return size.count }
+        return min(size.count, max(64 * 64, size.count / imageCount * (hasAlpha ? 8 : 4)))
     }
 }
 #endif

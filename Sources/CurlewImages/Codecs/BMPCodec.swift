@@ -83,7 +83,9 @@ private struct BitmapReader {
         let size = Image.Size(header.width, header.height)
         var output = [UInt8](repeating: 0, count: size.count * 4)
         switch header.compression {
-        case 0, 3, 6: try readRows(header, from: first, into: &output)
+        case 0,
+            3 where header.bits == 16 || header.bits == 32, 6 where header.bits == 16 || header.bits == 32:
+            try readRows(header, from: first, into: &output)
         case 1 where header.bits == 8, 2 where header.bits == 4: try readRuns(header, from: first, into: &output)
         default: throw broken("the bitmap is compressed in a way that is not read (\(header.compression))")
         }

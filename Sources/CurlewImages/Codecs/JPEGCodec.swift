@@ -78,6 +78,10 @@ enum JPEGCodec {
     }
 
     static func encode(_ image: Image, quality: Int) throws -> [UInt8] {
+        guard max(image.size.width, image.size.height) <= JPEG_MAX_DIMENSION else {
+            throw CurlewError(
+                .encodingFailed, "the picture cannot be a JPEG: its sides have at most \(JPEG_MAX_DIMENSION) pixels")
+        }
         var count: UInt = 0
         var message = [CChar](repeating: 0, count: Int(JMSG_LENGTH_MAX))
         // There is no alpha: the colours are multiplied by it, so that what is transparent is black.

@@ -1,6 +1,7 @@
 #if Images
 internal import CPNG
 internal import Curlew
+internal import Glibc
 
 /// PNG, by libpng's simplified interface: palettes, 1 to 16 bits, interlaced pictures and gamma come out as eight bits of sRGB.
 enum PNGCodec {
@@ -14,20 +15,46 @@ enum PNGCodec {
             }
             let size = Image.Size(Int(image.width), Int(image.height))
             try options.limits.check(size.width, size.height)
-            image.format = UInt32(curlew_png_rgba)
-            let pixels = try [UInt8](unsafeUninitializedCapacity: size.count * 4) { pixels, count in
+            // libpng takes 16 bits without gAMA for linear; those who write them mean sRGB, and readers take it for that.
+            image.flags |= UInt32(PNG_IMAGE_FLAG_16BIT_sRGB)
+            // libpng 1.6.39 as Debian 12 has it mixes up the rows of an interlaced picture of 16 bits when it makes eight of them.
+            let isLinear = chunks.isDeepAndInterlaced
+            image.format = UInt32(isLinear ? curlew_png_linear : curlew_png_rgba)
+            let pixels = try [UInt8](unsafeUninitializedCapacity: size.count * (isLinear ? 8 : 4)) { pixels, count in
                 // Bytes that a broken file leaves out are none of the caller's.
                 pixels.initialize(repeating: 0)
+                // A stride is a number of channels of a row.
                 guard png_image_finish_read(&image, nil, pixels.baseAddress, Int32(size.width * 4), nil) != 0 else {
                     throw error(&image)
                 }
-                count = size.count * 4
+                count = pixels.count
             }
-            return DecodedPicture.Raster(size: size, pixels: pixels)
+            return DecodedPicture.Raster(size: size, pixels: isLinear ? eightBits(pixels) : pixels)
         }
         return DecodedPicture(
             rasters: [raster], orientation: chunks.orientation, hasColorProfile: chunks.hasColorProfile)
     }
+
+    /// Channels of 16 bits, linear and multiplied by alpha, as eight bits of sRGB, and not multiplied.
+    private static func eightBits(_ pixels: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: pixels.count / 2) { target, count in
+            pixels.withUnsafeBytes { source in
+                let source = source.bindMemory(to: UInt16.self)
+                for place in stride(from: 0, to: source.count, by: 4) {
+                    let alpha = UInt32(source[place + 3])
+                    for channel in place..<(place + 3) {
+                        let value = alpha == 0 ? 0 : min(65_535, UInt32(source[channel]) * 65_535 / alpha)
+                        target[channel] = gammaTable[Int(value)]
+                    }
+                    target[place + 3] = UInt8((alpha * 255 + 32_767) / 65_535)
+                }
+            }
+            count = pixels.count / 2
+        }
+    }
+
+    /// libpng's own exponent for sRGB, which takes back what it has done.
+    private static let gammaTable = (0...65_535).map { UInt8((pow(Double($0) / 65_535, 0.45455) * 255).rounded()) }
 
     static func encode(_ image: Image) throws -> [UInt8] {
         var header = curlew_png_image()
@@ -38,16 +65,19 @@ enum PNGCodec {
         let pixels = Pixels.unpremultiplied(image.pixels)
         // Once to learn the size, which is the same both times.
         var size = 0
-        guard png_image_write_to_memory(&header, nil, &size, 0, pixels, Int32(image.size.width * 4), nil) != 0 else {
-            throw error(&header)
-        }
+        guard let stride = Int32(exactly: image.size.width * 4),
+            png_image_write_to_memory(&header, nil, &size, 0, pixels, stride, nil) != 0
+        else { throw encodingError(&header) }
         return try [UInt8](unsafeUninitializedCapacity: size) { target, count in
-            guard
-                png_image_write_to_memory(
-                    &header, target.baseAddress, &size, 0, pixels, Int32(image.size.width * 4), nil) != 0
-            else { throw error(&header) }
+            guard png_image_write_to_memory(&header, target.baseAddress, &size, 0, pixels, stride, nil) != 0 else {
+                throw encodingError(&header)
+            }
             count = size
         }
+    }
+
+    private static func encodingError(_ image: inout png_image) -> CurlewError {
+        CurlewError(.encodingFailed, "the picture cannot be a PNG: \(String(cString: curlew_png_message(&image)))")
     }
 
     private static func error(_ image: inout png_image) -> CurlewError {
@@ -64,6 +94,9 @@ private struct PNGChunks {
     private static let needed: Set<String> = [
         "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT", "bKGD",
     ]
+
+    /// True for 16 bits a channel whose rows come in seven passes.
+    var isDeepAndInterlaced: Bool { pictureFile.count > 28 && pictureFile[24] == 16 && pictureFile[28] == 1 }
 
     private(set) var orientation = Orientation.upright
     private(set) var hasColorProfile = false

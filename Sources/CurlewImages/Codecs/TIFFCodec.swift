@@ -7,12 +7,13 @@ enum TIFFCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
         try bytes.withUnsafeBufferPointer { bytes in
             guard let address = bytes.baseAddress else { throw broken("the TIFF is empty") }
-            var source = curlew_tiff_source(bytes: address, size: tmsize_t(bytes.count), position: 0)
+            var source = curlew_tiff_source(bytes: address, size: tmsize_t(bytes.count), position: 0, budget: 0)
             return try withUnsafeMutablePointer(to: &source) { source in
                 // Strips and tables are no larger than the pixels that are allowed.
                 guard let tiff = curlew_tiff_open(source, tmsize_t(clamping: options.limits.pixels) &* 8)
                 else { throw broken("the TIFF is broken") }
                 defer { TIFFClose(tiff) }
+                curlew_tiff_allow(source)
                 return try decode(tiff, options)
             }
         }
@@ -24,6 +25,14 @@ enum TIFFCodec {
             curlew_tiff_get32(tiff, UInt32(TIFFTAG_IMAGELENGTH), &height) == 1
         else { throw broken("the TIFF does not say how large it is") }
         try options.limits.check(Int(width), Int(height))
+        // Tiles may be larger than the picture, and samples may be many that are no colours.
+        guard curlew_tiff_decoded_size(tiff) / 16 <= UInt64(clamping: options.limits.pixels) else {
+            throw CurlewError(.responseTooLarge, "the strips or tiles of the TIFF are larger than its pixels may be")
+        }
+        let gray = curlew_tiff_gray(tiff)
+        guard gray != curlew_tiff_gray_wrong else {
+            throw broken("the TIFF is of greys with an alpha that is not read")
+        }
         var orientation: UInt16 = 1
         _ = curlew_tiff_get16(tiff, UInt32(TIFFTAG_ORIENTATION), &orientation)
         // libtiff mirrors, and does not turn: it is all done here.
@@ -41,8 +50,7 @@ enum TIFFCodec {
         }
         return DecodedPicture(
             rasters: [DecodedPicture.Raster(size: size, pixels: pixels)],
-            // libtiff multiplies colours by alpha, and leaves greys.
-            isPremultiplied: curlew_tiff_has_plain_gray(tiff) == 0, orientation: Orientation(number: Int(orientation)),
+            isPremultiplied: gray != curlew_tiff_gray_plain, orientation: Orientation(number: Int(orientation)),
             hasColorProfile: curlew_tiff_has_profile(tiff) != 0)
     }
 }

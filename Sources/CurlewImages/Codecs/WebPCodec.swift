@@ -104,6 +104,8 @@ enum WebPCodec {
     }
 
     static func encode(_ image: Image, quality: Int?) throws -> [UInt8] {
+        let sizeError = CurlewError(.encodingFailed, "the picture cannot be a WebP: its sides have 1 to 16,383 pixels")
+        guard max(image.size.width, image.size.height) <= WEBP_MAX_DIMENSION else { throw sizeError }
         let pixels = Pixels.unpremultiplied(image.pixels)
         let (width, height) = (Int32(image.size.width), Int32(image.size.height))
         var output: UnsafeMutablePointer<UInt8>?
@@ -114,9 +116,7 @@ enum WebPCodec {
                 WebPEncodeLosslessRGBA(pixels, width, height, width * 4, &output)
             }
         defer { WebPFree(output) }
-        guard size > 0, let output else {
-            throw CurlewError(.encodingFailed, "the picture cannot be a WebP: its sides have 1 to 16,383 pixels")
-        }
+        guard size > 0, let output else { throw CurlewError(.resourcesExhausted, "no memory for a WebP") }
         return Array(UnsafeBufferPointer(start: output, count: size))
     }
 }

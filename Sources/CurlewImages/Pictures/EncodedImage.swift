@@ -1,7 +1,7 @@
 #if Images
 internal import Curlew
 
-/// A picture as its file has it, which is decoded when that is asked for: for whoever keeps many and shows few, or hands them on.
+/// An image file that is decoded on demand, for programs that keep many images and show few, or pass them on.
 ///
 /// ```swift
 /// let file = try await api.get("birds/7.jpg", as: .encodedImage)
@@ -23,11 +23,10 @@ public struct EncodedImage: Sendable {
         format = try ImageFormat(recognizing: bytes)
     }
 
-    /// Decodes the picture, on the global concurrent executor, each time anew.
+    /// Decodes the image on the global concurrent executor. The result is not kept: each call decodes again.
     /// - Throws: What ``Image/init(decoding:options:)`` throws.
-    @concurrent
     public func decoded(_ options: Image.DecodingOptions = Image.DecodingOptions()) async throws -> Image {
-        var image = try Image(decoding: bytes, options: options)
+        var image = try await onGlobalExecutor { [bytes] in try Image(decoding: bytes, options: options) }
         image.scale = scale
         return image
     }

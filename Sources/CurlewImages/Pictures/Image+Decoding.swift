@@ -21,11 +21,11 @@ extension Image {
         public var pixels = 64_000_000
         /// The most pixels of a side: a long line takes many times its own memory while it is made smaller. 65,535 by default.
         public var side = 65_535
-        /// The most pixels of all pictures of an animation together, as they are kept: 128 million by default. As they are stored it is sixteen
-        /// times as many: a few bytes can hold thousands of large pictures, which take their time even where they are kept small. The scans
-        /// of a JPEG, each of which goes over all its pixels, count like pictures that are stored; 16 are always allowed, and 512 at most.
+        /// The largest total of pixels over all decoded frames. 128 million by default. Frames before down-sampling may have 16 times as many in
+        /// total: decoding them costs time even when the results are small. Each scan of a JPEG counts as one such frame; 16 scans are
+        /// always allowed, 512 at most.
         public var animationPixels = 128_000_000
-        /// The most pictures of an animation. 2,000 by default.
+        /// The most frames of an animation. 2,000 by default.
         public var frames = 2000
 
         public init() {}
@@ -67,7 +67,7 @@ extension Image {
     ///   ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
     public init(decoding bytes: [UInt8], options: DecodingOptions = DecodingOptions()) throws {
         let format = try ImageFormat(recognizing: bytes)
-        let decoded: DecodedPicture =
+        var decoded: DecodedPicture =
             switch format {
             case .png: try PNGCodec.decode(bytes, options)
             case .jpeg: try JPEGCodec.decode(bytes, options)
@@ -85,7 +85,7 @@ extension Image {
     /// for the other formats.
     static func beginning(of bytes: [UInt8], options: DecodingOptions) throws -> Image? {
         guard let format = ImageFormat(of: bytes) else { return nil }
-        let decoded: DecodedPicture? =
+        var decoded: DecodedPicture? =
             switch format {
             case .jpeg: try JPEGCodec.decodeBeginning(bytes, options)
             case .webP: try WebPCodec.decodeBeginning(bytes, options)
@@ -105,6 +105,18 @@ struct DecodedPicture {
         var size: Image.Size
         var pixels: [UInt8]
         var duration: Duration = .zero
+
+        /// A part, which has to lie in it.
+        func cropped(x: Int, y: Int, to part: Image.Size) -> Raster {
+            guard part != size else { return self }
+            var kept: [UInt8] = []
+            kept.reserveCapacity(part.count * 4)
+            for row in y..<(y + part.height) {
+                let start = (row * size.width + x) * 4
+                kept += pixels[start..<(start + part.width * 4)]
+            }
+            return Raster(size: part, pixels: kept, duration: duration)
+        }
     }
 
     var rasters: [Raster]
@@ -113,10 +125,12 @@ struct DecodedPicture {
     var orientation = Orientation.upright
     var hasColorProfile = false
 
-    func image(_ format: ImageFormat, _ options: Image.DecodingOptions) throws -> Image {
+    /// The image, made of the rasters, which are gone then: each is changed in its place, without a copy.
+    mutating func image(_ format: ImageFormat, _ options: Image.DecodingOptions) throws -> Image {
         var finished: [Raster] = []
-        for raster in rasters {
-            var raster = raster
+        for index in rasters.indices {
+            var raster = Raster(size: rasters[index].size, pixels: [])
+            swap(&raster, &rasters[index])
             if !isPremultiplied { Pixels.premultiply(&raster.pixels) }
             if let target = options.fitting {
                 // The target is that of the picture as it is seen.

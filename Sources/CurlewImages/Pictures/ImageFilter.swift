@@ -1,7 +1,7 @@
 #if Images
 internal import Curlew
 
-/// Something that is done to a picture, known by an identifier: what is cached under it is what this filter has made.
+/// A transformation of an image with an identifier. The downloader caches the result under that identifier.
 ///
 /// ```swift
 /// let filter: ImageFilter = .resized(toFill: Image.Size(64, 64)).followed(by: .rounded(radius: 8))
@@ -23,10 +23,20 @@ public struct ImageFilter: Sendable {
     /// - Throws: What the filter throws.
     public func apply(to image: Image) throws -> Image {
         guard !image.frames.isEmpty else { return try transform(image) }
-        let made = try image.frames.map { try transform(image.showing($0)) }
-        guard let first = made.first, made.allSatisfy({ $0.size == first.size }) else {
-            throw CurlewError(.invalidRequest, "the filter makes pictures of several sizes of one animation")
+        let frameCount = image.frames.count
+        var made: [Image] = []
+        for frame in image.frames {
+            let image = try transform(image.showing(frame))
+            guard image.size == made.first?.size ?? image.size else {
+                throw CurlewError(.invalidRequest, "the filter makes pictures of several sizes of one animation")
+            }
+            // A small animation of many frames may be made large.
+            guard image.size.count <= Image.Limits().animationPixels / frameCount else {
+                throw CurlewError(.responseTooLarge, "the filter makes an animation of too many pixels")
+            }
+            made.append(image)
         }
+        guard let first = made.first else { return image }
         return first.moving(zip(made, image.frames).map { Image.Frame(pixels: $0.pixels, duration: $1.duration) })
     }
 
@@ -100,8 +110,8 @@ extension Image {
     }
 
     fileprivate func scaled(to size: Size) throws -> Image {
-        try checkSides(size)
         guard size != self.size else { return self }
+        try checkSides(size)
         return with(size, Pixels.scaled(DecodedPicture.Raster(size: self.size, pixels: pixels), to: size).pixels)
     }
 
@@ -109,13 +119,8 @@ extension Image {
         guard x >= 0, y >= 0, part.width > 0, part.height > 0, part.width <= size.width - x,
             part.height <= size.height - y
         else { throw CurlewError(.invalidRequest, "the part does not lie in the picture") }
-        var kept: [UInt8] = []
-        kept.reserveCapacity(part.count * 4)
-        for row in y..<(y + part.height) {
-            let start = (row * size.width + x) * 4
-            kept += pixels[start..<(start + part.width * 4)]
-        }
-        return with(part, kept)
+        let raster = DecodedPicture.Raster(size: size, pixels: pixels).cropped(x: x, y: y, to: part)
+        return with(part, raster.pixels)
     }
 
     fileprivate func withRoundCorners(radius: Int) -> Image {

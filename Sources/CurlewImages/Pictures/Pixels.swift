@@ -86,12 +86,15 @@ enum Pixels {
                     ? Self.area(Double(position) * ratio, Double(position + 1) * ratio, source)
                     : Self.between((Double(position) + 0.5) * ratio - 0.5, source)
                 let total = parts.reduce(0, +)
-                var left = Self.one
+                // The sum is rounded, not each part: thousands of small parts would lose much.
+                var (sum, before) = (0.0, UInt32(0))
                 for (index, part) in parts.enumerated() {
-                    let weight =
-                        index == parts.count - 1 ? left : min(left, UInt32((part / total * Double(Self.one)).rounded()))
-                    left -= weight
-                    weights.append(weight)
+                    sum += part
+                    let after =
+                        index == parts.count - 1
+                        ? Self.one : min(Self.one, UInt32((sum / total * Double(Self.one)).rounded()))
+                    weights.append(after - before)
+                    before = after
                 }
                 first.append(low)
                 starts.append(weights.count)

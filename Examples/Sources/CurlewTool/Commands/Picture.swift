@@ -17,7 +17,7 @@ struct Picture: AsyncParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: "A file for the picture, or a folder for several: .png, .jpg or .webp. Nothing is shown then.")
+        help: "A file for one picture (.png, .jpg or .webp), or a folder for several (as PNG). Nothing is shown then.")
     var output: String?
 
     func validate() throws {
@@ -91,10 +91,12 @@ struct Picture: AsyncParsableCommand {
 
 /// A picture as text: each character is two pixels, one above the other.
 enum HalfBlocks {
-    /// - Parameter columns: The width; the height is as the picture's proportions have it.
+    /// - Parameter columns: The most columns; the height is as the picture's proportions have it.
     static func text(_ image: Image, columns: Int) throws -> String {
-        let rows = max(2, image.size.height * columns / max(1, image.size.width))
-        let small = try ImageFilter.resized(to: Image.Size(max(1, columns), rows + rows % 2)).apply(to: image)
+        // However tall a picture is, it is a preview of 500 lines at most.
+        let columns = max(1, min(columns, image.size.width * 1000 / image.size.height))
+        let rows = max(2, image.size.height * columns / image.size.width)
+        let small = try ImageFilter.resized(to: Image.Size(columns, min(1000, rows + rows % 2))).apply(to: image)
         var text = ""
         for y in stride(from: 0, to: small.size.height, by: 2) {
             for x in 0..<small.size.width {
