@@ -16,7 +16,7 @@ final class XMLEventReader: NSObject {
     }
 
     /// Reads a document.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``. What came before the mistake was handed out.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``. What came before the mistake was handed out.
     static func read(
         _ utf8: [UInt8], options: XMLReadingOptions, handle: @escaping (XMLEvent) -> Void
     ) throws {

@@ -6,7 +6,7 @@ extension CurlewResponse.Body {
     /// Foundation's parser takes a document as a whole. So the body is collected first and read when the first event is
     /// asked for; what is bounded is the document, and its events are handed out one at a time.
     /// - Parameters:
-    ///   - limit: The largest document; a larger one is ``ErrorCode/responseTooLarge``.
+    ///   - limit: The largest document; a larger one is ``Curlew/ErrorCode/responseTooLarge``.
     ///   - charset: The charset of Content-Type, if it has one.
     ///   - options: How the document is read.
     public func xmlEvents(
@@ -36,7 +36,7 @@ public struct XMLEventSequence: AsyncSequence, Sendable {
         init(sequence: XMLEventSequence) { self.sequence = sequence }
 
         /// The next event; nil at the end.
-        /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` where the document goes wrong, after the events
+        /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` where the document goes wrong, after the events
         ///   before it.
         public mutating func next() async throws -> XMLEvent? {
             if let sequence {

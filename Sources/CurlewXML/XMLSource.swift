@@ -6,7 +6,7 @@ internal import Curlew
 /// here, its XML declaration is taken off, and libxml2 sees nothing but UTF-8.
 enum XMLSource {
     /// A byte order mark decides, then the charset of Content-Type (RFC 7303 §3), then the declaration.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``.
     static func utf8(_ bytes: [UInt8], charset: String? = nil) throws -> [UInt8] {
         let encoding = try encoding(of: bytes, charset: charset)
         guard let text = encoding.decode(bytes[...], repairs: false) else {

@@ -61,7 +61,7 @@ public struct XMLTree: Sendable, Hashable {
     /// - Parameters:
     ///   - bytes: The document in UTF-8, UTF-16, UTF-32, US-ASCII, ISO-8859-1 or windows-1252.
     ///   - options: How to read it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``.
     public init(parsing bytes: [UInt8], options: XMLReadingOptions = XMLReadingOptions()) throws {
         self = try XMLTreeBuilder.tree(XMLSource.utf8(bytes), options: options)
     }

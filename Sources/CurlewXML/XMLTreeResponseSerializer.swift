@@ -3,7 +3,7 @@ public import Curlew
 /// Reads XML into a tree.
 ///
 /// It takes `application/xml`, `text/xml` and every type with the suffix `+xml`, and asks for them in Accept. An empty body
-/// is ``ErrorCode/emptyBody``.
+/// is ``Curlew/ErrorCode/emptyBody``.
 public struct XMLTreeResponseSerializer: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(.xml, .textXML))
     /// How the document is read.

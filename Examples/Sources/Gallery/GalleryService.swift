@@ -78,8 +78,12 @@ public struct GalleryService: Service {
                     try await writer.finish(nil)
                 })
         }
+        // Readers that stop reading are not waited for, and are not many.
         let application = Application(
-            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            router: router, server: .http1(configuration: HTTP1Channel.Configuration(idleTimeout: .seconds(60))),
+            configuration: ApplicationConfiguration(
+                address: .hostname("127.0.0.1", port: port),
+                availableConnectionsDelegate: MaximumAvailableConnections(100)),
             onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) }, logger: logger
         )
         try await application.run()

@@ -97,6 +97,14 @@ struct GalleryTests {
         await pictures.shutdown()
     }
 
+    @Test("a page with more pictures than allowed is refused, and not cut off")
+    func tooMany() async throws {
+        try await withGallery { client in
+            let query = (0...100).map { "url=http://127.0.0.1:1/\($0).png" }.joined(separator: "&")
+            #expect(try await client.get(.raw("events?\(query)")).status == .badRequest)
+        }
+    }
+
     @Test("what has come of a picture is shown before the rest of it")
     func part() async throws {
         var numbers = SystemRandomNumberGenerator()
