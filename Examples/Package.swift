@@ -128,6 +128,7 @@ let package = Package(
                 .product(name: "Curlew", package: "curlew"),
                 .product(name: "CurlewImages", package: "curlew"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

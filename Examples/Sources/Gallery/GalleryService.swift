@@ -3,6 +3,7 @@ public import Curlew
 internal import CurlewImages
 internal import FoundationEssentials
 internal import Hummingbird
+internal import HummingbirdCore
 public import Logging
 internal import NIOCore
 public import ServiceLifecycle
