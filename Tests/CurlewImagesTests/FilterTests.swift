@@ -121,7 +121,7 @@ struct FilterTests {
         let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
         let screen: [UInt8] = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
         let image = try Image(decoding: screen + Array(repeatElement(frame, count: 2000).joined()) + [0x3B])
-        #expect(try ImageFilter.resized(to: Image.Size(100, 100)).apply(to: image).frames.count == 2000)
+        #expect(try ImageFilter.resized(to: Image.Size(2, 2)).apply(to: image).frames.count == 2000)
         let error = #expect(throws: CurlewError.self) {
             _ = try ImageFilter.resized(to: Image.Size(1000, 1000)).apply(to: image)
         }
