@@ -517,6 +517,11 @@ struct DecodingTests {
         let image = try Image(decoding: file + [200, 128])
         #expect(image.pixels == [100, 100, 100, 128])
         #expect(image.hasColorProfile)
+        // Of sixteen bits, whose alpha libtiff drops.
+        var deep = file + [0, 200, 0, 128]
+        deep.replaceSubrange(42..<46, with: number(0x100010, 4))
+        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: deep) }
+        #expect(error?.code == .decodingFailed && error?.message.contains("alpha") == true)
         // In planes of their own: libtiff has multiplied them already. Their offsets and counts stand at the end.
         for (isWhite, pixels) in [(false, [100, 100, 100, 128] as [UInt8]?), (true, nil)] {
             let planes = [
