@@ -399,6 +399,9 @@ struct Attempt {
         outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
     }
 
+    /// True if the answer may have ended before the request, so that the end of the request ends the stream.
+    var mayEndByRequest: Bool { outgoing.isSent && incoming.head != nil && incoming.version == .http2 }
+
     /// True if nothing is left to be sent, and the final head has not begun to come.
     var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
 

@@ -42,6 +42,10 @@ extension Engine {
     /// body (`CURLOPT_HEADER`), which comes before.
     static let joinsFreedLines = versionNumber < 0x080100
 
+    /// Before 8.2 it does not notice that the end of a request ends an HTTP/2 stream whose answer has ended before. From then
+    /// on it takes that for an error (`CURLE_SEND_ERROR`).
+    static let overlooksEndOfStream = versionNumber < 0x080200
+
     /// Before 8.5 it asks for a writable socket also while HTTP/2's flow control lets nothing out.
     static let asksInVain = versionNumber < 0x080500
 

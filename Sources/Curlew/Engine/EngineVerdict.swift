@@ -51,7 +51,7 @@ struct EngineVerdict {
     /// - Returns: nil if the response is whole.
     func error(in attempt: Attempt, after failure: EngineFailure?) -> CurlewError? {
         guard let failure else { return errorOfSuccess(attempt) }
-        if isWhole(attempt) { return nil }
+        if isWhole(attempt, after: failure) { return nil }
         var context = CurlewError.Context()
         context.engineCode = Int(failure.code.rawValue)
         return error(attempt, failure).adding(context)
@@ -70,9 +70,11 @@ struct EngineVerdict {
     }
 
     /// True if the answer was complete before the attempt failed, as when a server answers, and then resets the stream
-    /// or the connection that a request body is still going out on.
-    private func isWhole(_ attempt: Attempt) -> Bool {
-        request.hasBody && !attempt.outgoing.isSent && (attempt.incoming.isBodyWhole || attempt.isAnswered)
+    /// or the connection that a request body is still going out on. From 8.2 on libcurl also fails when the end of the
+    /// request, which it then has been given, ends an HTTP/2 stream whose answer has ended before.
+    private func isWhole(_ attempt: Attempt, after failure: EngineFailure) -> Bool {
+        guard request.hasBody, !attempt.outgoing.isSent || failure.code == CURLE_SEND_ERROR else { return false }
+        return attempt.isAnswered || attempt.incoming.isBodyWhole(method: request.method)
     }
 
     private func errorOfSuccess(_ attempt: Attempt) -> CurlewError? {

@@ -69,8 +69,10 @@ struct IncomingResponse {
 
     // MARK: Its end
 
-    /// True if the body has as many bytes as its length says.
-    var isBodyWhole: Bool { head != nil && framing.contentLength == bodyBytes }
+    /// True if the body has as many bytes as it will have; false if that is not known.
+    func isBodyWhole(method: HTTPRequest.Method) -> Bool {
+        head != nil && expectedBodyBytes(method: method) == bodyBytes
+    }
 
     /// Whether nothing of the response is missing, once libcurl reads no more of it; nil if that cannot be known. From 8.7 on it shows nobody
     /// where the last chunk ends, but while the connection is open it stops for no other reason.

@@ -485,8 +485,17 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             clock.awaitHead(since: multi.core.now)
             rearm()
         }
+        // Not at once: libcurl has yet to send what it is given now.
+        if Engine.overlooksEndOfStream, attempt.mayEndByRequest { multi.core.execute { self.lookForEnd() } }
         if case .bytes(let count) = provided { return .bytes(count) }
         return .bytes(0)
+    }
+
+    /// Has libcurl read once more, whether or not the socket has something.
+    private func lookForEnd() {
+        guard outcome == nil, let easy, attempt.pauses.isDisjoint(with: .receiving) else { return }
+        _ = easy.pause(attempt.pauses.union(.reader))
+        applyPauses()
     }
 
     // MARK: Time

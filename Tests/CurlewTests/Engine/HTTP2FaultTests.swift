@@ -315,6 +315,55 @@ struct HTTP2FaultTests {
         #expect(try result.get() == Array("large".utf8))
     }
 
+    /// An answer that ends its half of the stream while the request's half is open.
+    enum EarlyAnswer: CaseIterable, CustomTestStringConvertible {
+        case length, noContent, onlyHead, noLength
+
+        var testDescription: String { "\(self)" }
+
+        fileprivate func frames(on stream: UInt32) -> [HTTP2WireFrame] {
+            switch self {
+            case .length:
+                [
+                    .response(stream: stream, status: 200, fields: [("content-length", "5")]),
+                    .data(stream: stream, Array("early".utf8), endStream: true),
+                ]
+            case .noContent: [.response(stream: stream, status: 204, endStream: true)]
+            case .onlyHead:
+                [.response(stream: stream, status: 200, fields: [("content-length", "0")], endStream: true)]
+            case .noLength:
+                [
+                    .response(stream: stream, status: 200),
+                    .data(stream: stream, Array("early".utf8), endStream: true),
+                ]
+            }
+        }
+    }
+
+    @Test(
+        "an answer that ended before the last bytes of the request is the answer", arguments: EarlyAnswer.allCases,
+        [nil, 14])
+    func answerBeforeTheRequestEnds(_ answer: EarlyAnswer, length: Int64?) async throws {
+        let (chunks, upload) = AsyncStream.makeStream(of: [UInt8].self)
+        upload.yield(Array("request".utf8))
+        let result = try await run(over: .post, body: .once(length: length, chunks)) { connection, stream in
+            for frame in answer.frames(on: stream) { try await connection.write(frame) }
+            // Its answer to a ping tells that the client has read the other frames.
+            try await connection.write(.ping())
+            _ = try await connection.readFrame { $0.kind == .ping && $0.flags.contains(.acknowledgement) }
+            upload.yield(Array("request".utf8))
+            upload.finish()
+            try await connection.closed
+        }
+        // libcurl 8.2 takes it for an error that the end of the request ends the stream; only a length then tells that the
+        // answer is whole.
+        if answer == .noLength, Engine.versionNumber >= 0x080200 {
+            expectFailure(result, .connectionLost)
+        } else {
+            #expect(try result.get() == Array((answer == .length || answer == .noLength ? "early" : "").utf8))
+        }
+    }
+
     @Test(
         "the whole answer in one reading with the reset of its stream is lost by libcurl 7.88, and the answer with 8.14"
     )
