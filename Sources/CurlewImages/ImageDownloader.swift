@@ -106,7 +106,7 @@ public actor ImageDownloader {
     struct Request {
         let receipt: Receipt
         let filter: ImageFilter?
-        /// True if the phases are shown to somebody, and not only the picture that they end with.
+        /// True if the phases are shown to somebody, and not only the image that they end with.
         let isShown: Bool
         let phases: AsyncStream<Phase>.Continuation
 
@@ -128,7 +128,7 @@ public actor ImageDownloader {
     /// The number of downloads that wait for their turn.
     public var waitingCount: Int { waiting.count }
 
-    /// The number of requests that wait for a picture, for tests.
+    /// The number of requests that wait for an image, for tests.
     var requestCount: Int { downloads.values.reduce(0) { $0 + $1.requests.count } }
 
     /// Requests an image. The last phase is the image or the error.
@@ -252,7 +252,7 @@ public actor ImageDownloader {
         return try await Self.filtered(plain, filter, key, cache)
     }
 
-    /// What a picture is kept under: its URL, and behind a space, which no URL has, how it was decoded, if not as by default.
+    /// What an image is kept under: its URL, and behind a space, which no URL has, how it was decoded, if not as by default.
     private func cacheKey(_ key: String) -> String {
         var key = key
         if let size = options.fitting { key += " fit-\(size.width)x\(size.height)" }
@@ -262,7 +262,7 @@ public actor ImageDownloader {
     private func fail(_ request: Request, _ error: any Error) {
         let error =
             error as? CurlewError
-            ?? CurlewError(.decodingFailed, "the filter of a picture failed: \(error)", underlying: error)
+            ?? CurlewError(.decodingFailed, "the filter of an image failed: \(error)", underlying: error)
         request.phases.yield(.failed(error))
         request.phases.finish()
     }
@@ -313,7 +313,7 @@ public actor ImageDownloader {
         } catch {
             return .failure(
                 error as? CurlewError
-                    ?? CurlewError(.decodingFailed, "the download of a picture failed", underlying: error))
+                    ?? CurlewError(.decodingFailed, "the download of an image failed", underlying: error))
         }
     }
 
@@ -322,7 +322,7 @@ public actor ImageDownloader {
         for request in downloads[key]?.requests ?? [] { request.phases.yield(.progress(progress)) }
     }
 
-    /// Shows what has come of a picture to those who look on.
+    /// Shows what has come of an image to those who look on.
     private func show(_ beginning: [UInt8], of key: String) async {
         guard downloads[key]?.requests.contains(where: \.isShown) == true else { return }
         // What is wrong with it is said at the end.

@@ -1,12 +1,12 @@
 #if Images
 public import Curlew
 
-/// Reads a picture: PNG, JPEG, GIF, WebP, TIFF, BMP, ICO and AVIF.
+/// Reads an image: PNG, JPEG, GIF, WebP, TIFF, BMP, ICO and AVIF.
 ///
 /// It takes `image/tiff`, `image/jpeg`, `image/gif`, `image/png`, `image/ico`, `image/x-icon`, `image/bmp`, `image/x-bmp`,
 /// `image/x-xbitmap` and `image/x-win-bitmap`, as AFNetworking does, and `image/webp`, `image/avif` and `image/vnd.microsoft.icon`. What the
 /// bytes are counts, not what they are called: a PNG that says it is a JPEG is read, and a page that says it is a PNG is
-/// ``Curlew/ErrorCode/decodingFailed``, unlike in AFNetworking, where it was success without a picture.
+/// ``Curlew/ErrorCode/decodingFailed``, unlike in AFNetworking, where it was success without an image.
 ///
 /// Decoding runs on the global concurrent executor, never on an event loop. ``EncodedImageResponseSerializer`` leaves it for later.
 ///
@@ -15,9 +15,9 @@ public import Curlew
 /// ```
 public struct ImageResponseSerializer: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(Self.contentTypes))
-    /// How pictures are decoded.
+    /// How images are decoded.
     public var options: Image.DecodingOptions
-    /// The number of pixels to a point of the pictures that are read; see ``Image/scale``. 1 by default.
+    /// The number of pixels to a point of the images that are read; see ``Image/scale``. 1 by default.
     public var scale: Double
 
     public init(options: Image.DecodingOptions = Image.DecodingOptions(), scale: Double = 1) {
@@ -36,22 +36,22 @@ public struct ImageResponseSerializer: BodyResponseSerializer {
 
     static let acceptField = "image/avif, image/webp, image/*"
     public var acceptField: String? { Self.acceptField }
-    public var format: String { "picture" }
+    public var format: String { "image" }
 
     public func decode(_ response: CollectedResponse) throws -> Image {
         // Decoding takes its time, and does not stop once it has begun.
         guard !Task.isCancelled else {
-            throw CurlewError(.cancelled, "the task was cancelled before its picture was decoded")
+            throw CurlewError(.cancelled, "the task was cancelled before its image was decoded")
         }
-        var image = try Image(decoding: response.pictureBytes, options: options)
+        var image = try Image(decoding: response.imageBytes, options: options)
         image.scale = scale
         return image
     }
 }
 
-/// Reads a picture without decoding it: AFNetworking's `automaticallyInflatesResponseImage` set to `NO`.
+/// Reads an image without decoding it: AFNetworking's `automaticallyInflatesResponseImage` set to `NO`.
 ///
-/// It takes what ``ImageResponseSerializer`` takes, and refuses what does not begin like a picture.
+/// It takes what ``ImageResponseSerializer`` takes, and refuses what does not begin like an image.
 public struct EncodedImageResponseSerializer: BodyResponseSerializer {
     public var acceptance = ResponseAcceptance(.types(ImageResponseSerializer.contentTypes))
     /// The number of pixels to a point; see ``Image/scale``. 1 by default.
@@ -60,34 +60,34 @@ public struct EncodedImageResponseSerializer: BodyResponseSerializer {
     public init(scale: Double = 1) { self.scale = scale }
 
     public var acceptField: String? { ImageResponseSerializer.acceptField }
-    public var format: String { "picture" }
+    public var format: String { "image" }
 
     public func decode(_ response: CollectedResponse) throws -> EncodedImage {
-        try EncodedImage(response.pictureBytes, scale: scale)
+        try EncodedImage(response.imageBytes, scale: scale)
     }
 }
 
 extension CollectedResponse {
     /// The body.
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/emptyBody`` if there is none.
-    fileprivate var pictureBytes: [UInt8] {
+    fileprivate var imageBytes: [UInt8] {
         get throws {
-            guard !body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and a picture needs one") }
+            guard !body.isEmpty else { throw CurlewError(.emptyBody, "there is no body, and an image needs one") }
             return body
         }
     }
 }
 
 extension ResponseSerializer where Self == EncodedImageResponseSerializer {
-    /// The body as a picture that is decoded when that is asked for.
+    /// The body as an image that is decoded when that is asked for.
     public static var encodedImage: EncodedImageResponseSerializer { EncodedImageResponseSerializer() }
 }
 
 extension ResponseSerializer where Self == ImageResponseSerializer {
-    /// The body as a picture.
+    /// The body as an image.
     public static var image: ImageResponseSerializer { ImageResponseSerializer() }
 
-    /// The body as a picture that fits into a size, in its proportions, and is not enlarged.
+    /// The body as an image that fits into a size, in its proportions, and is not enlarged.
     public static func image(fitting size: Image.Size) -> ImageResponseSerializer {
         ImageResponseSerializer(options: Image.DecodingOptions(fitting: size))
     }

@@ -2,7 +2,7 @@
 internal import Curlew
 internal import HTTPTypes
 
-/// Reads a picture as another serializer does, and shows its bytes on the way: at a quarter, half and three quarters of a file that a codec can
+/// Reads an image as another serializer does, and shows its bytes on the way: at a quarter, half and three quarters of a file that a codec can
 /// show in part.
 struct WatchedImageSerializer: ResponseSerializer {
     private let base: ImageResponseSerializer

@@ -8,9 +8,9 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Decoded pictures are kept in memory", .timeLimit(.minutes(1)))
+@Suite("Decoded images are kept in memory", .timeLimit(.minutes(1)))
 struct CacheTests {
-    /// A picture that costs so many bytes, a multiple of four, under names of four letters in all.
+    /// An image that costs so many bytes, a multiple of four, under names of four letters in all.
     private func picture(_ cost: Int) throws -> Image {
         try Image(size: Image.Size((cost - 260) / 4, 1), pixels: [UInt8](repeating: 1, count: cost - 260))
     }
@@ -40,7 +40,7 @@ struct CacheTests {
     }
 
     @Test(
-        "a picture that is replaced counts once, filters have pictures of their own, and what is too large is not kept")
+        "an image that is replaced counts once, filters have images of their own, and what is too large is not kept")
     func replacing() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
         await cache.add(try picture(2000), for: "aa")
@@ -53,7 +53,7 @@ struct CacheTests {
         await cache.add(try picture(1500), for: "aa", filter: "ll")
         #expect(await cache.remove("aa", filter: "ll"))
         #expect(await cache.count == 2)
-        // What was made of the old picture goes with it.
+        // What was made of the old image goes with it.
         await cache.add(try picture(5004), for: "aaaa")
         #expect(await cache.image(for: "aaaa") == nil)
         await cache.add(try picture(5004), for: "aa")
@@ -70,7 +70,7 @@ struct CacheTests {
         #expect(await cache.count == 0)
     }
 
-    @Test("small pictures and long names count, too")
+    @Test("small images and long names count, too")
     func small() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try Image(size: Image.Size(1, 1), pixels: [1, 1, 1, 255])
@@ -93,7 +93,7 @@ struct CacheTests {
         }
     }
 
-    @Test("ten thousand pictures pass through a small cache, which keeps its bound and its count under 64 threads")
+    @Test("ten thousand images pass through a small cache, which keeps its bound and its count under 64 threads")
     func crowd() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
         let image = try picture(4096)

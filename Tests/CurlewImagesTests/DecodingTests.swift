@@ -1,15 +1,13 @@
 #if Images
 import Curlew
-import Glibc
-import SeededNumbers
 import Testing
 
 @testable import CurlewImages
 
-@Suite("Pictures are decoded", .timeLimit(.minutes(2)))
+@Suite("Images are decoded", .timeLimit(.minutes(2)))
 struct DecodingTests {
     @Test(
-        "a picture of any format shows what it should",
+        "an image of any format shows what it should",
         arguments: [
             "plain.png", "palette.png", "plain.jpg", "progressive.jpg", "profile.jpg", "plain.gif", "interlaced.gif",
             "lossy.webp", "lossless.webp", "plain.avif", "raw.tif", "lzw.tif", "adobe_deflate.tif", "packbits.tif",
@@ -24,11 +22,11 @@ struct DecodingTests {
         image.expectQuarters(tolerance: 20)
     }
 
-    @Test("a picture of inks is read as colours")
+    @Test("an image of inks is read as colours")
     func inks() throws { try Image(decoding: Fixture.bytes("cmyk.jpg")).expectQuarters(tolerance: 24) }
 
     @Test(
-        "interlaced pictures of PngSuite, at every depth, have the colours that another reader finds",
+        "interlaced images of PngSuite, at every depth, have the colours that another reader finds",
         arguments: [
             ("0g01", [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 255]),
             ("0g02", [0, 0, 0, 255, 170, 170, 170, 255, 170, 170, 170, 255]),
@@ -52,7 +50,7 @@ struct DecodingTests {
         #expect(zip(found, colors).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(found)")
     }
 
-    @Test("pictures of PngSuite of all kinds are read, and those that say that their values are linear are brighter")
+    @Test("images of PngSuite of all kinds are read, and those that say that their values are linear are brighter")
     func suite() throws {
         let names = try Fixture.names(".png", in: "PngSuite").filter { $0.hasPrefix("bas") }
         #expect(names.count == 15)
@@ -73,7 +71,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("a picture is turned upright", arguments: 1...8)
+    @Test("an image is turned upright", arguments: 1...8)
     func turned(_ number: Int) throws {
         for name in ["turned-\(number).jpg", "turned-\(number).avif"] {
             let image = try Image(decoding: Fixture.bytes(name))
@@ -94,7 +92,7 @@ struct DecodingTests {
         image.expectQuarters()
     }
 
-    @Test("an animation has its pictures and their times", arguments: ["moving.gif", "moving.webp", "moving.avif"])
+    @Test("an animation has its frames and their times", arguments: ["moving.gif", "moving.webp", "moving.avif"])
     func animation(_ name: String) throws {
         let image = try Image(decoding: Fixture.bytes(name))
         let isShort = name == "moving.avif"
@@ -114,7 +112,7 @@ struct DecodingTests {
         #expect(zip(color, [100, 50, 25, 128]).allSatisfy { abs(Int($0) - $1) <= 1 }, "\(color)")
     }
 
-    @Test("a picture is made to fit while it is decoded, in every format, and is not enlarged")
+    @Test("an image is made to fit while it is decoded, in every format, and is not enlarged")
     func fitting() throws {
         for name in try Fixture.names() where !["half", "cmyk", "grid", "clap"].contains(where: name.hasPrefix) {
             let bytes = try Fixture.bytes(name)
@@ -127,7 +125,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("the bytes count, whatever they are called, and what is no picture is refused")
+    @Test("the bytes count, whatever they are called, and what is no image is refused")
     func sniffing() throws {
         for (text, isPicture) in [
             ("", false), ("<html><img></html>", false), ("GIF89", false), ("BM", true), ("%PDF-1.4", false),
@@ -136,30 +134,13 @@ struct DecodingTests {
             #expect((ImageFormat(of: Array(text.utf8)) != nil) == isPicture, "\(text)")
             #expect(throws: CurlewError.self) { _ = try Image(decoding: Array(text.utf8)) }
         }
-        // A picture, and after it what a browser would run: it is read as the picture that it begins like.
+        // An image, and after it what a browser would run: it is read as the image that it begins like.
         let polyglot = try Fixture.bytes("plain.png") + Array("<script>alert(1)</script>".utf8)
         try Image(decoding: polyglot).expectQuarters()
     }
 
-    @Test("a file that is cut off anywhere is an error, or has all its pixels")
-    func truncated() throws {
-        for name in [
-            "plain.png", "plain.jpg", "plain.gif", "moving.gif", "lossless.webp", "plain.avif", "lzw.tif", "8.bmp",
-            "bmp.ico", "moving.webp", "progressive.jpg", "cmyk.jpg", "png.ico", "moving.avif", "packbits.tif",
-        ] {
-            let bytes = try Fixture.bytes(name)
-            let whole = try Image(decoding: bytes)
-            for length in 0..<bytes.count {
-                guard let image = try? Image(decoding: Array(bytes[..<length])) else { continue }
-                // All pixels are there: what is missing is a checksum or a mark of the end.
-                #expect(image.pixels == whole.pixels, "\(name) cut off after \(length) of \(bytes.count) bytes")
-                #expect(image.frames.count == whole.frames.count, "\(name) cut off after \(length) bytes")
-            }
-        }
-    }
-
     @Test(
-        "the beginning of a file shows a picture of its size, or nothing", arguments: ["progressive.jpg", "lossy.webp"])
+        "the beginning of a file shows an image of its size, or nothing", arguments: ["progressive.jpg", "lossy.webp"])
     func beginning(_ name: String) throws {
         let file = try Fixture.bytes(name)
         let whole = try Image(decoding: file)
@@ -173,119 +154,6 @@ struct DecodingTests {
         for other in ["plain.jpg", "plain.png", "moving.webp"] {
             #expect(try Image.beginning(of: Fixture.bytes(other), options: Image.DecodingOptions()) == nil)
         }
-    }
-
-    @Test("a file with a wrong byte anywhere is an error or a picture, and nothing else")
-    func corrupt() throws {
-        var options = Image.DecodingOptions()
-        options.limits.pixels = 100_000
-        options.limits.animationPixels = 400_000
-        for name in try Fixture.names() where name != "make.py" {
-            let bytes = try Fixture.bytes(name)
-            // Each byte of the short ones, and some of the long ones, which are mostly pixels.
-            for position in stride(from: 0, to: bytes.count, by: bytes.count > 1500 ? 13 : 1) {
-                for value: UInt8 in [0, 0xFF, bytes[position] ^ 1] {
-                    var copy = bytes
-                    copy[position] = value
-                    guard let image = try? Image(decoding: copy, options: options) else { continue }
-                    #expect(image.size.width * image.size.height <= 100_000)
-                }
-            }
-        }
-    }
-
-    @Test("a file that claims too much is refused before memory is taken for it")
-    func bombs() throws {
-        // 50,000 × 50,000 in the header of a PNG, with the checksum that it needs.
-        var png = try Fixture.bytes("plain.png")
-        png.replaceSubrange(16..<24, with: [0, 0, 0xC3, 0x50, 0, 0, 0xC3, 0x50])
-        png.replaceSubrange(29..<33, with: checksum(Array(png[12..<29])))
-        var gif = try Fixture.bytes("plain.gif")
-        gif.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
-        var bmp = try Fixture.bytes("24.bmp")
-        bmp.replaceSubrange(18..<26, with: [0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF, 0x7F])
-        var line = bmp
-        line.replaceSubrange(18..<26, with: [0, 0, 0x10, 0, 1, 0, 0, 0])
-        var jpeg = try Fixture.bytes("plain.jpg")
-        let frame = try #require(jpeg.indices.first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
-        jpeg.replaceSubrange((frame + 5)..<(frame + 9), with: [0xFF, 0xDC, 0xFF, 0xDC])
-        // A TIFF of 50,000 × 50,000, and one whose only strip is said to have 4 GB.
-        let tiff = tiff([(256, 3, 1, 50_000), (257, 3, 1, 50_000), (262, 3, 1, 1), (273, 4, 1, 8), (279, 4, 1, 1)])
-        var webp = try Fixture.bytes("moving.webp")
-        webp.replaceSubrange(24..<30, with: [0x7F, 0x3E, 0, 0x7F, 0x3E, 0])
-        var avif = try Fixture.bytes("plain.avif")
-        let extent = try #require(avif.indices.first { avif[$0...].starts(with: Array("ispe".utf8)) })
-        avif.replaceSubrange((extent + 8)..<(extent + 16), with: [0, 0, 0xC3, 0x50, 0, 0, 0xC3, 0x50])
-        for (name, bytes) in [
-            ("png", png), ("gif", gif), ("bmp", bmp), ("line", line), ("jpeg", jpeg), ("tiff", tiff), ("webp", webp),
-        ] {
-            let error = #expect(throws: CurlewError.self, "\(name)") { _ = try Image(decoding: bytes) }
-            #expect(error?.code == .responseTooLarge, "\(name): \(String(describing: error))")
-        }
-        // libavif has a bound of its own, which it keeps to in words of its own.
-        #expect(throws: CurlewError.self) { _ = try Image(decoding: avif) }
-    }
-
-    @Test(
-        "a TIFF that lies about its strips, its samples or its pixels is broken, and takes no memory for what it lies about"
-    )
-    func lyingTIFF() throws {
-        let honest = [
-            (256, 3, 1, 4), (257, 3, 1, 4), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8),
-            (277, 3, 1, 1),
-            (278, 3, 1, 4), (279, 4, 1, 16),
-        ]
-        #expect(try Image(decoding: tiff(honest)).size == Image.Size(4, 4))
-        let before = peakMemory()
-        for (lie, tag, value) in [
-            ("a strip of 4 GB", 279, 0xFFFF_FFFF), ("a strip beyond the end", 273, 0x7FFF_FFFF),
-            ("65,535 samples a pixel", 277, 0xFFFF), ("64 bits a sample", 258, 64), ("no sample", 277, 0),
-            ("a compression that there is not", 259, 0xFFF0), ("65,535 columns without pixels", 256, 0xFFFF),
-        ] {
-            let lying = honest.map { $0.0 == tag ? ($0.0, $0.1, $0.2, value) : $0 }
-            let image = try? Image(decoding: tiff(lying))
-            // A strip that ends early is read as far as it goes where the pixels do not need more.
-            #expect(image == nil || image?.size == Image.Size(4, 4), "\(lie)")
-        }
-        #expect(peakMemory() - before < 64 << 20)
-    }
-
-    /// A TIFF of sixteen grey pixels, whatever its directory says: tag, type, count and value.
-    private func tiff(_ entries: [(Int, Int, Int, Int)]) -> [UInt8] {
-        var file: [UInt8] = [0x49, 0x49, 0x2A, 0, 24, 0, 0, 0] + [UInt8](repeating: 128, count: 16)
-        file += number(entries.count, 2)
-        for (tag, type, count, value) in entries {
-            file += number(tag, 2) + number(type, 2) + number(count, 4) + number(value, 4)
-        }
-        return file + number(0, 4)
-    }
-
-    @Test("tables and tiles of a TIFF that share their bytes take no more memory and time than the file has bytes")
-    func sharedTIFF() throws {
-        // 2,000 unknown entries, each of which names the same 64 KB.
-        let shared = (0..<2000).map { (40_000 + $0, 7, 65_536, 8) }
-        let directory =
-            number(shared.count, 2)
-            + shared.flatMap { entry in
-                number(entry.0, 2) + number(entry.1, 2) + number(entry.2, 4) + number(entry.3, 4)
-            }
-        let head: [UInt8] = [0x49, 0x49, 0x2A, 0] + number(8 + 65_536, 4)
-        let tables = head + [UInt8](repeating: 1, count: 65_536) + directory + number(0, 4)
-        let before = peakMemory()
-        #expect(throws: CurlewError.self) { _ = try Image(decoding: tables) }
-        #expect(peakMemory() - before < 32 << 20)
-        // A hundred tiles of sixty-four million pixels, and a picture of a few.
-        let offsets = (0..<100).flatMap { _ in number(8, 4) }
-        let tiles: [(Int, Int, Int, Int)] = [
-            (256, 4, 1, 1600), (257, 4, 1, 16), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (277, 3, 1, 1),
-            (322, 4, 1, 16), (323, 4, 1, 4_000_000), (324, 4, 100, 8), (325, 4, 100, 8),
-        ]
-        var file: [UInt8] = [0x49, 0x49, 0x2A, 0] + number(8 + 400, 4) + offsets + number(tiles.count, 2)
-        for (tag, type, count, value) in tiles {
-            file += number(tag, 2) + number(type, 2) + number(count, 4) + number(value, 4)
-        }
-        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: file + number(0, 4)) }
-        #expect(error?.code == .responseTooLarge)
     }
 
     @Test("an AVIF of tiles is read, and only the part that its clean aperture shows")
@@ -307,200 +175,6 @@ struct DecodingTests {
         }
     }
 
-    @Test("an AVIF whose AV1 images are larger than it says is refused, alone and as tiles, and one of too many tiles")
-    func lyingAVIF() throws {
-        var alone = try Fixture.bytes("plain.avif")
-        let extent = try #require(alone.indices.first { alone[$0...].starts(with: Array("ispe".utf8)) })
-        alone.replaceSubrange((extent + 8)..<(extent + 16), with: [0, 0, 0, 24, 0, 0, 0, 16])
-        let tiles = try Fixture.bytes("bomb.avif")
-        // It would be 512 × 512 of 64 tiles, which have a million pixels each.
-        let before = peakMemory()
-        for bytes in [alone, tiles] {
-            let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
-            #expect(error?.code == .decodingFailed)
-        }
-        #expect(peakMemory() - before < 48 << 20)
-        let entry: [UInt8] = Array("infe".utf8) + [2, 0, 0, 0, 0, 9, 0, 0] + Array("av01".utf8)
-        let many = alone + Array(repeatElement(entry, count: 512).joined()) + [0, 0]
-        #expect(AVIFItems(many).imageCount == 513)
-        #expect(throws: CurlewError.self) { _ = try Image(decoding: many) }
-        #expect(
-            AVIFItems(try Fixture.bytes("grid.avif")).codedPixels(of: Image.Size(128, 128), hasAlpha: false) == 128
-                * 128)
-        #expect(AVIFItems(tiles).codedPixels(of: Image.Size(512, 512), hasAlpha: false) == 4 * 64 * 64)
-    }
-
-    @Test("a BMP of one bit that is compressed by Huffman codes is not read as if it were not")
-    func huffmanBMP() throws {
-        var bmp = try Fixture.bytes("8.bmp")
-        bmp[28] = 1
-        bmp[30] = 3
-        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bmp) }
-        #expect(error?.code == .decodingFailed)
-    }
-
-    @Test("a GIF of a million frames is refused once it has more than 2,000, in memory for no more")
-    func millionFrames() throws {
-        #expect(Image.Limits().frames == 2000)
-        let screen: [UInt8] = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
-        let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
-        let bomb = screen + Array(repeatElement(frame, count: 1_000_000).joined()) + [0x3B]
-        let before = peakMemory()
-        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bomb) }
-        #expect(error?.code == .responseTooLarge)
-        #expect(peakMemory() - before < 32 << 20)
-    }
-
-    @Test("garbage in the place of a colour profile is noted, and changes no pixel", arguments: ["png", "jpeg"])
-    func garbageProfile(_ format: String) throws {
-        var file = try Fixture.bytes(format == "png" ? "plain.png" : "profile.jpg")
-        if format == "png" {
-            let chunk = Array("iCCPname\0\0garbage".utf8)
-            file.insert(contentsOf: number(chunk.count - 4, 4).reversed() + chunk + checksum(chunk), at: 33)
-        } else {
-            let profile = try #require(file.indices.first { file[$0...].starts(with: Array("ICC_PROFILE\0".utf8)) })
-            for place in (profile + 12)..<(profile + 300) { file[place] = 0x5A }
-        }
-        let image = try Image(decoding: file)
-        image.expectQuarters()
-        #expect(image.hasColorProfile)
-    }
-
-    @Test("texts of a PNG, however many and long, take no memory: they are not read")
-    func textBomb() throws {
-        let png = try Fixture.bytes("plain.png")
-        // A hundred texts of seven million letters.
-        let text = Array("zTXta\0\0".utf8) + letters(7_000_000)
-        let length: [UInt8] = number(text.count - 4, 4).reversed()
-        let written: [UInt8] = length + text + checksum(text)
-        let bomb = Array(png[..<33]) + Array(repeatElement(written, count: 100).joined()) + Array(png[33...])
-        let before = peakMemory()
-        try Image(decoding: bomb).expectQuarters()
-        #expect(peakMemory() - before < 300 << 20)
-    }
-
-    /// The most bytes that this process had.
-    private func peakMemory() -> Int {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        return usage.ru_maxrss * 1024
-    }
-
-    /// So many letters a, or a few more, in the form of zlib (RFC 1950 and 1951): one, and copies of it, each of 258 letters.
-    private func letters(_ least: Int) -> [UInt8] {
-        let copies = least / 258 + 1
-        let bits = "11010010001" + String(repeating: "1100010100000", count: copies) + "0000000"
-        var (bytes, place): ([UInt8], Int) = ([0x78, 0x9C], 0)
-        for bit in bits.utf8 {
-            if place % 8 == 0 { bytes.append(0) }
-            bytes[bytes.count - 1] |= (bit & 1) << (place % 8)
-            place += 1
-        }
-        let count = copies * 258 + 1
-        let sum = ((count + 97 * count * (count + 1) / 2) % 65521) << 16 | (1 + 97 * count) % 65521
-        return bytes + number(sum, 4).reversed()
-    }
-
-    /// The checksum of a chunk (PNG, annex D), the larger byte first.
-    private func checksum(_ bytes: [UInt8]) -> [UInt8] {
-        var sum: UInt32 = 0xFFFF_FFFF
-        for byte in bytes {
-            sum ^= UInt32(byte)
-            for _ in 0..<8 {
-                let isOdd = sum & 1 != 0
-                sum >>= 1
-                if isOdd { sum ^= 0xEDB8_8320 }
-            }
-        }
-        return number(Int(~sum), 4).reversed()
-    }
-
-    @Test("an animation with more pictures or pixels than allowed is refused")
-    func longAnimation() throws {
-        for name in ["moving.gif", "moving.webp", "moving.avif"] {
-            var options = Image.DecodingOptions()
-            options.limits.frames = 1
-            #expect(throws: CurlewError.self, "\(name)") {
-                _ = try Image(decoding: Fixture.bytes(name), options: options)
-            }
-            options.limits = Image.Limits()
-            options.limits.animationPixels = 48 * 32 + 1
-            #expect(throws: CurlewError.self, "\(name)") {
-                _ = try Image(decoding: Fixture.bytes(name), options: options)
-            }
-            options.decodesAnimation = false
-            try Image(decoding: Fixture.bytes(name), options: options).expectQuarters(tolerance: 20)
-        }
-    }
-
-    @Test("an animation whose pictures are large counts as it is stored, too, however small it is kept")
-    func largeAnimation() throws {
-        var options = Image.DecodingOptions(fitting: Image.Size(10, 10))
-        options.limits.animationPixels = 1_000_000
-        // A thousand pixels each way, of which each picture paints one.
-        let screen: [UInt8] = Array("GIF89a".utf8) + [0xE8, 3, 0xE8, 3, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
-        let picture: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
-        for (count, isRead) in [(20, true), (40, false)] {
-            let file = screen + Array(repeatElement(picture, count: count).joined()) + [0x3B]
-            let frames = try? Image(decoding: file, options: options).frames.count
-            #expect(frames == (isRead ? count : nil))
-        }
-    }
-
-    @Test("times that add up to more than a codec counts are times still")
-    func longTimes() throws {
-        let file = try Fixture.bytes("moving.webp")
-        // Of the first picture two hundred, each shown for as long as can be said: more than 2^31 ms together.
-        let start = try #require(file.indices.first { file[$0...].starts(with: Array("ANMF".utf8)) })
-        let length = file[(start + 4)..<(start + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
-        var picture = Array(file[start..<(start + 8 + length + length % 2)])
-        picture.replaceSubrange(20..<23, with: [0xFF, 0xFF, 0xFF])
-        var long = Array(file[..<start]) + Array(repeatElement(picture, count: 200).joined())
-        let size = long.count - 8
-        long.replaceSubrange(4..<8, with: (0..<4).map { UInt8(truncatingIfNeeded: size >> ($0 * 8)) })
-        let image = try Image(decoding: long)
-        #expect(image.frames.count == 200)
-        #expect(image.frames.first?.duration == .milliseconds(0xFFFFFF))
-        #expect(image.frames.allSatisfy { $0.duration >= .zero })
-    }
-
-    @Test("a JPEG with odd bytes between its segments is read, and one whose pixels end early is not")
-    func oddBytes() throws {
-        let file = try Fixture.bytes("plain.jpg")
-        let table = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDB })
-        var odd = file
-        odd.insert(contentsOf: [1, 2, 3], at: table)
-        try Image(decoding: odd).expectQuarters(tolerance: 20)
-        try Image(decoding: Array(file.dropLast(2)) + [1, 2, 3, 0xFF, 0xD9]).expectQuarters(tolerance: 20)
-        // The end is marked, and half of the pixels are not there.
-        let scan = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDA })
-        let early = Array(file[..<((scan + file.count) / 2)]) + [0xFF, 0xD9]
-        // The odd bytes' warning hides all others.
-        var oddEarly = early
-        oddEarly.insert(contentsOf: [1, 2, 3], at: table)
-        for bytes in [early, Array(early.dropLast(2)), Array(odd.dropLast(2)), oddEarly] {
-            let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
-            #expect(error?.code == .decodingFailed)
-        }
-    }
-
-    @Test("a JPEG of many scans of many pixels is refused")
-    func manyScans() throws {
-        // The file has 17 scans.
-        let file = try Fixture.bytes("scans.jpg")
-        var options = Image.DecodingOptions()
-        options.limits.animationPixels = 2 * 48 * 32
-        try Image(decoding: file, options: options).expectQuarters()
-        options.limits.animationPixels -= 1
-        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: file, options: options) }
-        #expect(error?.code == .responseTooLarge)
-    }
-
-    /// A number, the smaller byte first.
-    private func number(_ value: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
-    }
-
     @Test("greys of a TIFF are multiplied by their alpha, and its colour profile is noted")
     func grayAlpha() throws {
         // A pixel of 200 with an alpha of 128: width, height, bits, compression, colours, strip, samples, rows, bytes, alpha, profile.
@@ -508,18 +182,18 @@ struct DecodingTests {
             (256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 2, 0x80008), (259, 3, 1, 1), (262, 3, 1, 1), (273, 3, 1, 146),
             (277, 3, 1, 2), (278, 3, 1, 1), (279, 3, 1, 2), (338, 3, 1, 2), (34675, 7, 4, 99),
         ]
-        var file: [UInt8] = [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0] + number(entries.count, 2)
+        var file: [UInt8] = [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0] + littleEndian(entries.count, 2)
         for (tag, type, count, value) in entries {
-            file += number(tag, 2) + number(type, 2) + number(count, 4) + number(value, 4)
+            file += littleEndian(tag, 2) + littleEndian(type, 2) + littleEndian(count, 4) + littleEndian(value, 4)
         }
-        file += number(0, 4)
+        file += littleEndian(0, 4)
         #expect(file.count == 146)
         let image = try Image(decoding: file + [200, 128])
         #expect(image.pixels == [100, 100, 100, 128])
         #expect(image.hasColorProfile)
         // Of sixteen bits, whose alpha libtiff drops.
         var deep = file + [0, 200, 0, 128]
-        deep.replaceSubrange(42..<46, with: number(0x100010, 4))
+        deep.replaceSubrange(42..<46, with: littleEndian(0x100010, 4))
         let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: deep) }
         #expect(error?.code == .decodingFailed && error?.message.contains("alpha") == true)
         // In planes of their own: libtiff has multiplied them already. Their offsets and counts stand at the end.
@@ -528,12 +202,15 @@ struct DecodingTests {
                 (256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 2, 0x80008), (259, 3, 1, 1), (262, 3, 1, isWhite ? 0 : 1),
                 (273, 4, 2, 26), (277, 3, 1, 2), (278, 3, 1, 1), (279, 4, 2, 34), (284, 3, 1, 2), (338, 3, 1, 2),
             ]
-            var file: [UInt8] = [0x49, 0x49, 0x2A, 0] + number(42, 4) + [UInt8](repeating: 0, count: 16) + [200, 128]
-            file += number(24, 4) + number(25, 4) + number(1, 4) + number(1, 4) + number(planes.count, 2)
+            var file: [UInt8] =
+                [0x49, 0x49, 0x2A, 0] + littleEndian(42, 4) + [UInt8](repeating: 0, count: 16) + [200, 128]
+            file +=
+                littleEndian(24, 4) + littleEndian(25, 4) + littleEndian(1, 4) + littleEndian(1, 4)
+                + littleEndian(planes.count, 2)
             for (tag, type, count, value) in planes {
-                file += number(tag, 2) + number(type, 2) + number(count, 4) + number(value, 4)
+                file += littleEndian(tag, 2) + littleEndian(type, 2) + littleEndian(count, 4) + littleEndian(value, 4)
             }
-            #expect((try? Image(decoding: file + number(0, 4)))?.pixels == pixels)
+            #expect((try? Image(decoding: file + littleEndian(0, 4)))?.pixels == pixels)
         }
     }
 
@@ -542,10 +219,10 @@ struct DecodingTests {
         var file = try Fixture.bytes("moving.webp")
         let exif = try Fixture.bytes("turned-6.webp").suffix(34)
         // The profile stands behind the header, EXIF at the end.
-        let profile: [UInt8] = Array("ICCP".utf8) + number(4, 4) + [1, 2, 3, 4]
+        let profile: [UInt8] = Array("ICCP".utf8) + littleEndian(4, 4) + [1, 2, 3, 4]
         file = Array(file[..<30]) + profile + Array(file[30...]) + Array(exif)
         file[20] |= 0x28
-        file.replaceSubrange(4..<8, with: number(file.count - 8, 4))
+        file.replaceSubrange(4..<8, with: littleEndian(file.count - 8, 4))
         for (fitting, size) in [((32, 48), (32, 48)), ((16, 48), (16, 24))] {
             let options = Image.DecodingOptions(fitting: Image.Size(fitting.0, fitting.1))
             let image = try Image(decoding: file, options: options)
@@ -554,16 +231,18 @@ struct DecodingTests {
         }
     }
 
-    @Test("of equal pictures of an ICO the first is taken, and of others the larger one, or that of more colours")
+    @Test("of equal images of an ICO the first is taken, and of others the larger one, or that of more colours")
     func equals() throws {
-        func icon(_ pictures: [(side: Int, bits: Int, color: [UInt8])]) throws -> [UInt8] {
-            var (directory, content) = (number(0, 2) + number(1, 2) + number(pictures.count, 2), [UInt8]())
-            for (side, bits, color) in pictures {
+        func icon(_ images: [(side: Int, bits: Int, color: [UInt8])]) throws -> [UInt8] {
+            var (directory, content) = (
+                littleEndian(0, 2) + littleEndian(1, 2) + littleEndian(images.count, 2), [UInt8]()
+            )
+            for (side, bits, color) in images {
                 let pixels = [[UInt8]](repeating: color, count: side * side).flatMap { $0 }
                 let png = try Image(size: Image.Size(side, side), pixels: pixels).encoded(as: .png)
-                let place = 6 + pictures.count * 16 + content.count
-                directory += [UInt8(side), UInt8(side), 0, 0] + number(1, 2) + number(bits, 2)
-                directory += number(png.count, 4) + number(place, 4)
+                let place = 6 + images.count * 16 + content.count
+                directory += [UInt8(side), UInt8(side), 0, 0] + littleEndian(1, 2) + littleEndian(bits, 2)
+                directory += littleEndian(png.count, 4) + littleEndian(place, 4)
                 content += png
             }
             return directory + content
@@ -574,24 +253,6 @@ struct DecodingTests {
             icon([(4, 8, blue), (4, 32, red)]),
         ].map { try Image(decoding: $0).color(0, 0) }
         #expect(colors == [red, red, red].map { $0.map { UInt8($0) } })
-    }
-
-    @Test("a picture of no pixels is broken")
-    func nothing() throws {
-        var gif = try Fixture.bytes("plain.gif")
-        gif.replaceSubrange(6..<8, with: [0, 0])
-        var png = try Fixture.bytes("plain.png")
-        png.replaceSubrange(16..<20, with: [0, 0, 0, 0])
-        png.replaceSubrange(29..<33, with: checksum(Array(png[12..<29])))
-        var bmp = try Fixture.bytes("24.bmp")
-        bmp.replaceSubrange(22..<26, with: [0, 0, 0, 0])
-        let tiff = tiff([(256, 3, 1, 0), (257, 3, 1, 4), (262, 3, 1, 1), (273, 4, 1, 8), (279, 4, 1, 16)])
-        for bytes in [gif, png, bmp, tiff] {
-            let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
-            #expect(error?.code == .decodingFailed)
-        }
-        #expect(throws: CurlewError.self) { _ = try Image(size: Image.Size(0, 1), pixels: []) }
-        #expect(throws: CurlewError.self) { _ = try Image(size: Image.Size(1, 1), pixels: [1, 2, 3]) }
     }
 }
 #endif

@@ -8,52 +8,17 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Pictures are downloaded", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("Images are downloaded", .noLeaks, .timeLimit(.minutes(1)))
 struct DownloaderTests {
-    private func picture(_ bytes: [UInt8], type: String = "image/png") -> MockResponse {
-        MockResponse(fields: [.contentType: type], body: .bytes(bytes))
-    }
-
-    /// A server that answers with a picture once it may.
+    /// A server that answers with an image once it may.
     private func gatedServer() async throws -> (MockServer, AsyncStream<Void>.Continuation) {
         let png = try Fixture.bytes("plain.png")
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in
             for await _ in gate {}
-            return picture(png)
+            return imageResponse(png)
         }
         return (server, open)
-    }
-
-    @Test("the serializer takes AFNetworking's types and newer ones, and reads what the bytes are")
-    func serializer() async throws {
-        let types = ["tiff", "jpeg", "gif", "png", "ico", "x-icon", "bmp", "x-bmp", "x-xbitmap", "x-win-bitmap"]
-        let newer = ["webp", "avif", "vnd.microsoft.icon"]
-        #expect(ImageResponseSerializer.contentTypes == (types + newer).map { ContentType("image", $0) })
-        #expect(ImageResponseSerializer().scale == 1)
-        let png = try Fixture.bytes("plain.png")
-        for (type, bytes, isTaken) in [
-            ("image/png", png, true), ("image/x-win-bitmap", png, true), ("image/avif", png, true),
-            ("text/html", png, false),
-            ("image/svg+xml", png, false), ("image/png", Array("<html>".utf8), false), ("image/png", [], false),
-        ] {
-            let server = try await MockServer.start { _ in picture(bytes, type: type) }
-            let api = try HTTPSession(chain: .bare)
-            let result = await Result { try await api.get(.raw(server.url()), as: .image(fitting: Image.Size(24, 24))) }
-            switch result {
-            case .success(let image):
-                #expect(isTaken && image.size == Image.Size(24, 16) && image.format == .png)
-            case .failure(let error):
-                let code = (error as? CurlewError)?.code
-                #expect(
-                    !isTaken && [.unacceptableContentType, .decodingFailed, .emptyBody].contains(code),
-                    "\(type) \(error)")
-            }
-            let accept = await server.takeRequest()?.fields[.accept]
-            #expect(accept == "image/avif, image/webp, image/*")
-            await api.shutdown()
-            await server.shutdown()
-        }
     }
 
     @Test("a downloader has the bounds of AFNetworking's: four at a time, the oldest first, and its cache")
@@ -64,7 +29,7 @@ struct DownloaderTests {
         let server = try await MockServer.start { request in
             start.yield(request.path)
             for await _ in gate { break }
-            return picture(png)
+            return imageResponse(png)
         }
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
         let downloader = ImageDownloader(session: api)
@@ -86,10 +51,10 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("a picture comes once, is kept, and filters are kept beside it")
+    @Test("an image comes once, is kept, and filters are kept beside it")
     func cached() async throws {
         let png = try Fixture.bytes("plain.png")
-        let server = try await MockServer.start { _ in picture(png) }
+        let server = try await MockServer.start { _ in imageResponse(png) }
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
         let downloader = ImageDownloader(session: api)
         #expect(try await downloader.load("a").size == Image.Size(48, 32))
@@ -119,7 +84,7 @@ struct DownloaderTests {
         let server = try await MockServer.start { request in
             start.yield(request.path)
             if request.path.hasPrefix("/first") { for await _ in gate.stream { break } }
-            return picture(png)
+            return imageResponse(png)
         }
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
         let downloader = ImageDownloader(session: api, order: order, maximumActive: 1)
@@ -206,12 +171,12 @@ struct DownloaderTests {
         #expect(await downloader.activeCount == 0)
     }
 
-    @Test("a picture that cannot be had, or is none, is an error, and is asked for again the next time")
+    @Test("an image that cannot be had, or is none, is an error, and is asked for again the next time")
     func failing() async throws {
         let png = try Fixture.bytes("plain.png")
         let server = try await MockServer.start { _ in MockResponse.notFound }
         server.enqueue(
-            MockResponse(status: .internalServerError), picture(Array("no picture".utf8)), picture(png))
+            MockResponse(status: .internalServerError), imageResponse(Array("no picture".utf8)), imageResponse(png))
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
         let downloader = ImageDownloader(session: api)
         for code in [ErrorCode.unacceptableStatus, .decodingFailed] {
@@ -225,7 +190,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("a request behind one that was cancelled has its picture, from the cache or anew")
+    @Test("a request behind one that was cancelled has its image, from the cache or anew")
     func behindCancelled() async throws {
         let (server, open) = try await gatedServer()
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
@@ -304,17 +269,17 @@ struct DownloaderTests {
         await downloader.cancel(second)
         #expect(await downloader.requestCount == 1)
         open.finish()
-        try await eventually("the first has its picture") { await downloader.cache?.count == 1 }
+        try await eventually("the first has its image") { await downloader.cache?.count == 1 }
         try await eventually("it has ended") { await downloader.activeCount == 0 }
         await api.shutdown()
         await server.shutdown()
     }
 
-    @Test("another picture under the same URL is shown once the old one is removed, through filters too")
+    @Test("another image under the same URL is shown once the old one is removed, through filters too")
     func changed() async throws {
         let (small, large) = (try Fixture.bytes("plain.png"), try Fixture.bytes("plain.gif"))
         let server = try await MockServer.start { _ in MockResponse.notFound }
-        server.enqueue(picture(small), picture(large, type: "image/png"))
+        server.enqueue(imageResponse(small), imageResponse(large, type: "image/png"))
         let api = try HTTPSession(baseURL: server.url(), chain: .bare)
         let downloader = ImageDownloader(session: api)
         let cache = try #require(downloader.cache)
@@ -332,7 +297,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("a picture is shown in part while it comes, where its codec can", arguments: [ImageFormat.jpeg, .webP, .png])
+    @Test("an image is shown in part while it comes, where its codec can", arguments: [ImageFormat.jpeg, .webP, .png])
     func partial(_ format: ImageFormat) async throws {
         let file = try largeFile(format)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -381,7 +346,7 @@ struct DownloaderTests {
     /// A file of more than 64 KiB with the quarters.
     private func largeFile(_ format: ImageFormat) throws -> [UInt8] {
         if format == .jpeg {
-            // Comments behind the second scan: what is there shows all of the picture.
+            // Comments behind the second scan: what is there shows all of the image.
             var file = try Fixture.bytes("progressive.jpg")
             let scans = file.indices.dropLast().filter { file[$0] == 0xFF && file[$0 + 1] == 0xDA }
             let next = try #require(
@@ -400,53 +365,6 @@ struct DownloaderTests {
             pixels[index] = UInt8(clamping: Int(pixels[index]) + Int.random(in: -20...20, using: &numbers))
         }
         return try Image(size: plain.size, pixels: pixels).encoded(as: format == .png ? .png : .webP(quality: 100))
-    }
-
-    @Test("a picture that is decoded when that is asked for is refused at once if it is none")
-    func encoded() async throws {
-        let png = try Fixture.bytes("plain.png")
-        let server = try await MockServer.start { _ in picture(png) }
-        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
-        var file = try await api.get("a", as: .encodedImage)
-        #expect(file.bytes == png && file.format == .png && file.scale == 1)
-        file.scale = 2
-        let image = try await file.decoded(Image.DecodingOptions(fitting: Image.Size(24, 24)))
-        #expect(image.size == Image.Size(24, 16) && image.scale == 2)
-        server.enqueue(picture(Array("<html>".utf8)), picture([]), picture(Array(png[..<40])))
-        for code in [ErrorCode.decodingFailed, .emptyBody] {
-            let error = await #expect(throws: CurlewError.self) { _ = try await api.get("a", as: .encodedImage) }
-            #expect(error?.code == code)
-        }
-        let broken = try await api.get("a", as: .encodedImage)
-        let error = await #expect(throws: CurlewError.self) { _ = try await broken.decoded() }
-        #expect(error?.code == .decodingFailed)
-        await api.shutdown()
-        await server.shutdown()
-    }
-
-    @Test("images, previews and filters are decoded and made elsewhere than on the event loop that a task prefers")
-    func offLoop() async throws {
-        let png = try Fixture.bytes("plain.png")
-        let server = try await MockServer.start { _ in picture(png) }
-        let api = try HTTPSession(baseURL: server.url(), chain: .bare)
-        let loop = try #require(api.session?.eventLoop)
-        let filter = ImageFilter(identifier: "where") { image in
-            #expect(loop.isIsolatingCurrentContext() == false)
-            return image
-        }
-        let downloader = ImageDownloader(session: api)
-        try await withTaskExecutorPreference(loop) {
-            var serializer = ImageResponseSerializer()
-            serializer.scale = 2
-            let image = try await api.get("a", as: serializer)
-            #expect(image.scale == 2)
-            _ = try await downloader.load("a")
-            await downloader.prefetch("a", filter: filter)
-            #expect(await downloader.cache?.count == 2)
-            _ = try await downloader.load("b", filter: filter)
-        }
-        await api.shutdown()
-        await server.shutdown()
     }
 
     @Test("a second download of an image is answered by the cache link of the session's chain")
@@ -523,7 +441,7 @@ struct DownloaderTests {
         await server.shutdown()
     }
 
-    @Test("the phases end with the picture, whatever came before")
+    @Test("the phases end with the image, whatever came before")
     func phases() async throws {
         let png = try Fixture.bytes("raw.tif")
         let server = try await MockServer.start { _ in
@@ -545,12 +463,6 @@ struct DownloaderTests {
         try #require(last?.image).expectQuarters()
         await api.shutdown()
         await server.shutdown()
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
 #endif

@@ -4,11 +4,11 @@ import Testing
 
 @testable import CurlewImages
 
-@Suite("Pictures are changed and written")
+@Suite("Images are changed and written")
 struct FilterTests {
     private func quarters() throws -> Image { try Image(decoding: Fixture.bytes("plain.png")) }
 
-    @Test("a picture that is written is read again as it was", arguments: [Image.Encoding.png, .losslessWebP])
+    @Test("an image that is written is read again as it was", arguments: [Image.Encoding.png, .losslessWebP])
     func lossless(_ encoding: Image.Encoding) throws {
         let image = try quarters()
         #expect(try Image(decoding: image.encoded(as: encoding)).pixels == image.pixels)
@@ -17,14 +17,14 @@ struct FilterTests {
         #expect(zip(again.pixels, half.pixels).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
     }
 
-    @Test("a picture that is written with loss is much like it was", arguments: [Image.Encoding.jpeg(), .webP()])
+    @Test("an image that is written with loss is much like it was", arguments: [Image.Encoding.jpeg(), .webP()])
     func lossy(_ encoding: Image.Encoding) throws {
         let bytes = try quarters().encoded(as: encoding)
         #expect(ImageFormat(of: bytes)?.description == encoding.contentType.subtype)
         try Image(decoding: bytes).expectQuarters(tolerance: 24)
     }
 
-    @Test("pictures are made larger and smaller, and parts of them are cut out")
+    @Test("images are made larger and smaller, and parts of them are cut out")
     func sizes() throws {
         let image = try quarters()
         let large = try ImageFilter.resized(to: Image.Size(100, 300)).apply(to: image)
@@ -49,7 +49,7 @@ struct FilterTests {
         }
     }
 
-    @Test("a picture of any proportions fills and fits a size, and sizes that no picture has are refused")
+    @Test("an image of any proportions fills and fits a size, and sizes that no image has are refused")
     func extremes() throws {
         for size in [Image.Size(5000, 1), Image.Size(1, 5000)] {
             let image = try Image(size: size, pixels: [UInt8](repeating: 255, count: 20_000))
@@ -70,7 +70,7 @@ struct FilterTests {
         }
     }
 
-    @Test("a mean of the whole is the picture in one pixel")
+    @Test("a mean of the whole is the image in one pixel")
     func mean() throws {
         let pixels: [UInt8] = [0, 0, 0, 255, 100, 200, 40, 255, 200, 0, 0, 255, 100, 0, 0, 255]
         let image = try Image(size: Image.Size(2, 2), pixels: pixels)
@@ -91,7 +91,7 @@ struct FilterTests {
         #expect(try both.apply(to: image).color(0, 0)[3] == 0)
     }
 
-    @Test("an animation is changed picture by picture")
+    @Test("an animation is changed frame by frame")
     func animation() throws {
         let image = try Image(decoding: Fixture.bytes("moving.gif"))
         let small = try ImageFilter.resized(to: Image.Size(12, 8)).apply(to: image)
@@ -129,7 +129,7 @@ struct FilterTests {
     }
 
     @Test(
-        "a picture whose sides are too long for a format is an error that says so",
+        "an image whose sides are too long for a format is an error that says so",
         arguments: [Image.Encoding.jpeg(), .webP(), .losslessWebP, .png])
     func longSides(_ encoding: Image.Encoding) throws {
         let width = encoding == .png ? 1_000_001 : encoding == .jpeg() ? 65_501 : 16_384

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewImages
 
-/// A picture of the folder Fixtures. Most show red, green, blue and white quarters when they are upright.
+/// An image of the folder Fixtures. Most show red, green, blue and white quarters when they are upright.
 enum Fixture {
     static let folder = String(#filePath.dropLast("Fixture.swift".count)) + "Fixtures/"
 

@@ -8,7 +8,7 @@ public struct CurlewTool: AsyncParsableCommand {
         commandName: "curlew",
         abstract: "An HTTP client, and a tour of what its library does.",
         subcommands: [
-            Get.self, Download.self, Upload.self, Queue.self, Cache.self, Trust.self, Reach.self, Picture.self,
+            Get.self, Download.self, Upload.self, Queue.self, Cache.self, Trust.self, Reach.self, ImageCommand.self,
         ],
         defaultSubcommand: Get.self)
 

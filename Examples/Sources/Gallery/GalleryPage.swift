@@ -7,18 +7,18 @@ enum GalleryPage {
         <style>
             body { font-family: sans-serif; margin: 2rem }
             textarea { width: 100%; height: 6rem }
-            #pictures { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem }
+            #images { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem }
             figure { width: 200px; margin: 0 }
             img { max-width: 200px; max-height: 200px }
             progress { width: 100% }
         </style>
         <h1>Gallery</h1>
-        <textarea id="urls" placeholder="URLs of pictures, a line each"></textarea>
+        <textarea id="urls" placeholder="URLs of images, a line each"></textarea>
         <button id="show">Show</button>
-        <div id="pictures"></div>
+        <div id="images"></div>
         <script>
             const show = urls => {
-                const pictures = document.getElementById("pictures")
+                const images = document.getElementById("images")
                 const figures = urls.map(url => {
                     const figure = document.createElement("figure")
                     const bar = figure.appendChild(document.createElement("progress"))
@@ -27,7 +27,7 @@ enum GalleryPage {
                     caption.textContent = url.split("/").pop()
                     return figure
                 })
-                pictures.replaceChildren(...figures)
+                images.replaceChildren(...figures)
                 const query = urls.map(url => "url=" + encodeURIComponent(url)).join("&")
                 const events = new EventSource("/events?" + query)
                 const take = (event, use) => {
@@ -52,14 +52,14 @@ enum GalleryPage {
                     const image = figure.querySelector("img") ?? figure.appendChild(new Image())
                     image.src = "data:image/png;base64," + data
                 }))
-                events.addEventListener("picture", event => take(event, (figure, data) => {
+                events.addEventListener("image", event => take(event, (figure, data) => {
                     const image = new Image()
                     image.src = "data:image/jpeg;base64," + data
                     finish(figure, image)
                 }))
                 // An answer that is no stream is final; a stream that breaks is asked for again.
                 events.onerror = () => {
-                    if (events.readyState == EventSource.CLOSED) pictures.textContent = "The server has refused these pictures."
+                    if (events.readyState == EventSource.CLOSED) images.textContent = "The server has refused these images."
                 }
                 events.addEventListener("failure", event => take(event, (figure, code) => {
                     finish(figure, document.createTextNode(code))
@@ -67,7 +67,7 @@ enum GalleryPage {
             }
             const read = () => document.getElementById("urls").value.split("\\n").map(url => url.trim()).filter(url => url)
             document.getElementById("show").onclick = () => { if (read().length) show(read()) }
-            // A page that names pictures after # shows them at once.
+            // A page that names images after # shows them at once.
             const named = decodeURIComponent(location.hash.slice(1)).split(" ").filter(url => url)
             if (named.length) { document.getElementById("urls").value = named.join("\\n"); show(named) }
         </script>

@@ -8,12 +8,12 @@ public import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
-/// A service with a page that shows thumbnails of remote pictures as they come.
+/// A service with a page that shows thumbnails of remote images as they come.
 ///
 /// - `GET /` is the page.
-/// - `GET /events?url=…&url=…` streams what becomes of the pictures as server-sent events: `progress`, `part` for what has come of one, and, once
-///   each, `picture` or `failure`.
-/// - `GET /thumbnail?url=…` is a picture as a JPEG of at most 200 pixels.
+/// - `GET /events?url=…&url=…` streams what becomes of the images as server-sent events: `progress`, `part` for what has come of one, and, once
+///   each, `image` or `failure`.
+/// - `GET /thumbnail?url=…` is an image as a JPEG of at most 200 pixels.
 ///
 /// Whoever may name URLs for a server to fetch must not reach what only the server reaches: the session should have
 /// `AddressPolicy.publicOnly`, as that of `gallery-server` has.
@@ -23,11 +23,11 @@ public struct GalleryService: Service {
     let logger: Logger
     let onRunning: @Sendable (Int) async -> Void
 
-    /// The most pictures of one page.
+    /// The most images of one page.
     static let limit = 100
 
     /// - Parameters:
-    ///   - session: Fetches the pictures.
+    ///   - session: Fetches the images.
     ///   - port: The port on 127.0.0.1; 0 takes a free one.
     ///   - logger: Takes what the service has to say.
     ///   - onRunning: Called with the port once connections are taken.
@@ -52,7 +52,7 @@ public struct GalleryService: Service {
         }
         router.get("thumbnail") { [downloader] request, _ in
             guard let url = request.uri.queryParameters["url"] else {
-                throw HTTPError(.badRequest, message: "which picture?")
+                throw HTTPError(.badRequest, message: "which image?")
             }
             do {
                 let bytes = try await downloader.load(String(url)).encoded(as: .jpeg())
@@ -66,7 +66,7 @@ public struct GalleryService: Service {
         router.get("events") { [downloader] request, _ in
             let urls = request.uri.queryParameters.getAll("url").map { String($0) }
             guard urls.count <= Self.limit else {
-                throw HTTPError(.badRequest, message: "a page has at most \(Self.limit) pictures")
+                throw HTTPError(.badRequest, message: "a page has at most \(Self.limit) images")
             }
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
@@ -91,19 +91,19 @@ public struct GalleryService: Service {
     }
 }
 
-/// What becomes of the pictures of a page.
+/// What becomes of the images of a page.
 struct GalleryEvents {
     /// The event as it is streamed (HTML, server-sent events). Its data is one line.
     let text: String
 
     private init(_ kind: String, _ index: Int, _ rest: String) { text = "event: \(kind)\ndata: \(index) \(rest)\n\n" }
 
-    /// Sends the events of all pictures, as they come, and finishes. A picture whose events are not read yet waits, and its progress and parts that
+    /// Sends the events of all images, as they come, and finishes. An image whose events are not read yet waits, and its progress and parts that
     /// are out of date meanwhile are left out.
     static func follow(_ urls: [String], _ downloader: ImageDownloader, _ events: AsyncChannel<GalleryEvents>) async {
-        await withTaskGroup { pictures in
+        await withTaskGroup { images in
             for (index, url) in urls.enumerated() {
-                pictures.addTask { await follow(url, index, downloader, events) }
+                images.addTask { await follow(url, index, downloader, events) }
             }
         }
         events.finish()
@@ -116,7 +116,7 @@ struct GalleryEvents {
         for await phase in downloader.image(url) {
             switch phase {
             case .progress(let progress):
-                // A hundred steps at most, however large the picture is.
+                // A hundred steps at most, however large the image is.
                 guard let total = progress.received.total, total > 0 else { continue }
                 let percent = Int(progress.received.wire * 100 / total)
                 guard percent > shown else { continue }
@@ -129,7 +129,7 @@ struct GalleryEvents {
             case .cached(let image), .loaded(let image):
                 do {
                     let bytes = try image.encoded(as: .jpeg())
-                    await events.send(GalleryEvents("picture", index, Data(bytes).base64EncodedString()))
+                    await events.send(GalleryEvents("image", index, Data(bytes).base64EncodedString()))
                 } catch {
                     await events.send(GalleryEvents("failure", index, ErrorCode.encodingFailed.rawValue))
                 }

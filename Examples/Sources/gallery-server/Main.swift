@@ -6,7 +6,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// `gallery [PORT]`: a page that shows thumbnails of remote pictures, on port 8080 of this machine. It prints its own URL once it takes
+/// `gallery [PORT]`: a page that shows thumbnails of remote images, on port 8080 of this machine. It prints its own URL once it takes
 /// connections. An interrupt or SIGTERM ends it gracefully.
 @main
 struct Main {

@@ -13,7 +13,7 @@ import Testing
 
 @testable import Gallery
 
-@Suite("A gallery of remote pictures", .noLeaks, .timeLimit(.minutes(1)))
+@Suite("A gallery of remote images", .noLeaks, .timeLimit(.minutes(1)))
 struct GalleryTests {
     /// The service, and a client before it.
     private func withGallery(
@@ -39,7 +39,7 @@ struct GalleryTests {
         try await running.value
     }
 
-    private func picture(_ width: Int, _ height: Int) throws -> [UInt8] {
+    private func image(_ width: Int, _ height: Int) throws -> [UInt8] {
         let pixels = (0..<(width * height)).flatMap { _ -> [UInt8] in [200, 30, 30, 255] }
         return try Image(size: Image.Size(width, height), pixels: pixels).encoded(as: .png)
     }
@@ -61,23 +61,23 @@ struct GalleryTests {
 
     @Test("a thumbnail is a JPEG of at most 200 pixels")
     func thumbnail() async throws {
-        let pictures = try await server(try picture(500, 250))
+        let images = try await server(try image(500, 250))
         try await withGallery { client in
             let image = try await client.get(
-                "thumbnail", parameters: ["url": pictures.url("/a.png")], as: .image)
+                "thumbnail", parameters: ["url": images.url("/a.png")], as: .image)
             #expect(image.size == Image.Size(200, 100) && image.format == .jpeg)
             #expect(try await client.get("thumbnail").status == .badRequest)
             #expect(
-                try await client.get("thumbnail", parameters: ["url": pictures.url("/missing")]).status == .badGateway)
+                try await client.get("thumbnail", parameters: ["url": images.url("/missing")]).status == .badGateway)
         }
-        await pictures.shutdown()
+        await images.shutdown()
     }
 
-    @Test("pictures are streamed as they come, with what became of each")
+    @Test("images are streamed as they come, with what became of each")
     func events() async throws {
-        let pictures = try await server(try picture(300, 300))
+        let images = try await server(try image(300, 300))
         try await withGallery { client in
-            let urls = ["/a.png", "/missing.png", "/a.png"].map { pictures.url($0) }
+            let urls = ["/a.png", "/missing.png", "/a.png"].map { images.url($0) }
             let query = urls.map { "url=\($0)" }.joined(separator: "&")
             let response = try await client.get(.raw("events?\(query)"))
             var ends: [String: String] = [:]
@@ -87,17 +87,17 @@ struct GalleryTests {
                 guard line.hasPrefix("data: "), kind != "progress" else { continue }
                 let words = line.dropFirst(6).split(separator: " ").map(String.init)
                 ends[words[0]] = "\(kind) \(words[1].prefix(20))"
-                guard kind == "picture" else { continue }
+                guard kind == "image" else { continue }
                 let image = try Image(decoding: Array(try #require(Data(base64Encoded: words[1]))))
                 #expect(image.size == Image.Size(200, 200))
             }
             #expect(ends.count == 3 && ends["1"] == "failure unacceptable-status")
-            #expect(ends["0"]?.hasPrefix("picture") == true && ends["2"]?.hasPrefix("picture") == true)
+            #expect(ends["0"]?.hasPrefix("image") == true && ends["2"]?.hasPrefix("image") == true)
         }
-        await pictures.shutdown()
+        await images.shutdown()
     }
 
-    @Test("a page with more pictures than allowed is refused, and not cut off")
+    @Test("a page with more images than allowed is refused, and not cut off")
     func tooMany() async throws {
         try await withGallery { client in
             let query = (0...100).map { "url=http://127.0.0.1:1/\($0).png" }.joined(separator: "&")
@@ -106,13 +106,13 @@ struct GalleryTests {
         }
     }
 
-    @Test("what has come of a picture is shown before the rest of it")
+    @Test("what has come of an image is shown before the rest of it")
     func part() async throws {
         var numbers = SystemRandomNumberGenerator()
         let pixels = (0..<(300 * 300)).flatMap { _ -> [UInt8] in [numbers.next(), numbers.next(), 99, 255] }
         let file = try Image(size: Image.Size(300, 300), pixels: pixels).encoded(as: .webP(quality: 100))
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let pictures = try await MockServer.start { _ in
+        let images = try await MockServer.start { _ in
             MockResponse(
                 fields: [.contentType: "image/webp"],
                 body: .stream(length: file.count) { writer in
@@ -122,35 +122,35 @@ struct GalleryTests {
                 })
         }
         try await withGallery { client in
-            let response = try await client.get("events", parameters: ["url": pictures.url("/a.webp")])
+            let response = try await client.get("events", parameters: ["url": images.url("/a.webp")])
             var kinds: [String] = []
             for try await line in response.body.lines() where line.hasPrefix("event: ") {
                 kinds.append(String(line.dropFirst(7)))
                 if kinds.last == "part" { open.finish() }
             }
-            #expect(kinds.contains("part") && kinds.last == "picture")
+            #expect(kinds.contains("part") && kinds.last == "image")
         }
-        await pictures.shutdown()
+        await images.shutdown()
     }
 
     @Test("nothing of the server's own network is fetched")
     func forbidden() async throws {
-        let pictures = try await server(try picture(10, 10))
+        let images = try await server(try image(10, 10))
         try await withGallery(policy: .publicOnly) { client in
-            let response = try await client.get("thumbnail", parameters: ["url": pictures.url("/a.png")])
+            let response = try await client.get("thumbnail", parameters: ["url": images.url("/a.png")])
             #expect(response.status == .badGateway)
             #expect(
                 try await String(decoding: response.body.collect(upTo: 1000), as: UTF8.self).contains(
                     "address-forbidden"))
         }
-        #expect(pictures.connectionCounts.accepted == 0)
-        await pictures.shutdown()
+        #expect(images.connectionCounts.accepted == 0)
+        await images.shutdown()
     }
 
     @Test(
-        "a browser shows the pictures", .enabled(if: ProcessInfo.processInfo.environment["CURLEW_CHROMIUM"] != nil))
+        "a browser shows the images", .enabled(if: ProcessInfo.processInfo.environment["CURLEW_CHROMIUM"] != nil))
     func browser() async throws {
-        let pictures = try await server(try picture(400, 400))
+        let images = try await server(try image(400, 400))
         let shot = FileManager.default.temporaryDirectory.appending(path: "curlew-gallery-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: shot, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: shot) }
@@ -160,20 +160,20 @@ struct GalleryTests {
                 "/usr/bin/chromium", "--headless", "--no-sandbox", "--disable-gpu",
                 "--user-data-dir=\(shot.path)/profile",
                 "--window-size=1000,800", "--virtual-time-budget=20000", "--screenshot=\(shot.path)/page.png",
-                "\(page)#\(pictures.url("/a.png"))%20\(pictures.url("/missing.png"))%20\(pictures.url("/b.png"))",
+                "\(page)#\(images.url("/a.png"))%20\(images.url("/missing.png"))%20\(images.url("/b.png"))",
             ])
             #expect(status == 0)
             let bytes = Array(try Data(contentsOf: shot.appending(path: "page.png")))
             let image = try Image(decoding: bytes)
             #expect(image.size == Image.Size(1000, 800))
-            // Two pictures of 200 × 200 in the colour that they have.
+            // Two images of 200 × 200 in the colour that they have.
             let red = stride(from: 0, to: image.pixels.count, by: 4).count { place in
                 abs(Int(image.pixels[place]) - 200) < 12 && abs(Int(image.pixels[place + 1]) - 30) < 12
                     && abs(Int(image.pixels[place + 2]) - 30) < 12
             }
             #expect(abs(red - 2 * 200 * 200) < 2000, "\(red) pixels")
         }
-        await pictures.shutdown()
+        await images.shutdown()
     }
 
     /// Runs a program to its end. Not by Foundation's Process, which leaves the run loop of a thread behind.

@@ -58,7 +58,7 @@ struct ReadingTests {
         #expect(answer["error"] == nil && answer.code == nil && answer["metrics"] != nil)
     }
 
-    @Test("a picture is read as its size and its pixels, and what is none is an error")
+    @Test("an image is read as its size and its pixels, and what is none is an error")
     func picture() async throws {
         // Two pixels of a BMP: red, then half of white.
         var bitmap: [UInt8] = [0x42, 0x4D, 62, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0]

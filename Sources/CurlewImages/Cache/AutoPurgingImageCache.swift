@@ -1,10 +1,10 @@
 #if Images
 public import Curlew
 
-/// A cache of decoded pictures in memory, which evicts those that nobody has asked for the longest.
+/// A cache of decoded images in memory, which evicts those that nobody has asked for the longest.
 ///
-/// It counts the bytes of the pixels and of the names, and 256 more for each picture, so that a million small ones do not pass for nothing.
-/// Beyond ``capacity`` it purges, by last access, down to ``preferredUsage``, as AFNetworking's does. A picture larger than the capacity is not
+/// It counts the bytes of the pixels and of the names, and 256 more for each image, so that a million small ones do not pass for nothing.
+/// Beyond ``capacity`` it purges, by last access, down to ``preferredUsage``, as AFNetworking's does. An image larger than the capacity is not
 /// kept.
 ///
 /// ```swift
@@ -18,7 +18,7 @@ public actor AutoPurgingImageCache {
     public nonisolated let preferredUsage: ByteSize
     /// The bytes that are kept now.
     public private(set) var usage: ByteSize = 0
-    /// The number of pictures that are kept now.
+    /// The number of images that are kept now.
     public private(set) var count = 0
 
     private struct Entry {
@@ -51,9 +51,9 @@ public actor AutoPurgingImageCache {
         watch = pressure.watch { [weak self] in Task { await self?.removeAll() } }
     }
 
-    /// Keeps a picture; one that was kept under the same names is replaced. What filters have made of one that is replaced goes, too.
+    /// Keeps an image; one that was kept under the same names is replaced. What filters have made of one that is replaced goes, too.
     /// - Parameters:
-    ///   - image: The picture.
+    ///   - image: The image.
     ///   - identifier: What it is asked for by, mostly its URL.
     ///   - filter: The identifier of the filter that it has gone through.
     public func add(_ image: Image, for identifier: String, filter: String? = nil) {
@@ -67,7 +67,7 @@ public actor AutoPurgingImageCache {
         if usage > capacity { purge() }
     }
 
-    /// The bytes that a picture takes under its names.
+    /// The bytes that an image takes under its names.
     static func cost(of image: Image, _ identifier: String, _ filter: String? = nil) -> Int {
         image.byteCount + identifier.utf8.count + (filter?.utf8.count ?? 0) + 256
     }
@@ -82,7 +82,7 @@ public actor AutoPurgingImageCache {
         }
     }
 
-    /// A picture that is kept. It counts as used now.
+    /// An image that is kept. It counts as used now.
     public func image(for identifier: String, filter: String? = nil) -> Image? {
         guard let entry = entries[identifier]?[filter] else { return nil }
         accesses += 1
@@ -90,7 +90,7 @@ public actor AutoPurgingImageCache {
         return entry.image
     }
 
-    /// Removes a picture: what a filter has made of it, or, without one, all that is kept under its name.
+    /// Removes an image: what a filter has made of it, or, without one, all that is kept under its name.
     /// - Returns: Whether there was any.
     @discardableResult
     public func remove(_ identifier: String, filter: String? = nil) -> Bool {
@@ -100,7 +100,7 @@ public actor AutoPurgingImageCache {
         return !filters.isEmpty
     }
 
-    /// Removes all pictures, as when memory is short.
+    /// Removes all images, as when memory is short.
     /// - Returns: Whether there were any.
     @discardableResult
     public func removeAll() -> Bool {

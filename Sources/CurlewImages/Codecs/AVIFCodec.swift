@@ -4,7 +4,7 @@ internal import Curlew
 
 /// AVIF, by libavif.
 enum AVIFCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         guard let decoder = avifDecoderCreate() else {
             throw CurlewError(.resourcesExhausted, "no memory for an AVIF decoder")
         }
@@ -21,7 +21,7 @@ enum AVIFCodec {
         return try bytes.withUnsafeBufferPointer { bytes in
             try check(avifDecoderSetIOMemory(decoder, bytes.baseAddress, bytes.count))
             try check(avifDecoderParse(decoder))
-            guard let image = decoder.pointee.image else { throw broken("the AVIF has no picture") }
+            guard let image = decoder.pointee.image else { throw broken("the AVIF has no image") }
             let size = Image.Size(Int(image.pointee.width), Int(image.pointee.height))
             try options.limits.check(size.width, size.height)
             // libavif decodes what the AV1 says, whatever the container says, and scales it then.
@@ -35,28 +35,28 @@ enum AVIFCodec {
                 } ?? part.size
             let count = options.decodesAnimation ? Int(decoder.pointee.imageCount) : 1
             try options.limits.check(frames: count, of: size, kept: kept)
-            var picture = DecodedPicture(
+            var decoded = DecodedImage(
                 rasters: [], isPremultiplied: true, orientation: orientation,
                 hasColorProfile: image.pointee.icc.size > 0)
             for _ in 0..<max(1, count) {
                 try check(avifDecoderNextImage(decoder))
-                guard let image = decoder.pointee.image else { throw broken("the AVIF has no picture") }
-                // Every picture says its own size.
+                guard let image = decoder.pointee.image else { throw broken("the AVIF has no image") }
+                // Every frame says its own size.
                 guard Int(image.pointee.width) == size.width, Int(image.pointee.height) == size.height else {
-                    throw broken("the pictures of the AVIF are not of one size")
+                    throw broken("the frames of the AVIF are not of one size")
                 }
                 var raster = try raster(image, size).cropped(x: part.x, y: part.y, to: part.size)
-                // No picture is shown for longer than a day.
+                // No frame is shown for longer than a day.
                 let seconds = decoder.pointee.imageTiming.duration
                 raster.duration = .milliseconds(seconds > 0 ? Int((min(86_400, seconds) * 1000).rounded()) : 0)
-                picture.rasters.append(kept == part.size || count == 1 ? raster : Pixels.scaled(raster, to: kept))
+                decoded.rasters.append(kept == part.size || count == 1 ? raster : Pixels.scaled(raster, to: kept))
             }
-            return picture
+            return decoded
         }
     }
 
     private static func raster(_ image: UnsafeMutablePointer<avifImage>, _ size: Image.Size) throws
-        -> DecodedPicture.Raster
+        -> DecodedImage.Raster
     {
         var target = avifRGBImage()
         avifRGBImageSetDefaults(&target, image)
@@ -70,7 +70,7 @@ enum AVIFCodec {
             try check(avifImageYUVToRGB(image, &target))
             count = size.count * 4
         }
-        return DecodedPicture.Raster(size: size, pixels: pixels)
+        return DecodedImage.Raster(size: size, pixels: pixels)
     }
 
     private static func visiblePart(_ image: UnsafeMutablePointer<avifImage>) throws

@@ -3,18 +3,18 @@ internal import Curlew
 
 /// BMP. There is no library of its own for it in Debian, and the formats that need one, compressed by JPEG or PNG, are of printers.
 enum BMPCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         let reader = BitmapReader(bytes)
-        guard reader.size >= 18 else { throw broken("the BMP ends before its picture begins") }
+        guard reader.size >= 18 else { throw broken("the BMP ends before its image begins") }
         let offset = reader.number(at: 10, 4)
         let raster = try reader.bitmap(from: 14, pixelsAt: offset, limits: options.limits)
-        return DecodedPicture(rasters: [raster])
+        return DecodedImage(rasters: [raster])
     }
 }
 
-/// ICO: the largest of its pictures, each a PNG or a BMP without its file header.
+/// ICO: the largest of its images, each a PNG or a BMP without its file header.
 enum ICOCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         let reader = BitmapReader(bytes)
         let count = reader.number(at: 4, 2)
         guard reader.size >= 6 + count * 16 else { throw broken("the ICO ends in its directory") }
@@ -29,10 +29,10 @@ enum ICOCodec {
         }
         guard let entry = entries.max(by: { $0.rank < $1.rank }), entry.offset <= reader.size,
             entry.length <= reader.size - entry.offset
-        else { throw broken("the ICO has no picture") }
+        else { throw broken("the ICO has no image") }
         let content = Array(bytes[entry.offset..<(entry.offset + entry.length)])
         if ImageFormat(of: content) == .png { return try PNGCodec.decode(content, options) }
-        return DecodedPicture(rasters: [
+        return DecodedImage(rasters: [
             try BitmapReader(content).bitmap(from: 0, pixelsAt: nil, limits: options.limits)
         ])
     }
@@ -71,9 +71,9 @@ private struct BitmapReader {
 
     /// - Parameters:
     ///   - start: Where the header begins.
-    ///   - pixels: Where the pixels begin; nil in an ICO, where they follow the colours, the height is twice the picture's, and a mask of
+    ///   - pixels: Where the pixels begin; nil in an ICO, where they follow the colours, the height is twice the image's, and a mask of
     ///     transparency comes behind.
-    func bitmap(from start: Int, pixelsAt pixels: Int?, limits: Image.Limits) throws -> DecodedPicture.Raster {
+    func bitmap(from start: Int, pixelsAt pixels: Int?, limits: Image.Limits) throws -> DecodedImage.Raster {
         var header = try header(at: start)
         let isIcon = pixels == nil
         if isIcon { header.height /= 2 }
@@ -90,7 +90,7 @@ private struct BitmapReader {
         default: throw broken("the bitmap is compressed in a way that is not read (\(header.compression))")
         }
         if isIcon { applyMask(header, from: first, to: &output) }
-        return DecodedPicture.Raster(size: size, pixels: output)
+        return DecodedImage.Raster(size: size, pixels: output)
     }
 
     private func header(at start: Int) throws -> Header {
@@ -237,7 +237,7 @@ private struct BitmapReader {
         throw broken("the bitmap ends in its pixels")
     }
 
-    /// The mask of an icon: a bit a pixel, set where it is transparent. A picture that has alpha needs none.
+    /// The mask of an icon: a bit a pixel, set where it is transparent. An image that has alpha needs none.
     private func applyMask(_ header: Header, from first: Int, to output: inout [UInt8]) {
         let hasAlpha = stride(from: 3, to: output.count, by: 4).contains { output[$0] != 0 }
         if header.bits == 32, hasAlpha { return }

@@ -2,9 +2,9 @@
 internal import CGIF
 internal import Curlew
 
-/// GIF, by giflib, record by record: a file may claim any number of pictures.
+/// GIF, by giflib, record by record: a file may claim any number of frames.
 enum GIFCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         try bytes.withUnsafeBufferPointer { bytes in
             guard let address = bytes.baseAddress else { throw broken("the GIF is empty") }
             var source = curlew_gif_source(bytes: address, size: bytes.count, position: 0)
@@ -13,13 +13,13 @@ enum GIFCodec {
                 guard let file = curlew_gif_open(source, &code) else { throw broken("the GIF is broken (\(code))") }
                 defer { curlew_gif_close(file) }
                 var reader = try GIFReader(file, options)
-                return DecodedPicture(rasters: try reader.read(), isPremultiplied: true)
+                return DecodedImage(rasters: try reader.read(), isPremultiplied: true)
             }
         }
     }
 }
 
-/// Reads the records of a GIF, and paints each picture over what the ones before have left.
+/// Reads the records of a GIF, and paints each frame over what the ones before have left.
 private struct GIFReader {
     private let file: UnsafeMutablePointer<GifFileType>
     private let options: Image.DecodingOptions
@@ -27,13 +27,13 @@ private struct GIFReader {
     private let kept: Image.Size
     private var canvas: [UInt8]
     private var control = Control()
-    private var rasters: [DecodedPicture.Raster] = []
+    private var rasters: [DecodedImage.Raster] = []
 
-    /// What is said of the next picture.
+    /// What is said of the next frame.
     private struct Control {
         var duration = Duration.zero
         var transparent: Int?
-        /// 2 clears the picture's place after it was shown, 3 brings back what was there.
+        /// 2 clears the frame's place after it was shown, 3 brings back what was there.
         var disposal = 0
     }
 
@@ -46,13 +46,13 @@ private struct GIFReader {
         canvas = [UInt8](repeating: 0, count: size.count * 4)
     }
 
-    mutating func read() throws -> [DecodedPicture.Raster] {
+    mutating func read() throws -> [DecodedImage.Raster] {
         while true {
             var record = UNDEFINED_RECORD_TYPE
             guard DGifGetRecordType(file, &record) != GIF_ERROR else { throw error() }
             switch record {
             case IMAGE_DESC_RECORD_TYPE:
-                try readPicture()
+                try readFrame()
                 if !options.decodesAnimation { return rasters }
             case EXTENSION_RECORD_TYPE: try readExtension()
             case TERMINATE_RECORD_TYPE: return rasters
@@ -79,15 +79,15 @@ private struct GIFReader {
         }
     }
 
-    private mutating func readPicture() throws {
+    private mutating func readFrame() throws {
         guard DGifGetImageDesc(file) != GIF_ERROR else { throw error() }
         let frame = file.pointee.Image
         let (left, top, width, height) = (Int(frame.Left), Int(frame.Top), Int(frame.Width), Int(frame.Height))
         guard width > 0, height > 0, left >= 0, top >= 0, left + width <= size.width, top + height <= size.height else {
-            throw broken("a picture of the GIF lies outside of it")
+            throw broken("a frame of the GIF lies outside of it")
         }
         try options.limits.check(frames: rasters.count + 1, of: size, kept: kept)
-        // Like libraries of its kind, giflib keeps a record of every picture.
+        // Like libraries of its kind, giflib keeps a record of every frame.
         let map = frame.ColorMap ?? file.pointee.SColorMap
         guard let map, let colors = map.pointee.Colors else { throw broken("the GIF has no colours") }
         let before = control.disposal == 3 ? canvas : []
@@ -107,7 +107,7 @@ private struct GIFReader {
                 canvas[place + 3] = 255
             }
         }
-        let whole = DecodedPicture.Raster(size: size, pixels: canvas, duration: control.duration)
+        let whole = DecodedImage.Raster(size: size, pixels: canvas, duration: control.duration)
         rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
         switch control.disposal {
         case 2:

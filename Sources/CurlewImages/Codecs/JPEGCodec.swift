@@ -4,17 +4,17 @@ internal import Curlew
 
 /// JPEG, by libjpeg-turbo.
 enum JPEGCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
-        try withDecoder(of: bytes) { decoder in try picture(decoder, options, allowsEnd: false) }
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
+        try withDecoder(of: bytes) { decoder in try decode(decoder, options, allowsEnd: false) }
     }
 
-    /// The beginning of a progressive file shows the whole picture, coarsely, once its first scan is there. nil for what shows nothing yet.
-    static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture? {
+    /// The beginning of a progressive file shows the whole image, coarsely, once its first scan is there. nil for what shows nothing yet.
+    static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage? {
         try withDecoder(of: bytes) { decoder in
             guard decoder.pointee.base.progressive_mode != 0 else { return nil }
-            let picture = try picture(decoder, options, allowsEnd: true)
+            let decoded = try decode(decoder, options, allowsEnd: true)
             // The first scan is whole where a second one has begun.
-            return decoder.pointee.base.input_scan_number > 1 ? picture : nil
+            return decoder.pointee.base.input_scan_number > 1 ? decoded : nil
         }
     }
 
@@ -33,8 +33,8 @@ enum JPEGCodec {
         }
     }
 
-    private static func picture(_ decoder: Decoder, _ options: Image.DecodingOptions, allowsEnd: Bool) throws
-        -> DecodedPicture
+    private static func decode(_ decoder: Decoder, _ options: Image.DecodingOptions, allowsEnd: Bool) throws
+        -> DecodedImage
     {
         let stored = Image.Size(Int(decoder.pointee.base.image_width), Int(decoder.pointee.base.image_height))
         try options.limits.check(stored.width, stored.height)
@@ -59,8 +59,8 @@ enum JPEGCodec {
             count = size.count * 4
         }
         if decoder.pointee.base.out_color_space == JCS_CMYK { mixInks(&pixels) }
-        return DecodedPicture(
-            rasters: [DecodedPicture.Raster(size: size, pixels: pixels)], isPremultiplied: true,
+        return DecodedImage(
+            rasters: [DecodedImage.Raster(size: size, pixels: pixels)], isPremultiplied: true,
             orientation: segments.orientation, hasColorProfile: segments.hasColorProfile)
     }
 
@@ -80,7 +80,7 @@ enum JPEGCodec {
     static func encode(_ image: Image, quality: Int) throws -> [UInt8] {
         guard max(image.size.width, image.size.height) <= JPEG_MAX_DIMENSION else {
             throw CurlewError(
-                .encodingFailed, "the picture cannot be a JPEG: its sides have at most \(JPEG_MAX_DIMENSION) pixels")
+                .encodingFailed, "the image cannot be a JPEG: its sides have at most \(JPEG_MAX_DIMENSION) pixels")
         }
         var count: UInt = 0
         var message = [CChar](repeating: 0, count: Int(JMSG_LENGTH_MAX))
@@ -89,13 +89,13 @@ enum JPEGCodec {
             image.pixels, UInt32(image.size.width), UInt32(image.size.height), Int32(quality), &count, &message)
         guard let file else {
             let reason = String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            throw CurlewError(.encodingFailed, "the picture cannot be a JPEG: \(reason)")
+            throw CurlewError(.encodingFailed, "the image cannot be a JPEG: \(reason)")
         }
         defer { free(file) }
         return Array(UnsafeBufferPointer(start: file, count: Int(count)))
     }
 
-    /// What to divide the sides by so that the target still fits into the picture. The decoder leaves out what that does not need, and has fast
+    /// What to divide the sides by so that the target still fits into the image. The decoder leaves out what that does not need, and has fast
     /// ways for halves, quarters and eighths.
     private static func divisor(of size: Image.Size, _ orientation: Orientation, _ target: Image.Size?) -> Int {
         guard let target else { return 1 }

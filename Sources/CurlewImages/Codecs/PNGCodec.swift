@@ -3,13 +3,13 @@ internal import CPNG
 internal import Curlew
 internal import Glibc
 
-/// PNG, by libpng's simplified interface: palettes, 1 to 16 bits, interlaced pictures and gamma come out as eight bits of sRGB.
+/// PNG, by libpng's simplified interface: palettes, 1 to 16 bits, interlaced images and gamma come out as eight bits of sRGB.
 enum PNGCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         let chunks = PNGChunks(bytes)
         var image = curlew_png_image()
         defer { png_image_free(&image) }
-        let raster = try chunks.pictureFile.withUnsafeBytes { source in
+        let raster = try chunks.imageFile.withUnsafeBytes { source in
             guard png_image_begin_read_from_memory(&image, source.baseAddress, source.count) != 0 else {
                 throw error(&image)
             }
@@ -17,7 +17,7 @@ enum PNGCodec {
             try options.limits.check(size.width, size.height)
             // libpng takes 16 bits without gAMA for linear; those who write them mean sRGB, and readers take it for that.
             image.flags |= UInt32(PNG_IMAGE_FLAG_16BIT_sRGB)
-            // libpng 1.6.39 as Debian 12 has it mixes up the rows of an interlaced picture of 16 bits when it makes eight of them.
+            // libpng 1.6.39 as Debian 12 has it mixes up the rows of an interlaced image of 16 bits when it makes eight of them.
             let isLinear = chunks.isDeepAndInterlaced
             image.format = UInt32(isLinear ? curlew_png_linear : curlew_png_rgba)
             let pixels = try [UInt8](unsafeUninitializedCapacity: size.count * (isLinear ? 8 : 4)) { pixels, count in
@@ -29,9 +29,9 @@ enum PNGCodec {
                 }
                 count = pixels.count
             }
-            return DecodedPicture.Raster(size: size, pixels: isLinear ? eightBits(pixels) : pixels)
+            return DecodedImage.Raster(size: size, pixels: isLinear ? eightBits(pixels) : pixels)
         }
-        return DecodedPicture(
+        return DecodedImage(
             rasters: [raster], orientation: chunks.orientation, hasColorProfile: chunks.hasColorProfile)
     }
 
@@ -77,7 +77,7 @@ enum PNGCodec {
     }
 
     private static func encodingError(_ image: inout png_image) -> CurlewError {
-        CurlewError(.encodingFailed, "the picture cannot be a PNG: \(String(cString: curlew_png_message(&image)))")
+        CurlewError(.encodingFailed, "the image cannot be a PNG: \(String(cString: curlew_png_message(&image)))")
     }
 
     private static func error(_ image: inout png_image) -> CurlewError {
@@ -87,30 +87,30 @@ enum PNGCodec {
 
 /// What the chunks of a PNG say beside its pixels.
 private struct PNGChunks {
-    /// The file without texts and other chunks that the pixels do not need: libpng inflates and keeps them before it says how large the picture
+    /// The file without texts and other chunks that the pixels do not need: libpng inflates and keeps them before it says how large the image
     /// is, 8 MB each.
-    private(set) var pictureFile: [UInt8]
+    private(set) var imageFile: [UInt8]
 
     private static let needed: Set<String> = [
         "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT", "bKGD",
     ]
 
     /// True for 16 bits a channel whose rows come in seven passes.
-    var isDeepAndInterlaced: Bool { pictureFile.count > 28 && pictureFile[24] == 16 && pictureFile[28] == 1 }
+    var isDeepAndInterlaced: Bool { imageFile.count > 28 && imageFile[24] == 16 && imageFile[28] == 1 }
 
     private(set) var orientation = Orientation.upright
     private(set) var hasColorProfile = false
 
     init(_ bytes: [UInt8]) {
-        pictureFile = Array(bytes.prefix(8))
-        pictureFile.reserveCapacity(bytes.count)
+        imageFile = Array(bytes.prefix(8))
+        imageFile.reserveCapacity(bytes.count)
         var position = 8
         while position + 8 <= bytes.count {
             let length = bytes[position..<(position + 4)].reduce(0) { $0 << 8 | Int($1) }
             let start = position + 8
             let name = String(decoding: bytes[(position + 4)..<start], as: UTF8.self)
             let end = min(bytes.count, start + length + 4)
-            if Self.needed.contains(name) { pictureFile += bytes[position..<end] }
+            if Self.needed.contains(name) { imageFile += bytes[position..<end] }
             guard length <= bytes.count - start else { return }
             switch name {
             case "eXIf": orientation = Orientation(exif: bytes[start..<(start + length)])

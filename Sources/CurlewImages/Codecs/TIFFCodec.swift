@@ -2,9 +2,9 @@
 internal import CTIFF
 internal import Curlew
 
-/// The first picture of a TIFF, by libtiff.
+/// The first image of a TIFF, by libtiff.
 enum TIFFCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         try bytes.withUnsafeBufferPointer { bytes in
             guard let address = bytes.baseAddress else { throw broken("the TIFF is empty") }
             var source = curlew_tiff_source(bytes: address, size: tmsize_t(bytes.count), position: 0, budget: 0)
@@ -19,13 +19,13 @@ enum TIFFCodec {
         }
     }
 
-    private static func decode(_ tiff: OpaquePointer, _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    private static func decode(_ tiff: OpaquePointer, _ options: Image.DecodingOptions) throws -> DecodedImage {
         var (width, height) = (UInt32(0), UInt32(0))
         guard curlew_tiff_get32(tiff, UInt32(TIFFTAG_IMAGEWIDTH), &width) == 1,
             curlew_tiff_get32(tiff, UInt32(TIFFTAG_IMAGELENGTH), &height) == 1
         else { throw broken("the TIFF does not say how large it is") }
         try options.limits.check(Int(width), Int(height))
-        // Tiles may be larger than the picture, and samples may be many that are no colours.
+        // Tiles may be larger than the image, and samples may be many that are no colours.
         guard curlew_tiff_decoded_size(tiff) / 16 <= UInt64(clamping: options.limits.pixels) else {
             throw CurlewError(.responseTooLarge, "the strips or tiles of the TIFF are larger than its pixels may be")
         }
@@ -48,8 +48,8 @@ enum TIFFCodec {
             guard isRead == 1 else { throw broken("the TIFF is broken, or of a kind that is not read") }
             count = size.count * 4
         }
-        return DecodedPicture(
-            rasters: [DecodedPicture.Raster(size: size, pixels: pixels)],
+        return DecodedImage(
+            rasters: [DecodedImage.Raster(size: size, pixels: pixels)],
             isPremultiplied: gray != curlew_tiff_gray_plain, orientation: Orientation(number: Int(orientation)),
             hasColorProfile: curlew_tiff_has_profile(tiff) != 0)
     }

@@ -4,7 +4,7 @@ internal import Curlew
 
 /// WebP, by libwebp.
 enum WebPCodec {
-    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture {
+    static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         var features = WebPBitstreamFeatures()
         guard WebPGetFeatures(bytes, bytes.count, &features) == VP8_STATUS_OK else {
             throw broken("the WebP is broken")
@@ -13,14 +13,14 @@ enum WebPCodec {
         try options.limits.check(size.width, size.height)
         // An extended file says in its flags what it carries.
         let isExtended = bytes.count > 20 && bytes[12..<16].elementsEqual("VP8X".utf8)
-        var picture = DecodedPicture(
+        var decoded = DecodedImage(
             rasters: [], isPremultiplied: true, orientation: orientation(bytes),
             hasColorProfile: isExtended && bytes[20] & UInt8(ICCP_FLAG.rawValue) != 0)
         if features.has_animation != 0 {
-            picture.rasters = try frames(bytes, size, decodedSize(size, picture.orientation, options), options)
-            return picture
+            decoded.rasters = try frames(bytes, size, decodedSize(size, decoded.orientation, options), options)
+            return decoded
         }
-        let target = decodedSize(size, picture.orientation, options)
+        let target = decodedSize(size, decoded.orientation, options)
         let pixels = try [UInt8](unsafeUninitializedCapacity: target.count * 4) { pixels, count in
             pixels.initialize(repeating: 0)
             guard let address = pixels.baseAddress else { return }
@@ -29,12 +29,12 @@ enum WebPCodec {
             guard status == VP8_STATUS_OK else { throw broken("the WebP is broken (\(status.rawValue))") }
             count = target.count * 4
         }
-        picture.rasters = [DecodedPicture.Raster(size: target, pixels: pixels)]
-        return picture
+        decoded.rasters = [DecodedImage.Raster(size: target, pixels: pixels)]
+        return decoded
     }
 
     /// The beginning of a file shows the upper rows; what is not there yet is transparent. nil for what shows nothing yet, and for animations.
-    static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedPicture? {
+    static func decodeBeginning(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage? {
         var features = WebPBitstreamFeatures()
         guard WebPGetFeatures(bytes, bytes.count, &features) == VP8_STATUS_OK, features.has_animation == 0 else {
             return nil
@@ -52,7 +52,7 @@ enum WebPCodec {
                 bytes, bytes.count, Int32(target.width), Int32(target.height), target == size ? 0 : 1, address)
         }
         guard rows > 0 else { return nil }
-        return DecodedPicture(rasters: [DecodedPicture.Raster(size: target, pixels: pixels)], isPremultiplied: true)
+        return DecodedImage(rasters: [DecodedImage.Raster(size: target, pixels: pixels)], isPremultiplied: true)
     }
 
     private static func decodedSize(_ size: Image.Size, _ orientation: Orientation, _ options: Image.DecodingOptions)
@@ -74,7 +74,7 @@ enum WebPCodec {
 
     private static func frames(
         _ bytes: [UInt8], _ size: Image.Size, _ kept: Image.Size, _ options: Image.DecodingOptions
-    ) throws -> [DecodedPicture.Raster] {
+    ) throws -> [DecodedImage.Raster] {
         let count = options.decodesAnimation ? Int(curlew_webp_frame_count(bytes, bytes.count)) : 1
         try options.limits.check(frames: count, of: size, kept: kept)
         return try bytes.withUnsafeBufferPointer { bytes in
@@ -82,8 +82,8 @@ enum WebPCodec {
                 throw broken("the WebP is broken")
             }
             defer { WebPAnimDecoderDelete(decoder) }
-            var rasters: [DecodedPicture.Raster] = []
-            // libwebp adds up 32 bits, which long pictures exceed.
+            var rasters: [DecodedImage.Raster] = []
+            // libwebp adds up 32 bits, which long animations exceed.
             var before = 0
             while rasters.count < count, WebPAnimDecoderHasMoreFrames(decoder) != 0 {
                 var pixels: UnsafeMutablePointer<UInt8>?
@@ -92,19 +92,19 @@ enum WebPCodec {
                     throw broken("the WebP is broken")
                 }
                 // Made small at once: what is kept is what counts against the limit.
-                let whole = DecodedPicture.Raster(
+                let whole = DecodedImage.Raster(
                     size: size, pixels: Array(UnsafeBufferPointer(start: pixels, count: size.count * 4)),
                     duration: .milliseconds(max(0, Int(end) - before)))
                 rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
                 before = Int(end)
             }
-            guard rasters.count == count else { throw broken("the WebP has fewer pictures than it says") }
+            guard rasters.count == count else { throw broken("the WebP has fewer frames than it says") }
             return rasters
         }
     }
 
     static func encode(_ image: Image, quality: Int?) throws -> [UInt8] {
-        let sizeError = CurlewError(.encodingFailed, "the picture cannot be a WebP: its sides have 1 to 16,383 pixels")
+        let sizeError = CurlewError(.encodingFailed, "the image cannot be a WebP: its sides have 1 to 16,383 pixels")
         guard max(image.size.width, image.size.height) <= WEBP_MAX_DIMENSION else { throw sizeError }
         let pixels = Pixels.unpremultiplied(image.pixels)
         let (width, height) = (Int32(image.size.width), Int32(image.size.height))

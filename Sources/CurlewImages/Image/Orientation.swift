@@ -1,5 +1,5 @@
 #if Images
-/// How a stored picture is turned and mirrored to be seen (EXIF 2.32 §4.6.4, tag 0x0112): 1 to 8.
+/// How a stored image is turned and mirrored to be seen (EXIF 2.32 §4.6.4, tag 0x0112): 1 to 8.
 struct Orientation: Equatable {
     let number: Int
 
@@ -11,7 +11,7 @@ struct Orientation: Equatable {
     /// True if width and height change places.
     var swapsAxes: Bool { number >= 5 }
 
-    func applied(to raster: DecodedPicture.Raster) -> DecodedPicture.Raster {
+    func applied(to raster: DecodedImage.Raster) -> DecodedImage.Raster {
         guard number != 1 else { return raster }
         let (width, height) = (raster.size.width, raster.size.height)
         let size = swapsAxes ? Image.Size(height, width) : raster.size
@@ -28,7 +28,7 @@ struct Orientation: Equatable {
             }
             count = raster.pixels.count
         }
-        return DecodedPicture.Raster(size: size, pixels: pixels, duration: raster.duration)
+        return DecodedImage.Raster(size: size, pixels: pixels, duration: raster.duration)
     }
 
     /// Where the pixel that is seen at a place is stored.

@@ -2,12 +2,12 @@
 internal import Curlew
 
 extension Image {
-    /// How a picture is decoded.
+    /// How an image is decoded.
     public struct DecodingOptions: Sendable, Hashable {
-        /// The size that the picture is made to fit into, in its proportions; it is not enlarged. Where the codec can, it decodes no more than
+        /// The size that the image is made to fit into, in its proportions; it is not enlarged. Where the codec can, it decodes no more than
         /// that needs. nil, the default, keeps the size.
         public var fitting: Size?
-        /// True, the default, if all pictures of an animation are decoded; false takes the first.
+        /// True, the default, if all frames of an animation are decoded; false takes the first.
         public var decodesAnimation = true
         /// The bounds on what a file may ask for.
         public var limits = Limits()
@@ -17,7 +17,7 @@ extension Image {
 
     /// The bounds on a file's claims. They are looked at before memory is taken for its pixels; beyond them decoding fails.
     public struct Limits: Sendable, Hashable {
-        /// The most pixels of a picture as it is stored. 64 million by default: 256 MB.
+        /// The most pixels of an image as it is stored. 64 million by default: 256 MB.
         public var pixels = 64_000_000
         /// The most pixels of a side: a long line takes many times its own memory while it is made smaller. 65,535 by default.
         public var side = 65_535
@@ -31,15 +31,15 @@ extension Image {
         public init() {}
 
         func check(_ width: Int, _ height: Int) throws {
-            guard width > 0, height > 0 else { throw broken("the picture is \(width) × \(height)") }
+            guard width > 0, height > 0 else { throw broken("the image is \(width) × \(height)") }
             guard width <= side, height <= side else {
                 throw CurlewError(
-                    .responseTooLarge, "the picture is \(width) × \(height), and a side has \(side) pixels")
+                    .responseTooLarge, "the image is \(width) × \(height), and a side has \(side) pixels")
             }
             let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
             guard !isTooLarge, count <= pixels else {
                 throw CurlewError(
-                    .responseTooLarge, "the picture is \(width) × \(height), and \(pixels) pixels are allowed")
+                    .responseTooLarge, "the image is \(width) × \(height), and \(pixels) pixels are allowed")
             }
         }
 
@@ -47,13 +47,13 @@ extension Image {
         func scans(of size: Size) -> Int { 16 * max(1, min(32, animationPixels / size.count)) }
 
         /// - Parameters:
-        ///   - size: That of the pictures as they are stored.
-        ///   - kept: That of the pictures as they are kept.
+        ///   - size: That of the frames as they are stored.
+        ///   - kept: That of the frames as they are kept.
         func check(frames count: Int, of size: Size, kept: Size) throws {
             guard count <= frames else {
-                throw CurlewError(.responseTooLarge, "the animation has more than \(frames) pictures")
+                throw CurlewError(.responseTooLarge, "the animation has more than \(frames) frames")
             }
-            // One picture is held against the limit of pixels.
+            // One frame is held against the limit of pixels.
             guard count <= 1 || count <= animationPixels / kept.count && count / 16 <= animationPixels / size.count
             else {
                 throw CurlewError(.responseTooLarge, "the animation has more than \(animationPixels) pixels")
@@ -63,11 +63,11 @@ extension Image {
 
     /// Decodes a file, whatever it is called: the format is that of its first bytes. It takes as long as it takes; ``ImageResponseSerializer``
     /// does it on the global executor.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for what is no picture or is broken, and
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for what is no image or is broken, and
     ///   ``Curlew/ErrorCode/responseTooLarge`` beyond the limits.
     public init(decoding bytes: [UInt8], options: DecodingOptions = DecodingOptions()) throws {
         let format = try ImageFormat(recognizing: bytes)
-        var decoded: DecodedPicture =
+        var decoded: DecodedImage =
             switch format {
             case .png: try PNGCodec.decode(bytes, options)
             case .jpeg: try JPEGCodec.decode(bytes, options)
@@ -85,7 +85,7 @@ extension Image {
     /// for the other formats.
     static func beginning(of bytes: [UInt8], options: DecodingOptions) throws -> Image? {
         guard let format = ImageFormat(of: bytes) else { return nil }
-        var decoded: DecodedPicture? =
+        var decoded: DecodedImage? =
             switch format {
             case .jpeg: try JPEGCodec.decodeBeginning(bytes, options)
             case .webP: try WebPCodec.decodeBeginning(bytes, options)
@@ -95,11 +95,11 @@ extension Image {
     }
 }
 
-/// That a file is no picture, or a broken one.
+/// That a file is no image, or a broken one.
 func broken(_ message: String) -> CurlewError { CurlewError(.decodingFailed, message) }
 
 /// What a codec brings.
-struct DecodedPicture {
+struct DecodedImage {
     /// One raster of pixels: RGBA, eight bits each.
     struct Raster {
         var size: Image.Size
@@ -133,14 +133,14 @@ struct DecodedPicture {
             swap(&raster, &rasters[index])
             if !isPremultiplied { Pixels.premultiply(&raster.pixels) }
             if let target = options.fitting {
-                // The target is that of the picture as it is seen.
+                // The target is that of the image as it is seen.
                 let fitted = raster.size.fitting(
                     into: orientation.swapsAxes ? Image.Size(target.height, target.width) : target)
                 if fitted != raster.size { raster = Pixels.scaled(raster, to: fitted) }
             }
             finished.append(orientation.applied(to: raster))
         }
-        guard let first = finished.first else { throw broken("the file has no picture") }
+        guard let first = finished.first else { throw broken("the file has no image") }
         let frames = finished.count > 1 ? finished.map { Image.Frame(pixels: $0.pixels, duration: $0.duration) } : []
         return Image(
             size: first.size, pixels: first.pixels, frames: frames, format: format, hasColorProfile: hasColorProfile)

@@ -15,7 +15,7 @@ public struct EncodedImage: Sendable {
     /// The number of pixels to a point of what is decoded; see ``Image/scale``. 1 by default.
     public var scale: Double
 
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes that begin like no picture. Whether the rest is one
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed`` for bytes that begin like no image. Whether the rest is one
     ///   is seen when it is decoded.
     public init(_ bytes: [UInt8], scale: Double = 1) throws {
         self.bytes = bytes

@@ -36,8 +36,8 @@ extension Image {
         }
     }
 
-    /// The picture as a file; of an animation the first picture. It takes as long as it takes.
-    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/encodingFailed`` for a picture that the format has no room for.
+    /// The image as a file; of an animation the first frame. It takes as long as it takes.
+    /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/encodingFailed`` for an image that the format has no room for.
     public func encoded(as encoding: Encoding) throws -> [UInt8] {
         switch encoding.kind {
         case .png: try PNGCodec.encode(self)

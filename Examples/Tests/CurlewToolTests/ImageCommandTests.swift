@@ -10,22 +10,22 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("The command for pictures", .noLeaks, .timeLimit(.minutes(1)))
-struct PictureCommandTests {
-    private func picture() throws -> Image {
+@Suite("The command for images", .noLeaks, .timeLimit(.minutes(1)))
+struct ImageCommandTests {
+    private func image() throws -> Image {
         var pixels: [UInt8] = []
         for index in 0..<64 { pixels += index % 8 < 4 ? [255, 0, 0, 255] : [0, 0, 255, 255] }
         return try Image(size: Image.Size(8, 8), pixels: pixels)
     }
 
-    @Test("a picture is written in another size and format, and no file is written over")
+    @Test("an image is written in another size and format, and no file is written over")
     func written() async throws {
-        let png = try picture().encoded(as: .png)
+        let png = try image().encoded(as: .png)
         let server = try await MockServer.start { _ in
             MockResponse(fields: [.contentType: "image/png"], body: .bytes(png))
         }
-        let path = "/tmp/curlew-picture-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).webp"
-        let command = try Picture.parse([server.url(), "--resize", "4x100", "--output", path])
+        let path = "/tmp/curlew-image-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).webp"
+        let command = try ImageCommand.parse([server.url(), "--resize", "4x100", "--output", path])
         try await command.run()
         let file = try #require(fopen(path, "re"))
         var bytes = [UInt8](repeating: 0, count: 10_000)
@@ -39,16 +39,16 @@ struct PictureCommandTests {
         await server.shutdown()
     }
 
-    @Test("a very tall picture has a preview of 500 lines")
+    @Test("a very tall image has a preview of 500 lines")
     func tall() throws {
         let image = try Image(size: Image.Size(10, 40_000), pixels: [UInt8](repeating: 255, count: 1_600_000))
         let text = try HalfBlocks.text(image, columns: 10)
         #expect(text.split(separator: "\n").count == 500)
     }
 
-    @Test("a picture is shown in half blocks, two rows of pixels in a row of text")
+    @Test("an image is shown in half blocks, two rows of pixels in a row of text")
     func shown() throws {
-        let text = try HalfBlocks.text(picture(), columns: 8)
+        let text = try HalfBlocks.text(image(), columns: 8)
         let lines = text.split(separator: "\n")
         #expect(lines.count == 4)
         #expect(
@@ -57,16 +57,16 @@ struct PictureCommandTests {
             })
     }
 
-    @Test("on a terminal a line says that a picture takes a while, and goes with it")
+    @Test("on a terminal a line says that an image takes a while, and goes with it")
     func activity() async throws {
-        let png = try picture().encoded(as: .png)
+        let png = try image().encoded(as: .png)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try await MockServer.start { _ in
             for await _ in gate { break }
             return MockResponse(fields: [.contentType: "image/png"], body: .bytes(png))
         }
         let tool = try ToolProcess(["image", server.url()], onTerminal: true)
-        let text = "A picture is under way."
+        let text = "An image is under way."
         try await eventually("the line is there") { tool.output.hasSuffix(text) }
         open.finish()
         let end = await tool.end()
@@ -82,6 +82,6 @@ struct PictureCommandTests {
         "what cannot be is refused before anything is asked",
         arguments: [["--resize", "0x5", "a"], ["--resize", "5", "a"], ["-o", "a.gif", "u"], []])
     func refused(_ words: [String]) {
-        #expect(throws: (any Error).self) { _ = try Picture.parse(words) }
+        #expect(throws: (any Error).self) { _ = try ImageCommand.parse(words) }
     }
 }

@@ -13,13 +13,13 @@ public struct ImageFilter: Sendable {
 
     /// - Parameters:
     ///   - identifier: What tells the filter, with its settings, from others.
-    ///   - transform: What it does. It may be called for each picture of an animation.
+    ///   - transform: What it does. It may be called for each frame of an animation.
     public init(identifier: String, _ transform: @escaping @Sendable (Image) throws -> Image) {
         self.identifier = identifier
         self.transform = transform
     }
 
-    /// The picture after it, an animation picture by picture.
+    /// The image after it, an animation frame by frame.
     /// - Throws: What the filter throws.
     public func apply(to image: Image) throws -> Image {
         guard !image.frames.isEmpty else { return try transform(image) }
@@ -28,7 +28,7 @@ public struct ImageFilter: Sendable {
         for frame in image.frames {
             let image = try transform(image.showing(frame))
             guard image.size == made.first?.size ?? image.size else {
-                throw CurlewError(.invalidRequest, "the filter makes pictures of several sizes of one animation")
+                throw CurlewError(.invalidRequest, "the filter makes frames of several sizes of one animation")
             }
             // A small animation of many frames may be made large.
             guard image.size.count <= Image.Limits().animationPixels / frameCount else {
@@ -45,17 +45,17 @@ public struct ImageFilter: Sendable {
         ImageFilter(identifier: "\(identifier)+\(next.identifier)") { try next.transform(transform($0)) }
     }
 
-    /// The picture in exactly this size, whatever becomes of its proportions.
+    /// The image in exactly this size, whatever becomes of its proportions.
     public static func resized(to size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "resize-\(size.width)x\(size.height)") { try $0.scaled(to: size) }
     }
 
-    /// The whole picture in its proportions, no larger than this, and not enlarged.
+    /// The whole image in its proportions, no larger than this, and not enlarged.
     public static func resized(toFit size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "fit-\(size.width)x\(size.height)") { try $0.scaled(to: $0.size.fitting(into: size)) }
     }
 
-    /// The middle of the picture in its proportions, so that it fills exactly this size.
+    /// The middle of the image in its proportions, so that it fills exactly this size.
     public static func resized(toFill size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "fill-\(size.width)x\(size.height)") { image in
             try image.checkSides(size)
@@ -70,18 +70,18 @@ public struct ImageFilter: Sendable {
         }
     }
 
-    /// A part of the picture. One that does not lie in it is ``Curlew/ErrorCode/invalidRequest``.
+    /// A part of the image. One that does not lie in it is ``Curlew/ErrorCode/invalidRequest``.
     public static func cropped(x: Int, y: Int, to size: Image.Size) -> ImageFilter {
         ImageFilter(identifier: "crop-\(x)-\(y)-\(size.width)x\(size.height)") { try $0.cropped(x: x, y: y, to: size) }
     }
 
-    /// The picture with round corners, at most as round as the shorter side allows.
+    /// The image with round corners, at most as round as the shorter side allows.
     /// - Parameter radius: Of the corners, in pixels.
     public static func rounded(radius: Int) -> ImageFilter {
         ImageFilter(identifier: "round-\(radius)") { $0.withRoundCorners(radius: radius) }
     }
 
-    /// The picture blurred, by a mean of the neighbours that is taken three times.
+    /// The image blurred, by a mean of the neighbours that is taken three times.
     /// - Parameter radius: How far neighbours count, in pixels; 1 to 100.
     public static func blurred(radius: Int) -> ImageFilter {
         ImageFilter(identifier: "blur-\(radius)") { $0.blurred(radius: min(100, max(1, radius))) }
@@ -100,26 +100,26 @@ extension Image {
         Image(size: size, pixels: pixels, frames: [], format: format, hasColorProfile: hasColorProfile, scale: scale)
     }
 
-    /// The longest side of a picture that is made.
+    /// The longest side of an image that is made.
     private static let sideLimit = 16_384
 
     fileprivate func checkSides(_ size: Size) throws {
         guard (1...Self.sideLimit).contains(size.width), (1...Self.sideLimit).contains(size.height) else {
-            throw CurlewError(.invalidRequest, "the sides of a picture have 1 to \(Self.sideLimit) pixels")
+            throw CurlewError(.invalidRequest, "the sides of an image have 1 to \(Self.sideLimit) pixels")
         }
     }
 
     fileprivate func scaled(to size: Size) throws -> Image {
         guard size != self.size else { return self }
         try checkSides(size)
-        return with(size, Pixels.scaled(DecodedPicture.Raster(size: self.size, pixels: pixels), to: size).pixels)
+        return with(size, Pixels.scaled(DecodedImage.Raster(size: self.size, pixels: pixels), to: size).pixels)
     }
 
     fileprivate func cropped(x: Int, y: Int, to part: Size) throws -> Image {
         guard x >= 0, y >= 0, part.width > 0, part.height > 0, part.width <= size.width - x,
             part.height <= size.height - y
-        else { throw CurlewError(.invalidRequest, "the part does not lie in the picture") }
-        let raster = DecodedPicture.Raster(size: size, pixels: pixels).cropped(x: x, y: y, to: part)
+        else { throw CurlewError(.invalidRequest, "the part does not lie in the image") }
+        let raster = DecodedImage.Raster(size: size, pixels: pixels).cropped(x: x, y: y, to: part)
         return with(part, raster.pixels)
     }
 

@@ -1,7 +1,7 @@
 #if Images
 internal import Curlew
 
-/// A picture in memory: its pixels as they are to be seen, turned upright, eight bits a channel.
+/// An image in memory: its pixels as they are to be seen, turned upright, eight bits a channel.
 ///
 /// ```swift
 /// let image = try Image(decoding: bytes, options: Image.DecodingOptions(fitting: Image.Size(200, 200)))
@@ -23,7 +23,7 @@ public struct Image: Sendable {
         /// The pixels in all.
         var count: Int { width * height }
 
-        /// The size for a picture of this one that fits into another, in the same proportions, and is not enlarged.
+        /// The size for an image of this one that fits into another, in the same proportions, and is not enlarged.
         func fitting(into other: Size) -> Size {
             let factor = min(1, Double(other.width) / Double(width), Double(other.height) / Double(height))
             return Size(
@@ -31,7 +31,7 @@ public struct Image: Sendable {
         }
     }
 
-    /// One picture of an animation.
+    /// One frame of an animation.
     public struct Frame: Sendable {
         /// The pixels, as ``Image/pixels`` has them.
         public let pixels: [UInt8]
@@ -43,16 +43,16 @@ public struct Image: Sendable {
     public let size: Size
     /// The pixels: red, green, blue and alpha, a byte each, the first three multiplied by the last; rows from the top, without gaps.
     public let pixels: [UInt8]
-    /// The pixels of an animation's pictures, the first of which is ``pixels``. Empty for a picture that does not move.
+    /// The frames of an animation; the first has ``pixels``. Empty for an image that does not move.
     public let frames: [Frame]
-    /// The number of pixels to a point: 2 for a picture that is to be seen at half its size. 1 by default.
+    /// The number of pixels to a point: 2 for an image that is to be seen at half its size. 1 by default.
     public var scale: Double = 1
     /// The format that it was decoded from; nil for one that was made here.
     public let format: ImageFormat?
     /// True if the file carries a colour profile (ICC). The pixels are as they were stored: it is noted, and not applied.
     public let hasColorProfile: Bool
 
-    /// Makes a picture of pixels.
+    /// Makes an image of pixels.
     /// - Parameters:
     ///   - size: Its size.
     ///   - pixels: Four bytes a pixel, as ``pixels`` has them.
@@ -64,7 +64,7 @@ public struct Image: Sendable {
         else {
             throw CurlewError(
                 .invalidRequest,
-                "a picture of \(size.width) × \(size.height) has four bytes a pixel, not \(pixels.count)")
+                "an image of \(size.width) × \(size.height) has four bytes a pixel, not \(pixels.count)")
         }
         self.init(size: size, pixels: pixels, frames: [], format: nil, hasColorProfile: false)
     }
@@ -89,7 +89,7 @@ public struct Image: Sendable {
     public var byteCount: Int { max(pixels.count, frames.reduce(0) { $0 + $1.pixels.count }) }
 }
 
-/// A format of picture files.
+/// A format of image files.
 public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     /// The name, such as `png`.
     public let description: String

@@ -29,9 +29,9 @@ enum Pixels {
         return pixels
     }
 
-    /// The same picture in another size. Each pixel is the mean of the area that it stands for, or, where it is enlarged, between its
+    /// The same image in another size. Each pixel is the mean of the area that it stands for, or, where it is enlarged, between its
     /// neighbours.
-    static func scaled(_ raster: DecodedPicture.Raster, to size: Image.Size) -> DecodedPicture.Raster {
+    static func scaled(_ raster: DecodedImage.Raster, to size: Image.Size) -> DecodedImage.Raster {
         let across = Weights(from: raster.size.width, to: size.width)
         let down = Weights(from: raster.size.height, to: size.height)
         let (sourceWidth, width, height) = (raster.size.width, size.width, size.height)
@@ -67,7 +67,7 @@ enum Pixels {
             }
             count = size.count * 4
         }
-        return DecodedPicture.Raster(size: size, pixels: pixels, duration: raster.duration)
+        return DecodedImage.Raster(size: size, pixels: pixels, duration: raster.duration)
     }
 
     /// The parts that samples of a line have in those of another length. The weights of each sum up to ``one``.

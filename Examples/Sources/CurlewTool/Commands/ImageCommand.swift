@@ -3,25 +3,25 @@ import Curlew
 import CurlewImages
 import Glibc
 
-/// `curlew image URL…`: downloads pictures, shows them in the terminal, and keeps them in another size or format.
-struct Picture: AsyncParsableCommand {
+/// `curlew image URL…`: downloads images, shows them in the terminal, and keeps them in another size or format.
+struct ImageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "image",
-        abstract: "Download pictures, four at a time, and show them in half blocks or write them into files.")
+        abstract: "Download images, four at a time, and show them in half blocks or write them into files.")
 
-    @Argument(help: "Where the pictures are.")
+    @Argument(help: "Where the images are.")
     var urls: [String]
 
-    @Option(help: "The size that they are made to fit into, as WIDTHxHEIGHT.", transform: Picture.size)
+    @Option(help: "The size that they are made to fit into, as WIDTHxHEIGHT.", transform: ImageCommand.size)
     var resize: Image.Size?
 
     @Option(
         name: .shortAndLong,
-        help: "A file for one picture (.png, .jpg or .webp), or a folder for several (as PNG). Nothing is shown then.")
+        help: "A file for one image (.png, .jpg or .webp), or a folder for several (as PNG). Nothing is shown then.")
     var output: String?
 
     func validate() throws {
-        guard !urls.isEmpty else { throw ValidationError("Which picture?") }
+        guard !urls.isEmpty else { throw ValidationError("Which image?") }
         if let output, urls.count == 1, Self.encoding(of: output) == nil {
             throw ValidationError("The file's name has to end in .png, .jpg or .webp.")
         }
@@ -49,7 +49,7 @@ struct Picture: AsyncParsableCommand {
         var options = Image.DecodingOptions(fitting: resize)
         options.decodesAnimation = false
         let downloader = ImageDownloader(session: session, options: options)
-        let line = ActivityLine(urls.count == 1 ? "A picture is under way." : "Pictures are under way.")
+        let line = ActivityLine(urls.count == 1 ? "An image is under way." : "Images are under way.")
         await line.follow(session)
         var failure: CurlewError?
         // All at once: the downloader lets four go, and the order of what is shown is that of the command.
@@ -67,13 +67,13 @@ struct Picture: AsyncParsableCommand {
         if let failure { throw ExitCode(ExitStatus.status(for: failure.code)) }
     }
 
-    /// Writes a picture into its file.
+    /// Writes an image into its file.
     /// - Returns: What there is to see and say of it.
     private func finish(_ image: Image, _ index: Int) throws -> String {
         guard let output else {
             let columns = min(image.size.width, (Terminal.width(of: STDOUT_FILENO) ?? 80))
             return try HalfBlocks.text(image, columns: columns)
-                + "\(urls[index]): \(image.format?.description ?? "picture"), \(image.size.width) × \(image.size.height)\n"
+                + "\(urls[index]): \(image.format?.description ?? "image"), \(image.size.width) × \(image.size.height)\n"
         }
         let path = urls.count == 1 ? output : "\(output)/\(index + 1).png"
         let bytes = try image.encoded(as: Self.encoding(of: path) ?? .png)
@@ -89,11 +89,11 @@ struct Picture: AsyncParsableCommand {
     }
 }
 
-/// A picture as text: each character is two pixels, one above the other.
+/// An image as text: each character is two pixels, one above the other.
 enum HalfBlocks {
-    /// - Parameter columns: The most columns; the height is as the picture's proportions have it.
+    /// - Parameter columns: The most columns; the height is as the image's proportions have it.
     static func text(_ image: Image, columns: Int) throws -> String {
-        // However tall a picture is, it is a preview of 500 lines at most.
+        // However tall an image is, it is a preview of 500 lines at most.
         let columns = max(1, min(columns, image.size.width * 1000 / image.size.height))
         let rows = max(2, image.size.height * columns / image.size.width)
         let small = try ImageFilter.resized(to: Image.Size(columns, min(1000, rows + rows % 2))).apply(to: image)

@@ -1,0 +1,324 @@
+#if Images
+import Curlew
+import Glibc
+import Testing
+
+@testable import CurlewImages
+
+@Suite("Broken and hostile images", .timeLimit(.minutes(2)))
+struct ImageFaultTests {
+    @Test("a file that is cut off anywhere is an error, or has all its pixels")
+    func truncated() throws {
+        for name in [
+            "plain.png", "plain.jpg", "plain.gif", "moving.gif", "lossless.webp", "plain.avif", "lzw.tif", "8.bmp",
+            "bmp.ico", "moving.webp", "progressive.jpg", "cmyk.jpg", "png.ico", "moving.avif", "packbits.tif",
+        ] {
+            let bytes = try Fixture.bytes(name)
+            let whole = try Image(decoding: bytes)
+            for length in 0..<bytes.count {
+                guard let image = try? Image(decoding: Array(bytes[..<length])) else { continue }
+                // All pixels are there: what is missing is a checksum or a mark of the end.
+                #expect(image.pixels == whole.pixels, "\(name) cut off after \(length) of \(bytes.count) bytes")
+                #expect(image.frames.count == whole.frames.count, "\(name) cut off after \(length) bytes")
+            }
+        }
+    }
+
+    @Test("a file with a wrong byte anywhere is an error or an image, and nothing else")
+    func corrupt() throws {
+        var options = Image.DecodingOptions()
+        options.limits.pixels = 100_000
+        options.limits.animationPixels = 400_000
+        for name in try Fixture.names() where name != "make.py" {
+            let bytes = try Fixture.bytes(name)
+            // Each byte of the short ones, and some of the long ones, which are mostly pixels.
+            for position in stride(from: 0, to: bytes.count, by: bytes.count > 1500 ? 13 : 1) {
+                for value: UInt8 in [0, 0xFF, bytes[position] ^ 1] {
+                    var copy = bytes
+                    copy[position] = value
+                    guard let image = try? Image(decoding: copy, options: options) else { continue }
+                    #expect(image.size.width * image.size.height <= 100_000)
+                }
+            }
+        }
+    }
+
+    @Test("a file that claims too much is refused before memory is taken for it")
+    func bombs() throws {
+        // 50,000 × 50,000 in the header of a PNG, with the checksum that it needs.
+        var png = try Fixture.bytes("plain.png")
+        png.replaceSubrange(16..<24, with: [0, 0, 0xC3, 0x50, 0, 0, 0xC3, 0x50])
+        png.replaceSubrange(29..<33, with: pngChecksum(Array(png[12..<29])))
+        var gif = try Fixture.bytes("plain.gif")
+        gif.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        var bmp = try Fixture.bytes("24.bmp")
+        bmp.replaceSubrange(18..<26, with: [0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF, 0x7F])
+        var line = bmp
+        line.replaceSubrange(18..<26, with: [0, 0, 0x10, 0, 1, 0, 0, 0])
+        var jpeg = try Fixture.bytes("plain.jpg")
+        let frame = try #require(jpeg.indices.first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
+        jpeg.replaceSubrange((frame + 5)..<(frame + 9), with: [0xFF, 0xDC, 0xFF, 0xDC])
+        // A TIFF of 50,000 × 50,000, and one whose only strip is said to have 4 GB.
+        let tiff = grayTIFF([(256, 3, 1, 50_000), (257, 3, 1, 50_000), (262, 3, 1, 1), (273, 4, 1, 8), (279, 4, 1, 1)])
+        var webp = try Fixture.bytes("moving.webp")
+        webp.replaceSubrange(24..<30, with: [0x7F, 0x3E, 0, 0x7F, 0x3E, 0])
+        var avif = try Fixture.bytes("plain.avif")
+        let extent = try #require(avif.indices.first { avif[$0...].starts(with: Array("ispe".utf8)) })
+        avif.replaceSubrange((extent + 8)..<(extent + 16), with: [0, 0, 0xC3, 0x50, 0, 0, 0xC3, 0x50])
+        for (name, bytes) in [
+            ("png", png), ("gif", gif), ("bmp", bmp), ("line", line), ("jpeg", jpeg), ("tiff", tiff), ("webp", webp),
+        ] {
+            let error = #expect(throws: CurlewError.self, "\(name)") { _ = try Image(decoding: bytes) }
+            #expect(error?.code == .responseTooLarge, "\(name): \(String(describing: error))")
+        }
+        // libavif has a bound of its own, which it keeps to in words of its own.
+        #expect(throws: CurlewError.self) { _ = try Image(decoding: avif) }
+    }
+
+    @Test(
+        "a TIFF that lies about its strips, its samples or its pixels is broken, and takes no memory for what it lies about"
+    )
+    func lyingTIFF() throws {
+        let honest = [
+            (256, 3, 1, 4), (257, 3, 1, 4), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8),
+            (277, 3, 1, 1),
+            (278, 3, 1, 4), (279, 4, 1, 16),
+        ]
+        #expect(try Image(decoding: grayTIFF(honest)).size == Image.Size(4, 4))
+        let before = peakMemory()
+        for (lie, tag, value) in [
+            ("a strip of 4 GB", 279, 0xFFFF_FFFF), ("a strip beyond the end", 273, 0x7FFF_FFFF),
+            ("65,535 samples a pixel", 277, 0xFFFF), ("64 bits a sample", 258, 64), ("no sample", 277, 0),
+            ("a compression that there is not", 259, 0xFFF0), ("65,535 columns without pixels", 256, 0xFFFF),
+        ] {
+            let lying = honest.map { $0.0 == tag ? ($0.0, $0.1, $0.2, value) : $0 }
+            let image = try? Image(decoding: grayTIFF(lying))
+            // A strip that ends early is read as far as it goes where the pixels do not need more.
+            #expect(image == nil || image?.size == Image.Size(4, 4), "\(lie)")
+        }
+        #expect(peakMemory() - before < 64 << 20)
+    }
+
+    @Test("tables and tiles of a TIFF that share their bytes take no more memory and time than the file has bytes")
+    func sharedTIFF() throws {
+        // 2,000 unknown entries, each of which names the same 64 KB.
+        let shared = (0..<2000).map { (40_000 + $0, 7, 65_536, 8) }
+        let directory =
+            littleEndian(shared.count, 2)
+            + shared.flatMap { entry in
+                littleEndian(entry.0, 2) + littleEndian(entry.1, 2) + littleEndian(entry.2, 4)
+                    + littleEndian(entry.3, 4)
+            }
+        let head: [UInt8] = [0x49, 0x49, 0x2A, 0] + littleEndian(8 + 65_536, 4)
+        let tables = head + [UInt8](repeating: 1, count: 65_536) + directory + littleEndian(0, 4)
+        let before = peakMemory()
+        #expect(throws: CurlewError.self) { _ = try Image(decoding: tables) }
+        #expect(peakMemory() - before < 32 << 20)
+        // A hundred tiles of sixty-four million pixels, and an image of a few.
+        let offsets = (0..<100).flatMap { _ in littleEndian(8, 4) }
+        let tiles: [(Int, Int, Int, Int)] = [
+            (256, 4, 1, 1600), (257, 4, 1, 16), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (277, 3, 1, 1),
+            (322, 4, 1, 16), (323, 4, 1, 4_000_000), (324, 4, 100, 8), (325, 4, 100, 8),
+        ]
+        var file: [UInt8] = [0x49, 0x49, 0x2A, 0] + littleEndian(8 + 400, 4) + offsets + littleEndian(tiles.count, 2)
+        for (tag, type, count, value) in tiles {
+            file += littleEndian(tag, 2) + littleEndian(type, 2) + littleEndian(count, 4) + littleEndian(value, 4)
+        }
+        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: file + littleEndian(0, 4)) }
+        #expect(error?.code == .responseTooLarge)
+    }
+
+    @Test("an AVIF whose AV1 images are larger than it says is refused, alone and as tiles, and one of too many tiles")
+    func lyingAVIF() throws {
+        var alone = try Fixture.bytes("plain.avif")
+        let extent = try #require(alone.indices.first { alone[$0...].starts(with: Array("ispe".utf8)) })
+        alone.replaceSubrange((extent + 8)..<(extent + 16), with: [0, 0, 0, 24, 0, 0, 0, 16])
+        let tiles = try Fixture.bytes("bomb.avif")
+        // It would be 512 × 512 of 64 tiles, which have a million pixels each.
+        let before = peakMemory()
+        for bytes in [alone, tiles] {
+            let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
+            #expect(error?.code == .decodingFailed)
+        }
+        #expect(peakMemory() - before < 48 << 20)
+        let entry: [UInt8] = Array("infe".utf8) + [2, 0, 0, 0, 0, 9, 0, 0] + Array("av01".utf8)
+        let many = alone + Array(repeatElement(entry, count: 512).joined()) + [0, 0]
+        #expect(AVIFItems(many).imageCount == 513)
+        #expect(throws: CurlewError.self) { _ = try Image(decoding: many) }
+        #expect(
+            AVIFItems(try Fixture.bytes("grid.avif")).codedPixels(of: Image.Size(128, 128), hasAlpha: false) == 128
+                * 128)
+        #expect(AVIFItems(tiles).codedPixels(of: Image.Size(512, 512), hasAlpha: false) == 4 * 64 * 64)
+    }
+
+    @Test("a BMP of one bit that is compressed by Huffman codes is not read as if it were not")
+    func huffmanBMP() throws {
+        var bmp = try Fixture.bytes("8.bmp")
+        bmp[28] = 1
+        bmp[30] = 3
+        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bmp) }
+        #expect(error?.code == .decodingFailed)
+    }
+
+    @Test("a GIF of a million frames is refused once it has more than 2,000, in memory for no more")
+    func millionFrames() throws {
+        #expect(Image.Limits().frames == 2000)
+        let screen: [UInt8] = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
+        let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
+        let bomb = screen + Array(repeatElement(frame, count: 1_000_000).joined()) + [0x3B]
+        let before = peakMemory()
+        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bomb) }
+        #expect(error?.code == .responseTooLarge)
+        #expect(peakMemory() - before < 32 << 20)
+    }
+
+    @Test("garbage in the place of a colour profile is noted, and changes no pixel", arguments: ["png", "jpeg"])
+    func garbageProfile(_ format: String) throws {
+        var file = try Fixture.bytes(format == "png" ? "plain.png" : "profile.jpg")
+        if format == "png" {
+            let chunk = Array("iCCPname\0\0garbage".utf8)
+            file.insert(contentsOf: littleEndian(chunk.count - 4, 4).reversed() + chunk + pngChecksum(chunk), at: 33)
+        } else {
+            let profile = try #require(file.indices.first { file[$0...].starts(with: Array("ICC_PROFILE\0".utf8)) })
+            for place in (profile + 12)..<(profile + 300) { file[place] = 0x5A }
+        }
+        let image = try Image(decoding: file)
+        image.expectQuarters()
+        #expect(image.hasColorProfile)
+    }
+
+    @Test("texts of a PNG, however many and long, take no memory: they are not read")
+    func textBomb() throws {
+        let png = try Fixture.bytes("plain.png")
+        // A hundred texts of seven million letters.
+        let text = Array("zTXta\0\0".utf8) + letters(7_000_000)
+        let length: [UInt8] = littleEndian(text.count - 4, 4).reversed()
+        let written: [UInt8] = length + text + pngChecksum(text)
+        let bomb = Array(png[..<33]) + Array(repeatElement(written, count: 100).joined()) + Array(png[33...])
+        let before = peakMemory()
+        try Image(decoding: bomb).expectQuarters()
+        #expect(peakMemory() - before < 300 << 20)
+    }
+
+    @Test("an animation with more frames or pixels than allowed is refused")
+    func longAnimation() throws {
+        for name in ["moving.gif", "moving.webp", "moving.avif"] {
+            var options = Image.DecodingOptions()
+            options.limits.frames = 1
+            #expect(throws: CurlewError.self, "\(name)") {
+                _ = try Image(decoding: Fixture.bytes(name), options: options)
+            }
+            options.limits = Image.Limits()
+            options.limits.animationPixels = 48 * 32 + 1
+            #expect(throws: CurlewError.self, "\(name)") {
+                _ = try Image(decoding: Fixture.bytes(name), options: options)
+            }
+            options.decodesAnimation = false
+            try Image(decoding: Fixture.bytes(name), options: options).expectQuarters(tolerance: 20)
+        }
+    }
+
+    @Test("an animation whose frames are large counts as it is stored, too, however small it is kept")
+    func largeAnimation() throws {
+        var options = Image.DecodingOptions(fitting: Image.Size(10, 10))
+        options.limits.animationPixels = 1_000_000
+        // A thousand pixels each way, of which each frame paints one.
+        let screen: [UInt8] = Array("GIF89a".utf8) + [0xE8, 3, 0xE8, 3, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
+        let picture: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
+        for (count, isRead) in [(20, true), (40, false)] {
+            let file = screen + Array(repeatElement(picture, count: count).joined()) + [0x3B]
+            let frames = try? Image(decoding: file, options: options).frames.count
+            #expect(frames == (isRead ? count : nil))
+        }
+    }
+
+    @Test("times that add up to more than a codec counts are times still")
+    func longTimes() throws {
+        let file = try Fixture.bytes("moving.webp")
+        // Of the first frame two hundred, each shown for as long as can be said: more than 2^31 ms together.
+        let start = try #require(file.indices.first { file[$0...].starts(with: Array("ANMF".utf8)) })
+        let length = file[(start + 4)..<(start + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
+        var picture = Array(file[start..<(start + 8 + length + length % 2)])
+        picture.replaceSubrange(20..<23, with: [0xFF, 0xFF, 0xFF])
+        var long = Array(file[..<start]) + Array(repeatElement(picture, count: 200).joined())
+        let size = long.count - 8
+        long.replaceSubrange(4..<8, with: (0..<4).map { UInt8(truncatingIfNeeded: size >> ($0 * 8)) })
+        let image = try Image(decoding: long)
+        #expect(image.frames.count == 200)
+        #expect(image.frames.first?.duration == .milliseconds(0xFFFFFF))
+        #expect(image.frames.allSatisfy { $0.duration >= .zero })
+    }
+
+    @Test("a JPEG with odd bytes between its segments is read, and one whose pixels end early is not")
+    func oddBytes() throws {
+        let file = try Fixture.bytes("plain.jpg")
+        let table = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDB })
+        var odd = file
+        odd.insert(contentsOf: [1, 2, 3], at: table)
+        try Image(decoding: odd).expectQuarters(tolerance: 20)
+        try Image(decoding: Array(file.dropLast(2)) + [1, 2, 3, 0xFF, 0xD9]).expectQuarters(tolerance: 20)
+        // The end is marked, and half of the pixels are not there.
+        let scan = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xDA })
+        let early = Array(file[..<((scan + file.count) / 2)]) + [0xFF, 0xD9]
+        // The odd bytes' warning hides all others.
+        var oddEarly = early
+        oddEarly.insert(contentsOf: [1, 2, 3], at: table)
+        for bytes in [early, Array(early.dropLast(2)), Array(odd.dropLast(2)), oddEarly] {
+            let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
+            #expect(error?.code == .decodingFailed)
+        }
+    }
+
+    @Test("a JPEG of many scans of many pixels is refused")
+    func manyScans() throws {
+        // The file has 17 scans.
+        let file = try Fixture.bytes("scans.jpg")
+        var options = Image.DecodingOptions()
+        options.limits.animationPixels = 2 * 48 * 32
+        try Image(decoding: file, options: options).expectQuarters()
+        options.limits.animationPixels -= 1
+        let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: file, options: options) }
+        #expect(error?.code == .responseTooLarge)
+    }
+
+    @Test("an image of no pixels is broken")
+    func nothing() throws {
+        var gif = try Fixture.bytes("plain.gif")
+        gif.replaceSubrange(6..<8, with: [0, 0])
+        var png = try Fixture.bytes("plain.png")
+        png.replaceSubrange(16..<20, with: [0, 0, 0, 0])
+        png.replaceSubrange(29..<33, with: pngChecksum(Array(png[12..<29])))
+        var bmp = try Fixture.bytes("24.bmp")
+        bmp.replaceSubrange(22..<26, with: [0, 0, 0, 0])
+        let tiff = grayTIFF([(256, 3, 1, 0), (257, 3, 1, 4), (262, 3, 1, 1), (273, 4, 1, 8), (279, 4, 1, 16)])
+        for bytes in [gif, png, bmp, tiff] {
+            let error = #expect(throws: CurlewError.self) { _ = try Image(decoding: bytes) }
+            #expect(error?.code == .decodingFailed)
+        }
+        #expect(throws: CurlewError.self) { _ = try Image(size: Image.Size(0, 1), pixels: []) }
+        #expect(throws: CurlewError.self) { _ = try Image(size: Image.Size(1, 1), pixels: [1, 2, 3]) }
+    }
+
+    /// So many letters a, or a few more, in the form of zlib (RFC 1950 and 1951): one, and copies of it, each of 258 letters.
+    private func letters(_ least: Int) -> [UInt8] {
+        let copies = least / 258 + 1
+        let bits = "11010010001" + String(repeating: "1100010100000", count: copies) + "0000000"
+        var (bytes, place): ([UInt8], Int) = ([0x78, 0x9C], 0)
+        for bit in bits.utf8 {
+            if place % 8 == 0 { bytes.append(0) }
+            bytes[bytes.count - 1] |= (bit & 1) << (place % 8)
+            place += 1
+        }
+        let count = copies * 258 + 1
+        let sum = ((count + 97 * count * (count + 1) / 2) % 65521) << 16 | (1 + 97 * count) % 65521
+        return bytes + littleEndian(sum, 4).reversed()
+    }
+
+    /// The most bytes that this process had.
+    private func peakMemory() -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss * 1024
+    }
+}
+#endif
