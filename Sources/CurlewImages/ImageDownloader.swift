@@ -360,7 +360,7 @@ public actor ImageDownloader {
         _ image: Image, _ filter: ImageFilter, _ key: String, _ cache: AutoPurgingImageCache?
     ) async throws -> Image {
         let made = try await onGlobalExecutor { try filter.apply(to: image) }
-        await cache?.add(made, for: key, filter: filter.identifier)
+        await cache?.add(made, for: key, filter: filter.identifier, madeOf: image)
         return made
     }
 }

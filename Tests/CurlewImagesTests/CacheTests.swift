@@ -11,7 +11,7 @@ import Testing
 @Suite("Decoded images are kept in memory", .timeLimit(.minutes(1)))
 struct CacheTests {
     /// An image that costs so many bytes, a multiple of four, under names of four letters in all.
-    private func picture(_ cost: Int) throws -> Image {
+    private func image(_ cost: Int) throws -> Image {
         try Image(size: Image.Size((cost - 260) / 4, 1), pixels: [UInt8](repeating: 1, count: cost - 260))
     }
 
@@ -24,10 +24,10 @@ struct CacheTests {
     @Test("beyond the capacity those are purged that nobody has asked for the longest, down to the preferred usage")
     func purge() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
-        for name in ["aaaa", "bbbb", "cccc", "dddd", "eeee"] { await cache.add(try picture(1000), for: name) }
+        for name in ["aaaa", "bbbb", "cccc", "dddd", "eeee"] { await cache.add(try image(1000), for: name) }
         #expect(await cache.usage == 5000)
         #expect(await cache.image(for: "aaaa") != nil)
-        await cache.add(try picture(1000), for: "ffff")
+        await cache.add(try image(1000), for: "ffff")
         // 6,000 bytes are there; b, c and d go.
         #expect(await cache.usage == 3000)
         #expect(await cache.count == 3)
@@ -43,31 +43,50 @@ struct CacheTests {
         "an image that is replaced counts once, filters have images of their own, and what is too large is not kept")
     func replacing() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
-        await cache.add(try picture(2000), for: "aa")
-        await cache.add(try picture(1000), for: "aa")
-        await cache.add(try picture(500), for: "aa", filter: "mm")
+        await cache.add(try image(2000), for: "aa")
+        await cache.add(try image(1000), for: "aa")
+        await cache.add(try image(500), for: "aa", filter: "mm")
         #expect(await cache.usage == 1498)
         #expect(await cache.image(for: "aa")?.byteCount == 740)
         #expect(await cache.image(for: "aa", filter: "mm")?.byteCount == 240)
         #expect(await cache.image(for: "aamm") == nil)
-        await cache.add(try picture(1500), for: "aa", filter: "ll")
+        await cache.add(try image(1500), for: "aa", filter: "ll")
         #expect(await cache.remove("aa", filter: "ll"))
         #expect(await cache.count == 2)
         // What was made of the old image goes with it.
-        await cache.add(try picture(5004), for: "aaaa")
+        await cache.add(try image(5004), for: "aaaa")
         #expect(await cache.image(for: "aaaa") == nil)
-        await cache.add(try picture(5004), for: "aa")
+        await cache.add(try image(5004), for: "aa")
         #expect(await cache.image(for: "aa") == nil)
         #expect(await cache.usage == 0)
-        await cache.add(try picture(500), for: "aa", filter: "mm")
+        await cache.add(try image(500), for: "aa", filter: "mm")
         #expect(await cache.usage == 500)
         #expect(await cache.remove("aa"))
         #expect(await !cache.remove("aa", filter: "mm"))
         #expect(await !cache.removeAll())
-        await cache.add(try picture(264), for: "bbbb")
+        await cache.add(try image(264), for: "bbbb")
         #expect(await cache.removeAll())
         #expect(await cache.usage == 0)
         #expect(await cache.count == 0)
+    }
+
+    @Test("what a filter has made of an image that was replaced or removed meanwhile is not kept")
+    func late() async throws {
+        let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
+        let (old, new, made) = (try image(1000), try image(1000), try image(500))
+        await cache.add(old, for: "aa")
+        await cache.add(made, for: "aa", filter: "mm", madeOf: old)
+        #expect(await cache.count == 2)
+        await cache.add(new, for: "aa")
+        await cache.add(made, for: "aa", filter: "mm", madeOf: old)
+        #expect(await cache.count == 1)
+        await cache.add(made, for: "aa", filter: "mm", madeOf: new)
+        #expect(await cache.count == 2)
+        await cache.remove("aa")
+        await cache.add(made, for: "aa", filter: "mm", madeOf: new)
+        #expect(await cache.count == 0)
+        await cache.add(made, for: "aa", filter: "mm", madeOf: try image(5004))
+        #expect(await cache.count == 1)
     }
 
     @Test("small images and long names count, too")
@@ -96,7 +115,7 @@ struct CacheTests {
     @Test("ten thousand images pass through a small cache, which keeps its bound and its count under 64 threads")
     func crowd() async throws {
         let cache = AutoPurgingImageCache(capacity: .mebibytes(1), preferredUsage: .kibibytes(600))
-        let image = try picture(4096)
+        let image = try image(4096)
         // Names of five letters cost a byte more.
         await withTaskGroup { group in
             for worker in 0..<64 {
@@ -134,7 +153,7 @@ struct CacheTests {
         close(far)
         #expect(MemoryPressure(path: "/dev/null/none", stall: .seconds(1)).watch {} == nil)
         let cache = AutoPurgingImageCache(pressure: .group("/nowhere"))
-        await cache.add(try picture(264), for: "a")
+        await cache.add(try image(264), for: "a")
         #expect(await cache.count == 1)
     }
 
@@ -148,7 +167,7 @@ struct CacheTests {
         let (signs, sign) = AsyncStream.makeStream(of: Void.self)
         let watch = Self.sign.watch { sign.yield() }
         let cache = AutoPurgingImageCache(pressure: Self.sign)
-        await cache.add(try picture(264), for: "a")
+        await cache.add(try image(264), for: "a")
         let isOver = Guarded(false)
         // More threads than processors, so that some wait for their turn.
         for _ in 0...(2 * ProcessInfo.processInfo.activeProcessorCount) {

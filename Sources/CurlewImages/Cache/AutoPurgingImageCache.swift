@@ -67,6 +67,16 @@ public actor AutoPurgingImageCache {
         if usage > capacity { purge() }
     }
 
+    /// Keeps what a filter has made of an image, unless that was replaced or removed meanwhile. One that is too large to be kept cannot have been.
+    func add(_ image: Image, for identifier: String, filter: String, madeOf original: Image) {
+        if let kept = entries[identifier]?[nil]?.image {
+            guard kept.hasPixels(of: original) else { return }
+        } else if Self.cost(of: original, identifier) <= preferredUsage.bytes {
+            return
+        }
+        add(image, for: identifier, filter: filter)
+    }
+
     /// The bytes that an image takes under its names.
     static func cost(of image: Image, _ identifier: String, _ filter: String? = nil) -> Int {
         image.byteCount + identifier.utf8.count + (filter?.utf8.count ?? 0) + 256
@@ -119,6 +129,15 @@ public actor AutoPurgingImageCache {
         usage.bytes -= entry.cost
         count -= 1
         return true
+    }
+}
+
+extension Image {
+    /// True if the two share their pixels: one is a copy of the other.
+    fileprivate func hasPixels(of other: Image) -> Bool {
+        pixels.withUnsafeBufferPointer { own in
+            other.pixels.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress }
+        }
     }
 }
 #endif
