@@ -151,6 +151,52 @@ struct ImageFaultTests {
         #expect(AVIFItems(tiles).codedPixels(of: Image.Size(512, 512), hasAlpha: false) == 4 * 64 * 64)
     }
 
+    @Test("the metadata of an AVIF, however often it has the same bytes, takes no memory: it is not read")
+    func sharedMetadata() throws {
+        let plain = try Fixture.bytes("plain.avif")
+        let (count, size) = (3000, 20_000)
+        func big(_ value: Int, _ count: Int) -> [UInt8] { littleEndian(value, count).reversed() }
+        func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+            big(content.count + 8, 4) + Array(type.utf8) + content
+        }
+        func boxes(in range: Range<Int>) -> [String: Range<Int>] {
+            var (found, place) = ([String: Range<Int>](), range.lowerBound)
+            while place < range.upperBound {
+                let end = place + plain[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) }
+                found[String(decoding: plain[(place + 4)..<(place + 8)], as: UTF8.self)] = (place + 8)..<end
+                place = end
+            }
+            return found
+        }
+        let file = boxes(in: 0..<plain.count)
+        let (meta, data) = (try #require(file["meta"]), try #require(file["mdat"]))
+        let parts = boxes(in: (meta.lowerBound + 4)..<meta.upperBound)
+        func kept(_ type: String) throws -> [UInt8] { box(type, Array(plain[try #require(parts[type])])) }
+        // The places depend on the size of the boxes before them, and that not on the places.
+        func start(imageAt place: Int) throws -> [UInt8] {
+            let image = big(1, 2) + big(0, 2) + big(1, 2) + big(place, 4) + big(data.count, 4)
+            let half = big(place + data.count, 4) + big(size, 4)
+            var places = [0, 0, 0, 0, 0x44, 0] + big(count + 1, 2) + image
+            let infos = try #require(parts["iinf"])
+            var items = [0, 0, 0, 0] + big(count + 1, 2) + Array(plain[infos].dropFirst(6))
+            var links = [0, 0, 0, 0] as [UInt8]
+            for item in 2..<(count + 2) {
+                places += big(item, 2) + big(0, 2) + big(2, 2) + half + half
+                items += box("infe", [2, 0, 0, 0] + big(item, 2) + [0, 0] + Array("Exif\0".utf8))
+                links += box("cdsc", big(item, 2) + [0, 1, 0, 1])
+            }
+            let all =
+                try kept("hdlr") + kept("pitm") + box("iloc", places) + box("iinf", items) + box("iref", links)
+                + kept("iprp")
+            return Array(plain[..<(meta.lowerBound - 8)]) + box("meta", [0, 0, 0, 0] + all)
+        }
+        let head = try start(imageAt: start(imageAt: 0).count + 8)
+        let bytes = head + box("mdat", Array(plain[data]) + [UInt8](repeating: 0, count: size))
+        let before = peakMemory()
+        try Image(decoding: bytes).expectQuarters()
+        #expect(peakMemory() - before < 64 << 20)
+    }
+
     @Test("a BMP of one bit that is compressed by Huffman codes is not read as if it were not")
     func huffmanBMP() throws {
         var bmp = try Fixture.bytes("8.bmp")
