@@ -225,10 +225,13 @@ struct RequestTracingTests {
         var options = RequestOptions()
         options.urlTemplate = "/birds/{id}"
         _ = try await scene.api.get(.raw(scene.server.url("/birds/7")), options: options).body.collect(upTo: 10)
-        _ = try await scene.api.send(HTTPRequest.Method("BREW")!, .raw(scene.server.url())).body.collect(upTo: 10)
+        // The server's parser has a list of methods, too, on which this one is.
+        let response = try await scene.api.send(HTTPRequest.Method("PURGE")!, .raw(scene.server.url()))
+        #expect(response.status == .ok)
+        _ = try await response.body.collect(upTo: 10)
         let spans = await scene.spans()
         #expect(Set(spans.map(\.operationName)) == ["GET /birds/{id}", "HTTP"])
-        #expect(spans.contains { $0.text("http.request.method_original") == "BREW" })
+        #expect(spans.contains { $0.text("http.request.method_original") == "PURGE" })
     }
 
     @Test("the tracer of the task is used where none was given, and its context is the task's behind the link")

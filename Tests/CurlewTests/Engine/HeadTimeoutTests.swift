@@ -1,8 +1,10 @@
-import Curlew
 import CurlewTesting
 import CurlewTestingTraits
+import Dispatch
 import HTTPTypes
 import Testing
+
+@testable import Curlew
 
 @Suite("The limit for the head of an answer", .noLeaks, .timeLimit(.minutes(2)))
 struct HeadTimeoutTests {
@@ -47,8 +49,36 @@ struct HeadTimeoutTests {
             try await connection.write(answer)
             try await connection.closed
         }
-        let session = try session(head: .milliseconds(200), idle: .milliseconds(700))
+        let session = try session(head: .milliseconds(500), idle: .milliseconds(1200))
         #expect(await curlewError { _ = try await session.fetch(server.url()) }?.code == .idleTimeout)
+    }
+
+    @Test("an answer that came in time counts, though the loop has no time to read it before the limit")
+    func busyLoop() async throws {
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            ask.yield()
+            for await _ in gate {}
+            try await connection.write(Self.expected)
+            try await connection.closed
+        }
+        let session = try session(head: .milliseconds(400), idle: .milliseconds(400))
+        let loop = try #require(session.session?.eventLoop)
+        let fetch = Task { try await session.fetch(server.url()) }
+        for await _ in asked { break }
+        let held = DispatchSemaphore(value: 0)
+        await withCheckedContinuation { isHeld in
+            loop.core.execute {
+                isHeld.resume()
+                held.wait()
+            }
+        }
+        opener.finish()
+        try await letPass(.milliseconds(600))
+        held.signal()
+        #expect(try await fetch.value == Array("ok".utf8))
     }
 
     @Test("a server that answers late, but within the request's own limit, is waited for")
