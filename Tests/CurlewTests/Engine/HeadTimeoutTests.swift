@@ -59,12 +59,16 @@ struct HeadTimeoutTests {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
         let server = try await RawServer.start { connection in
             _ = try await connection.readHead()
+            try await connection.write(Self.expected)
+            _ = try await connection.readHead()
             ask.yield()
             for await _ in gate {}
             try await connection.write(Self.expected)
             try await connection.closed
         }
         let session = try session(head: .milliseconds(400), idle: .milliseconds(400))
+        // On a kept connection libcurl has no timers, of which one would have it read.
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
         let loop = try #require(session.session?.eventLoop)
         let fetch = Task { try await session.fetch(server.url()) }
         for await _ in asked { break }
