@@ -248,8 +248,8 @@ public actor ImageDownloader {
         guard let cache else { return nil }
         let key = cacheKey(key)
         if let image = await cache.image(for: key, filter: filter?.identifier) { return image }
-        guard let filter, let plain = await cache.image(for: key) else { return nil }
-        return try await Self.filtered(plain, filter, key, cache)
+        guard let filter else { return nil }
+        return try await Self.filtered(filter, key, cache) { await cache.image(for: key) }
     }
 
     /// What an image is kept under: its URL, and behind a space, which no URL has, how it was decoded, if not as by default.
@@ -344,7 +344,7 @@ public actor ImageDownloader {
                 if let known = made[filter.identifier] {
                     image = known
                 } else {
-                    image = try await Self.filtered(image, filter, cacheKey(key), cache)
+                    image = try await Self.filtered(filter, cacheKey(key), cache) { [image] in image } ?? image
                 }
                 made[filter.identifier] = image
             }
@@ -356,12 +356,20 @@ public actor ImageDownloader {
     }
 
     /// Filters run elsewhere than on this actor.
+    /// - Parameter plain: The image that the filter is for; nil if there is none.
     private static func filtered(
-        _ image: Image, _ filter: ImageFilter, _ key: String, _ cache: AutoPurgingImageCache?
-    ) async throws -> Image {
-        let made = try await onGlobalExecutor { try filter.apply(to: image) }
-        await cache?.add(made, for: key, filter: filter.identifier, madeOf: image)
-        return made
+        _ filter: ImageFilter, _ key: String, _ cache: AutoPurgingImageCache?, _ plain: () async -> Image?
+    ) async throws -> Image? {
+        let work = await cache?.beginFilter(on: key)
+        let made: Result<Image?, any Error>
+        do {
+            let image = await plain()
+            made = .success(try await onGlobalExecutor { try image.map { try filter.apply(to: $0) } })
+        } catch {
+            made = .failure(error)
+        }
+        if let work { await cache?.endFilter(work, with: try? made.get(), filter: filter.identifier) }
+        return try made.get()
     }
 }
 

@@ -6,7 +6,7 @@ internal import GRDB
 ///
 /// Looking up waits for no writing, and a call is one hop.
 final class CacheIndex: Sendable {
-    /// The longest that a call waits for its turn and for the locks of other processes.
+    /// The longest that a call waits for its turn and for the locks of other processes, unless a test has its own.
     static let patience = Duration.milliseconds(250)
 
     let file: IndexFile
@@ -15,14 +15,14 @@ final class CacheIndex: Sendable {
 
     /// Opens an index, and makes its tables or migrates them.
     /// - Throws: ``Curlew/CurlewError``, or ``Unusable`` for what is no index that this version can use.
-    init(_ file: IndexFile, in folder: StoreFolder) throws {
+    init(_ file: IndexFile, in folder: StoreFolder, patience: Duration) throws {
         self.file = file
         guard let use = try folder.use(file) else { throw Unusable(reason: "it is no file of ours") }
         self.use = use
         do {
             let path = folder.path(of: file)
             database = try DatabasePair(
-                path: path, label: "curlew.index", patience: Self.patience,
+                path: path, label: "curlew.index", patience: patience,
                 checkpointLock: folder.path(ofCheckpointLock: file)
             ) {
                 try CacheSchema.schema.prepare($0)

@@ -50,20 +50,23 @@ public final class DiskCacheStore: CacheStore {
             now: Self.systemTime, onEvent: onEvent)
     }
 
-    /// - Parameter now: The time in microseconds since 1970.
+    /// - Parameters:
+    ///   - patience: The longest that a call waits for the index; nil for the usual time.
+    ///   - now: The time in microseconds since 1970.
     package init(
         folder: String, capacity: ByteSize, entryLimit: ByteSize? = nil, ageLimit: Duration? = nil,
-        variantLimit: Int = 32,
+        variantLimit: Int = 32, patience: Duration? = nil,
         now: @escaping @Sendable () -> Int64, onEvent: (@Sendable (Event) -> Void)? = nil
     ) async throws {
         self.folder = folder
         let limits = StoreCore.Limits(
             capacity: max(0, capacity.bytes), entry: max(0, entryLimit?.bytes ?? capacity.bytes / 20),
-            variants: max(1, variantLimit), age: ageLimit.map { max(0, $0.nanosecondsClamped / 1000) })
+            variants: max(1, variantLimit), age: ageLimit.map { max(0, $0.nanosecondsClamped / 1000) },
+            patience: patience ?? CacheIndex.patience)
         core = try await StoreCore(folder: folder, limits: limits, now: now, onEvent: onEvent)
     }
 
-    private static let systemTime: @Sendable () -> Int64 = {
+    package static let systemTime: @Sendable () -> Int64 = {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000

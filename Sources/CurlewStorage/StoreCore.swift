@@ -14,6 +14,8 @@ final class StoreCore: Sendable {
         let variants: Int
         /// In microseconds.
         let age: Int64?
+        /// The longest that a call waits for the index.
+        let patience: Duration
     }
 
     let folder: StoreFolder
@@ -46,7 +48,7 @@ final class StoreCore: Sendable {
         lastAgeCheck = Atomic(now())
         let (folder, opened) = try await queues.next.perform {
             let folder = try StoreFolder(path)
-            return (folder, try OpenedIndex(in: folder, beyond: 0))
+            return (folder, try OpenedIndex(in: folder, beyond: 0, patience: limits.patience))
         }
         self.folder = folder
         current = Guarded(opened.index)
@@ -103,7 +105,8 @@ final class StoreCore: Sendable {
     private func replace(_ index: CacheIndex, because reason: String) async throws {
         let isReplaced = try await Self.opening.perform {
             guard self.current.withLock({ $0 }) === index else { return false }
-            let opened = try OpenedIndex(in: self.folder, beyond: index.file.number)
+            let opened = try OpenedIndex(
+                in: self.folder, beyond: index.file.number, patience: self.limits.patience)
             self.current.withLock { $0 = opened.index }
             self.recentBodies.withLock { $0.removeAll() }
             if opened.isNew { self.report(OpenedIndex.discarding(reason)) }
@@ -346,7 +349,7 @@ private struct OpenedIndex: Sendable {
     private static let attempts = 4
 
     /// - Parameter damaged: The number of an index that is of no use.
-    init(in folder: StoreFolder, beyond damaged: Int) throws {
+    init(in folder: StoreFolder, beyond damaged: Int, patience: Duration) throws {
         let lock = try folder.lockForOpening()
         defer { withExtendedLifetime(lock) {} }
         let files = try folder.indexes()
@@ -356,7 +359,7 @@ private struct OpenedIndex: Sendable {
         var file = IndexFile(number: newest > damaged ? newest : max(1, damaged + 1))
         for _ in 0..<Self.attempts {
             do {
-                index = try CacheIndex(file, in: folder)
+                index = try CacheIndex(file, in: folder, patience: patience)
                 isNew = file.number > newest
                 self.events = events
                 for old in Set(files + tried) where old.number < file.number { folder.remove(old) }

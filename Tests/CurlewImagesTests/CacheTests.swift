@@ -73,20 +73,24 @@ struct CacheTests {
     @Test("what a filter has made of an image that was replaced or removed meanwhile is not kept")
     func late() async throws {
         let cache = AutoPurgingImageCache(capacity: 5000, preferredUsage: 3000)
-        let (old, new, made) = (try image(1000), try image(1000), try image(500))
-        await cache.add(old, for: "aa")
-        await cache.add(made, for: "aa", filter: "mm", madeOf: old)
-        #expect(await cache.count == 2)
-        await cache.add(new, for: "aa")
-        await cache.add(made, for: "aa", filter: "mm", madeOf: old)
-        #expect(await cache.count == 1)
-        await cache.add(made, for: "aa", filter: "mm", madeOf: new)
-        #expect(await cache.count == 2)
-        await cache.remove("aa")
-        await cache.add(made, for: "aa", filter: "mm", madeOf: new)
-        #expect(await cache.count == 0)
-        await cache.add(made, for: "aa", filter: "mm", madeOf: try image(5004))
-        #expect(await cache.count == 1)
+        let (plain, made) = (try image(1000), try image(500))
+        for change in ["none", "evicted", "other", "failed", "replaced", "removed", "emptied"] {
+            await cache.removeAll()
+            await cache.add(plain, for: "aa")
+            let work = await cache.beginFilter(on: "aa")
+            switch change {
+            case "evicted": for name in ["bb", "cc", "dd"] { await cache.add(try image(2000), for: name) }
+            case "other": await cache.remove("bb")
+            case "replaced": await cache.add(plain, for: "aa")
+            case "removed": await cache.remove("aa")
+            case "emptied": await cache.removeAll()
+            default: break
+            }
+            await cache.endFilter(work, with: change == "failed" ? nil : made, filter: "mm")
+            let isKept = await cache.image(for: "aa", filter: "mm") != nil
+            #expect(isKept == ["none", "evicted", "other"].contains(change), "\(change)")
+            #expect(await cache.filtersAtWork.isEmpty)
+        }
     }
 
     @Test("small images and long names count, too")

@@ -270,9 +270,9 @@ struct ImageFaultTests {
         options.limits.animationPixels = 1_000_000
         // A thousand pixels each way, of which each frame paints one.
         let screen: [UInt8] = Array("GIF89a".utf8) + [0xE8, 3, 0xE8, 3, 0x80, 0, 0, 255, 255, 255, 0, 0, 0]
-        let picture: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
+        let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]
         for (count, isRead) in [(20, true), (40, false)] {
-            let file = screen + Array(repeatElement(picture, count: count).joined()) + [0x3B]
+            let file = screen + Array(repeatElement(frame, count: count).joined()) + [0x3B]
             let frames = try? Image(decoding: file, options: options).frames.count
             #expect(frames == (isRead ? count : nil))
         }
@@ -284,9 +284,9 @@ struct ImageFaultTests {
         // Of the first frame two hundred, each shown for as long as can be said: more than 2^31 ms together.
         let start = try #require(file.indices.first { file[$0...].starts(with: Array("ANMF".utf8)) })
         let length = file[(start + 4)..<(start + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }
-        var picture = Array(file[start..<(start + 8 + length + length % 2)])
-        picture.replaceSubrange(20..<23, with: [0xFF, 0xFF, 0xFF])
-        var long = Array(file[..<start]) + Array(repeatElement(picture, count: 200).joined())
+        var frame = Array(file[start..<(start + 8 + length + length % 2)])
+        frame.replaceSubrange(20..<23, with: [0xFF, 0xFF, 0xFF])
+        var long = Array(file[..<start]) + Array(repeatElement(frame, count: 200).joined())
         let size = long.count - 8
         long.replaceSubrange(4..<8, with: (0..<4).map { UInt8(truncatingIfNeeded: size >> ($0 * 8)) })
         let image = try Image(decoding: long)

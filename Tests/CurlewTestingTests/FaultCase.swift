@@ -90,10 +90,9 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         case .close, .halfClose, .truncatedTLS:
             if self.wire.isHTTP2 { return isInBody ? lost.union([.responseTruncated]) : lost }
             return [isInBody ? .responseTruncated : .connectionLost]
-        // Garbage. Inside a body of HTTP/1.1 nobody can tell it from content, and then the content ends. In HTTP/2 the close
-        // after it may be a reset, as above.
+        // Garbage. Inside a body of HTTP/1.1 nobody can tell it from content, and then the content ends.
         default:
-            if self.wire.isHTTP2 { return isInBody ? lost.union([.responseTruncated]) : lost }
+            if self.wire.isHTTP2 { return [isInBody ? .responseTruncated : .connectionLost, .http2Failed] }
             if isInBody { return [.responseTruncated] }
             // The close after it is a reset where the request has not been read, and may hide what was sent.
             return self.fault.trigger == .atResponseStart ? [.invalidResponse] : [.invalidResponse, .connectionLost]

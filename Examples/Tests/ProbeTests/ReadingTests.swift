@@ -59,14 +59,14 @@ struct ReadingTests {
     }
 
     @Test("an image is read as its size and its pixels, and what is none is an error")
-    func picture() async throws {
+    func image() async throws {
         // Two pixels of a BMP: red, then half of white.
         var bitmap: [UInt8] = [0x42, 0x4D, 62, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0]
         bitmap += [40, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0] + [UInt8](repeating: 0, count: 24)
         bitmap += [0, 0, 255, 128, 128, 128, 0, 0]
         let answer = try await answer(bitmap, "image/bmp", #""as":"image""#)
         #expect(answer["value"] == (try value(#"{"width":2,"height":1,"rgba":"/wAA/4CAgP8="}"#)), "\(answer)")
-        #expect(try await self.answer("no picture", "image/png", #""as":"image""#).code == "decoding-failed")
+        #expect(try await self.answer("no image", "image/png", #""as":"image""#).code == "decoding-failed")
         #expect(try await self.answer("hi", "text/plain", #""as":["json","image","data"]"#)["value"] == .string("aGk="))
     }
 

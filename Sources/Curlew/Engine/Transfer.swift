@@ -42,8 +42,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) private(set) var attempts: [AttemptMetrics] = []
     private(set) var interim: [HTTPResponse] = []
     private var interimCount = 0
-    /// True between the moment when a limit was seen to be exceeded and the next turn of the loop, when it is looked at again.
-    private var isLastLook = false
+    /// True if the last look at the clocks found a limit exceeded. It counts if it still is, a turn of the loop later.
+    private var hasSeenExpiry = false
     /// How the exchange has ended: with its trailers, or an error.
     @exclusivity(unchecked) private(set) var outcome: Result<HTTPFields, CurlewError>?
     /// True if somebody has the response.
@@ -510,8 +510,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         let now = multi.core.now
         let expiry = clock.expiry(at: now, clockPosition)
         // A thread that had no processor for a while reads what has come meanwhile first.
-        isLastLook = expiry != nil && !isLastLook
-        guard !isLastLook else { return multi.core.timers.set(self, to: now.advanced(by: 1)) }
+        hasSeenExpiry = expiry != nil && !hasSeenExpiry
+        guard !hasSeenExpiry else { return multi.core.timers.set(self, to: now.advanced(by: 1)) }
         switch expiry {
         case .total: return fail(CurlewError(.totalTimeout, "not finished within \(request.timeouts.total)"))
         case .connectionWait:

@@ -32,6 +32,8 @@ public actor AutoPurgingImageCache {
     /// By identifier, and there by filter.
     private var entries: [String: [String?: Entry]] = [:]
     private var accesses: UInt64 = 0
+    /// The images that filters are working on. One that is replaced or removed is taken out.
+    private(set) var filtersAtWork: [UInt64: String] = [:]
     private var watch: MemoryPressure.Watch?
 
     /// - Parameters:
@@ -67,13 +69,18 @@ public actor AutoPurgingImageCache {
         if usage > capacity { purge() }
     }
 
-    /// Keeps what a filter has made of an image, unless that was replaced or removed meanwhile. One that is too large to be kept cannot have been.
-    func add(_ image: Image, for identifier: String, filter: String, madeOf original: Image) {
-        if let kept = entries[identifier]?[nil]?.image {
-            guard kept.hasPixels(of: original) else { return }
-        } else if Self.cost(of: original, identifier) <= preferredUsage.bytes {
-            return
-        }
+    /// Notes that a filter begins to work on an image, before the image is read.
+    /// - Returns: What the end of the work is noted by.
+    func beginFilter(on identifier: String) -> UInt64 {
+        accesses += 1
+        filtersAtWork[accesses] = identifier
+        return accesses
+    }
+
+    /// Keeps what a filter has made of an image, unless that was replaced or removed since the filter began.
+    /// - Parameter image: nil if it has made nothing.
+    func endFilter(_ work: UInt64, with image: Image?, filter: String) {
+        guard let identifier = filtersAtWork.removeValue(forKey: work), let image else { return }
         add(image, for: identifier, filter: filter)
     }
 
@@ -105,6 +112,7 @@ public actor AutoPurgingImageCache {
     @discardableResult
     public func remove(_ identifier: String, filter: String? = nil) -> Bool {
         guard filter == nil else { return drop(identifier, filter) }
+        filtersAtWork = filtersAtWork.filter { $0.value != identifier }
         let filters = entries[identifier].map { Array($0.keys) } ?? []
         for filter in filters { drop(identifier, filter) }
         return !filters.isEmpty
@@ -116,6 +124,7 @@ public actor AutoPurgingImageCache {
     public func removeAll() -> Bool {
         defer {
             entries = [:]
+            filtersAtWork = [:]
             usage = 0
             count = 0
         }
@@ -129,15 +138,6 @@ public actor AutoPurgingImageCache {
         usage.bytes -= entry.cost
         count -= 1
         return true
-    }
-}
-
-extension Image {
-    /// True if the two share their pixels: one is a copy of the other.
-    fileprivate func hasPixels(of other: Image) -> Bool {
-        pixels.withUnsafeBufferPointer { own in
-            other.pixels.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress }
-        }
     }
 }
 #endif

@@ -13,7 +13,9 @@ extension AcceptedConnection {
         case .truncate: self.abort()
         case .garbage(let bytes):
             try? await self.writePlain(bytes)
-            self.close()
+            // A close would be a reset where something of the client's has not been read, and might overtake the bytes.
+            self.closeOutput()
+            return await untilClientEnds()
         case .halfClose:
             self.closeOutput()
             return await untilClientEnds()

@@ -77,7 +77,8 @@ extension Fault {
         public static func resetStream(_ code: HTTP2WireFrame.ErrorCode) -> Effect {
             Effect(kind: .resetStream(code.rawValue))
         }
-        /// Sends bytes that are not HTTP, then closes; after a response's end the connection stays open.
+        /// Sends bytes that are not HTTP, ends its direction, and closes once the client has; after a response's end the connection
+        /// stays open.
         public static func garbage(_ bytes: [UInt8]) -> Effect { Effect(kind: .garbage(bytes)) }
     }
 

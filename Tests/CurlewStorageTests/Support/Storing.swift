@@ -76,8 +76,12 @@ final class Reports: Sendable {
 
     var messages: [String] { all.withLock { $0.map(\.message) } }
 
-    func makeStore(_ folder: String, capacity: ByteSize = .mebibytes(64)) async throws -> DiskCacheStore {
-        try await DiskCacheStore(folder: folder, capacity: capacity, entryLimit: .mebibytes(8), onEvent: add)
+    func makeStore(
+        _ folder: String, capacity: ByteSize = .mebibytes(64), patience: Duration? = nil
+    ) async throws -> DiskCacheStore {
+        try await DiskCacheStore(
+            folder: folder, capacity: capacity, entryLimit: .mebibytes(8), patience: patience,
+            now: DiskCacheStore.systemTime, onEvent: add)
     }
 }
 

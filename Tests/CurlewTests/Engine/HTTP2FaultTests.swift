@@ -321,12 +321,14 @@ struct HTTP2FaultTests {
 
         var testDescription: String { "\(self)" }
 
+        fileprivate var body: String { self == .length || self == .noLength ? "early" : "" }
+
         fileprivate func frames(on stream: UInt32) -> [HTTP2WireFrame] {
             switch self {
             case .length:
                 [
                     .response(stream: stream, status: 200, fields: [("content-length", "5")]),
-                    .data(stream: stream, Array("early".utf8), endStream: true),
+                    .data(stream: stream, Array(body.utf8), endStream: true),
                 ]
             case .noContent: [.response(stream: stream, status: 204, endStream: true)]
             case .onlyHead:
@@ -334,7 +336,7 @@ struct HTTP2FaultTests {
             case .noLength:
                 [
                     .response(stream: stream, status: 200),
-                    .data(stream: stream, Array("early".utf8), endStream: true),
+                    .data(stream: stream, Array(body.utf8), endStream: true),
                 ]
             }
         }
@@ -360,7 +362,7 @@ struct HTTP2FaultTests {
         if answer == .noLength, Engine.versionNumber >= 0x080200 {
             expectFailure(result, .connectionLost)
         } else {
-            #expect(try result.get() == Array((answer == .length || answer == .noLength ? "early" : "").utf8))
+            #expect(try result.get() == Array(answer.body.utf8))
         }
     }
 
