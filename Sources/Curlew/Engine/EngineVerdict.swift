@@ -107,8 +107,10 @@ struct EngineVerdict {
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: .resourcesExhausted
             default: .connectionFailed
             }
-        // TLS that ends without close_notify; libcurl before 8 takes it for the end of the connection.
-        case CURLE_RECV_ERROR where incoming.head != nil && failure.text.contains("unexpected eof"):
+        // TLS that ends without close_notify; libcurl before 8 takes it for the end of the connection. With HTTP/2 it may have
+        // a frame to send when it finds out.
+        case CURLE_RECV_ERROR where incoming.head != nil && isTruncated(failure),
+            CURLE_SEND_ERROR where incoming.head != nil && isTruncated(failure):
             return .responseTruncated
         // Its decoding of contents is off, so these are transfer codings.
         case CURLE_BAD_CONTENT_ENCODING: return .invalidResponse
@@ -128,6 +130,8 @@ struct EngineVerdict {
             return known == .engineFailed && incoming.hasBegun ? .invalidResponse : known
         }
     }
+
+    private func isTruncated(_ failure: EngineFailure) -> Bool { failure.text.contains("unexpected eof") }
 
     private func sentence(_ attempt: Attempt, _ failure: EngineFailure) -> String {
         switch attempt.rejection {

@@ -169,6 +169,43 @@ struct AttemptTests {
         #expect(stage.end(code) { $0.systemError = systemError } == .failure(expected))
     }
 
+    @Test("TLS that ends without close_notify inside a body cuts it short, whether libcurl was reading or sending")
+    func truncatedTLS() throws {
+        for code in [CURLE_RECV_ERROR, CURLE_SEND_ERROR] {
+            for (lines, expected) in [([], ErrorCode.connectionLost), (["HTTP/1.1 200 OK", ""], .responseTruncated)] {
+                var stage = try AttemptStage()
+                stage.connect()
+                for line in lines { stage.receive(line) }
+                #expect(stage.end(code) { $0.text = "SSL_read: unexpected eof while reading" } == .failure(expected))
+            }
+        }
+    }
+
+    @Test("after the whole request only a failure to send leaves an answer whole, and only one that has all its bytes")
+    func wholeAnswer() throws {
+        for (code, status, bytes, expected) in [
+            (CURLE_SEND_ERROR, 200, 5, AttemptStage.Ending.success), (CURLE_SEND_ERROR, 204, 0, .success),
+            (CURLE_SEND_ERROR, 200, 4, .failure(.connectionLost)),
+            (CURLE_RECV_ERROR, 200, 5, .failure(.connectionLost)),
+            (CURLE_HTTP2_STREAM, 200, 5, .failure(.http2Failed)),
+        ] {
+            var stage = try AttemptStage(.post, body: .bytes([1]))
+            stage.connect()
+            stage.send(1, of: [1])
+            stage.receive("HTTP/1.1 \(status) OK")
+            if status == 200 { stage.receive("content-length: 5") }
+            stage.receive("")
+            stage.attempt.countReceived(bytes)
+            #expect(stage.end(code) { $0.text = code == CURLE_HTTP2_STREAM ? "reset" : "" } == expected)
+        }
+        var unknown = try AttemptStage(.post, body: .bytes([1]))
+        unknown.connect()
+        unknown.send(1, of: [1])
+        unknown.receive("HTTP/1.1 200 OK", "")
+        unknown.attempt.countReceived(5)
+        #expect(unknown.end(CURLE_SEND_ERROR) == .failure(.connectionLost))
+    }
+
     @Test(
         "a failure of the proxy has another error code than a failure of the origin",
         arguments: [
