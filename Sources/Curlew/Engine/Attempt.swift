@@ -16,6 +16,8 @@ enum AttemptRejection: CaseIterable {
     case forbiddenAddress
     /// The kept connection was let through a proxy with other credentials.
     case otherProxy
+    /// The connection carries one exchange at a time and has one, or it does not speak the request's version of HTTP.
+    case unfitConnection
     /// The kept connection is older, has carried more requests, or has been silent for longer than the session's limits permit.
     case wornConnection
     /// An answer came over the kept connection before its server had a byte of the request.
@@ -233,6 +235,7 @@ struct Attempt {
             return rejected(.connectionKind)
         }
         guard !candidate.isOutOfStep else { return rejected(.strayInput) }
+        guard !candidate.isUnfit else { return rejected(.unfitConnection) }
         // libcurl answers a challenge on the connection that it came over; some prove who speaks on a connection alone.
         if candidate.isWorn, challengeCount == 0 {
             isOnHTTP2 = candidate.speaksHTTP2
@@ -454,7 +457,8 @@ struct Attempt {
         }
         guard let rejection, self.failure == nil, plan.number < Self.limit else { return false }
         switch rejection {
-        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .wornConnection:
+        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .unfitConnection,
+            .wornConnection:
             // Nothing was sent that could have been acted on.
             return mayResendBody
         case .noDescriptor: return true

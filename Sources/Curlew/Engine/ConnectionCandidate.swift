@@ -10,6 +10,8 @@ struct ConnectionCandidate {
     var fitsProxy = true
     /// True if it was given up, or brings bytes that no request has asked for.
     var isOutOfStep = false
+    /// True if another exchange uses it and it carries one at a time, or if it does not speak the request's version of HTTP.
+    var isUnfit = false
     /// True if the session's limits let it carry no other request.
     var isWorn = false
     /// True if the request's own security policy has accepted it.
@@ -37,7 +39,10 @@ struct ConnectionCandidate {
         }
         speaksHTTP2 = request.version == .http2PriorKnowledge
         if isReused, easy.multi.hygiene.isOn { isWorn = Self.isWorn(connections, easy) }
-        guard isSecure else { return }
+        guard isSecure else {
+            isUnfit = connections.contains { $0.isUsed && $0.isMultiplexed != speaksHTTP2 }
+            return
+        }
         // libcurl should never choose a connection that another policy has accepted, as it compares an option that identifies
         // the policy (`CURLOPT_CAPATH`). If it did, no byte of the request would go out.
         guard let session = easy.tlsSession, let known = HandshakeData.handshake(of: session),
@@ -49,6 +54,11 @@ struct ConnectionCandidate {
         handshake = known
         security = agreed
         speaksHTTP2 = known.isHTTP2
+        guard isReused else { return }
+        isUnfit =
+            speaksHTTP2
+            ? request.version == .http11
+            : Engine.sharesEveryConnection && easy.multi.isTaken(connection, tlsSession: session, besides: easy)
     }
 
     /// True if one of those that may be meant is worn. One that another request uses alone is not meant.

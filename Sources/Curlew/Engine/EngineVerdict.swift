@@ -147,7 +147,7 @@ struct EngineVerdict {
         case .brokenStream: return "the stream broke, and the request cannot be sent again"
         case .noDescriptor: return failure.connectSentence(to: place)
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
-        case .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .wornConnection:
+        case .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .unfitConnection, .wornConnection:
             return "no connection of the right kind was found"
         case nil where failure.code == CURLE_BAD_FUNCTION_ARGUMENT && attempt.incoming.hasBegun:
             return "the first field line is folded"

@@ -320,6 +320,15 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         connections.candidates(localPort: localPort, newest: easy.lastConnection)
     }
 
+    /// True if another transfer uses the TLS connection: libcurl knows no session of a handle that has ended its exchange.
+    /// - Parameter connection: nil if several may be meant.
+    func isTaken(_ connection: Connection?, tlsSession: OpaquePointer, besides easy: EasyHandle) -> Bool {
+        active.contains { transfer in
+            guard connection == nil || transfer.connection === connection, let other = transfer.easy else { return false }
+            return other !== easy && other.tlsSession == tlsSession
+        }
+    }
+
     /// A server speaks HTTP/2 over cleartext connections that are open to it.
     func noteHTTP2(at authority: String) {
         if joinable.count < Self.joinableLimit { joinable.insert(authority) }

@@ -15,15 +15,18 @@ final class ConnectionTable: Sendable {
     let state = Watched(State())
 
     /// Takes a new connection in. Call it on the channel's event loop, before the channel reads.
+    ///
+    /// `contexts` are those of the first connections; the last one serves the others too. Without any there is no TLS.
     func admit<Installed: Sendable>(
         _ channel: any Channel,
-        context: NIOSSLContext?,
+        contexts: [NIOSSLContext],
         faults: FaultScript,
         install: @escaping @Sendable (AcceptedConnection) throws -> Installed,
         serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
     ) throws {
         let connection = AcceptedConnection(index: self.nextIndex(), channel: channel)
         guard self.register(connection) else { throw ChannelError.alreadyClosed }
+        let context = contexts.dropFirst(connection.index).first ?? contexts.last
         channel.closeFuture.whenComplete { _ in self.closed(connection) }
 
         try channel.pipeline.syncOperations.addHandler(WirePoint(), name: WirePoint.socket)

@@ -29,7 +29,7 @@ final class Listener: Sendable {
         serve: @escaping @Sendable (AcceptedConnection, Installed) async -> Void
     ) async throws -> Listener {
         let table = ConnectionTable()
-        let context = try tls?.context()
+        let contexts = try tls?.contexts() ?? []
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1024)
             .childChannelOption(.allowRemoteHalfClosure, value: allowsHalfClosure)
@@ -39,7 +39,7 @@ final class Listener: Sendable {
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try table.admit(channel, context: context, faults: faults, install: install, serve: serve)
+                    try table.admit(channel, contexts: contexts, faults: faults, install: install, serve: serve)
                 }
             }
         let channel: any Channel

@@ -42,6 +42,9 @@ public struct ServerTLS: Sendable {
     /// What ALPN offers, best first. ``MockServer`` fills it from its protocols when it is `nil`; an empty array
     /// offers nothing.
     public var applicationProtocols: [String]?
+    /// The ALPN protocols that the first connections are offered instead, a list a connection: as a load balancer does whose
+    /// back ends differ.
+    public var firstApplicationProtocols: [[String]] = []
     /// The lowest version accepted; TLS 1.2 by default.
     public var minimumVersion = Version.tls12
     /// The highest version accepted; TLS 1.3 by default.
@@ -61,7 +64,12 @@ public struct ServerTLS: Sendable {
         self.applicationProtocols = applicationProtocols
     }
 
-    func context() throws -> NIOSSLContext {
+    /// The contexts of the first connections; the last one is for all others.
+    func contexts() throws -> [NIOSSLContext] {
+        try self.firstApplicationProtocols.map { try self.context($0) } + [self.context(self.applicationProtocols ?? [])]
+    }
+
+    private func context(_ applicationProtocols: [String]) throws -> NIOSSLContext {
         let chain: [NIOSSLCertificateSource]
         let key: NIOSSLPrivateKeySource
         switch self.identity {
@@ -76,7 +84,7 @@ public struct ServerTLS: Sendable {
             key = .privateKey(try NIOSSLPrivateKey(file: keyFile, format: .pem))
         }
         var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: key)
-        configuration.applicationProtocols = self.applicationProtocols ?? []
+        configuration.applicationProtocols = applicationProtocols
         configuration.minimumTLSVersion = self.minimumVersion.nio
         configuration.maximumTLSVersion = self.maximumVersion.nio
         configuration.shutdownTimeout = .seconds(1)
