@@ -94,11 +94,13 @@ simulate: setup ## Runs the simulation of the article "Load and failure", and dr
 
 SECONDS ?= 60
 SOAK_SEED ?=
+# One of the modes in Tests/Soak/SoakMode.swift; all of them share the time by default.
+SOAK_MODE ?=
 
-soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, LD_LIBRARY_PATH=… has another libcurl
+soak: setup ## Keeps a session busy with failing servers; SECONDS=60, SOAK_SEED=… repeats, SOAK_MODE=… chooses, LD_LIBRARY_PATH=… has another libcurl
 	$(SWIFT) build --product soak $(TRAITS) $(SWIFTFLAGS)
 	timeout $$(($(SECONDS) + 120)) \
-	    $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED)
+	    $$($(SWIFT) build --show-bin-path $(TRAITS) $(SWIFTFLAGS))/soak $(SECONDS) $(SOAK_SEED) $(SOAK_MODE)
 
 # LeakSanitizer needs ptrace, which containers often refuse, and then fails the run; leaks have tests of their own.
 # What is freed is kept only shortly: some tests measure the memory of the process.

@@ -33,10 +33,23 @@ static inline int curlew_epoll_control(int epoll, int operation, int descriptor,
 
 static inline uint64_t curlew_epoll_token(const struct epoll_event *event) { return event->data.u64; }
 
+// Declared by <unistd.h>, which would bring more than this with it.
+long syscall(long number, ...);
+
 // How many bytes of a TCP connection's output are not acknowledged; -1 on failure.
 static inline int curlew_unconfirmed_bytes(int descriptor) {
     int count = 0;
     return ioctl(descriptor, SIOCOUTQ, &count) == 0 ? count : -1;
+}
+
+// How many bytes of a TCP connection's output the process has written; -1 where the system does not say (Linux before 4.19,
+// other sockets). Offsets are those of `struct tcp_info`, whose header would redefine types of Glibc's module.
+static inline int64_t curlew_written_bytes(int descriptor) {
+    enum { tcp = 6, tcp_info = 11, not_sent = 144, sent = 200, sent_again = 208, end = 216 };
+    unsigned char bytes[256] __attribute__((aligned(8)));
+    uint32_t length = sizeof bytes;
+    if (syscall(SYS_getsockopt, descriptor, tcp, tcp_info, bytes, &length) != 0 || length < end) return -1;
+    return (int64_t)(*(uint64_t *)(bytes + sent) - *(uint64_t *)(bytes + sent_again) + *(uint32_t *)(bytes + not_sent));
 }
 
 static inline size_t curlew_block_size(void *block) { return malloc_usable_size(block); }
@@ -60,9 +73,6 @@ enum {
 
 // A GNU extension that the headers hide without _GNU_SOURCE, which would change what Glibc's module has seen.
 int pthread_setname_np(pthread_t thread, const char *name);
-
-// Declared by <unistd.h>, which would bring more than this with it.
-long syscall(long number, ...);
 
 // Reads what of a file is in memory, without waiting for data from a disk: preadv2 with RWF_NOWAIT (Linux 4.14). EAGAIN if the
 // first byte is not in memory; EOPNOTSUPP or ENOSYS where file system or kernel cannot do so.

@@ -61,6 +61,15 @@ struct Exchange: Sendable {
             }
     }
 
+    /// An exchange that a server without other faults answers: a body at once, or the summary of an upload.
+    init(orderly random: inout SeededNumbers, isUpload: Bool) {
+        kind = isUpload || random.next(upTo: 3) == 0 ? .upload : .plain
+        nonce = random.next()
+        size = [1, 100, 2_000, 20_000, 150_000][random.next(upTo: 5)]
+        isChunked = false
+        reading = random.next(upTo: 20) == 0 ? .cancelled(.microseconds(Int64(random.next(upTo: 5_000)))) : .whole
+    }
+
     var path: String { "/\(kind.rawValue)/\(nonce)/\(size)/\(isChunked)" }
 
     /// - Parameter path: As ``path`` has it; nil if it is another.
@@ -86,7 +95,7 @@ struct Exchange: Sendable {
         return words.withUnsafeBytes { Array($0.prefix(count)) }
     }
 
-    private static func summary(of bytes: [UInt8], nonce: UInt64) -> [UInt8] {
+    static func summary(of bytes: [UInt8], nonce: UInt64) -> [UInt8] {
         // FNV-1a.
         let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return Array("\(nonce): \(bytes.count) bytes, \(sum)".utf8)

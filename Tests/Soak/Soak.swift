@@ -7,6 +7,7 @@ import SeededNumbers
 
 /// One session, servers of both versions of HTTP that fail now and then, and as many requests as there is time for.
 final class Soak: Sendable {
+    private let mode: SoakMode
     private let seed: UInt64
     private let duration: Duration
     private let before: Resources
@@ -20,7 +21,8 @@ final class Soak: Sendable {
     /// What may stay of the memory that the first third of the time has taken, and of the allocator's habits.
     private static let memoryMargin = 64 << 20
 
-    init(seed: UInt64, duration: Duration) async throws {
+    init(_ mode: SoakMode, seed: UInt64, duration: Duration) async throws {
+        self.mode = mode
         self.seed = seed
         self.duration = duration
         SharedThreads.start()
@@ -30,7 +32,7 @@ final class Soak: Sendable {
 
     /// - Returns: What was wrong, in words.
     func run() async throws -> [String] {
-        report("seed \(seed), \(duration), \(Resources.libcurl)")
+        report("\(mode), seed \(seed), \(duration), \(Resources.libcurl)")
         let start = ContinuousClock.now
         let early = try await serve(from: start)
         let left = await Resources.settled(to: before)
@@ -45,10 +47,7 @@ final class Soak: Sendable {
     /// Runs until the time is over, and lets go of servers and session.
     /// - Returns: What the process held after a third of the time.
     private func serve(from start: ContinuousClock.Instant) async throws -> Resources? {
-        let servers = [
-            try await server(.http11, usesTLS: false), try await server(.http11, usesTLS: true),
-            try await server(.http2, usesTLS: true),
-        ]
+        let servers = try await mode.servers(certificate)
         let session = try session()
         let end = start + duration
         let early = await withTaskGroup(of: Resources?.self) { group in
@@ -57,7 +56,7 @@ final class Soak: Sendable {
                     var random = SeededNumbers(seed: self.seed &+ UInt64(worker) &* 0x9E37_79B9_7F4A_7C15)
                     while ContinuousClock.now < end {
                         let server = servers[Int(random.next() % UInt64(servers.count))]
-                        await self.perform(Exchange(&random, mayBeChunked: !server.isHTTP2), server, session)
+                        await self.perform(self.exchange(with: server, &random), server, session)
                     }
                     return nil
                 }
@@ -65,8 +64,8 @@ final class Soak: Sendable {
             group.addTask {
                 var random = SeededNumbers(seed: ~self.seed)
                 while ContinuousClock.now < end {
-                    for server in servers { server.break(&random) }
-                    try? await Task.sleep(for: .milliseconds(20))
+                    for server in servers { server.break(&random, in: self.mode) }
+                    try? await Task.sleep(for: .milliseconds(self.mode == .faults ? 20 : 3))
                 }
                 return nil
             }
@@ -76,8 +75,14 @@ final class Soak: Sendable {
             return early
         }
         await session.shutdown()
-        for server in servers { await server.mock.shutdown() }
+        for server in servers { await server.shutdown() }
         return early
+    }
+
+    private func exchange(with server: SoakServer, _ random: inout SeededNumbers) -> Exchange {
+        mode == .faults
+            ? Exchange(&random, mayBeChunked: !server.isHTTP2)
+            : Exchange(orderly: &random, isUpload: server.takesUploadsAlone)
     }
 
     private func watch(from start: ContinuousClock.Instant, _ session: HTTPSession) async -> Resources? {
@@ -107,6 +112,7 @@ final class Soak: Sendable {
             try await call.value
         } catch let error as CurlewError {
             tally.count(error.code.rawValue)
+            if mode.losesNothing, case .whole = exchange.reading { tally.find("\(exchange.path) is lost: \(error)") }
         } catch is CancellationError {
             tally.count("cancelled")
         } catch {
@@ -119,14 +125,18 @@ final class Soak: Sendable {
     private func fetch(_ exchange: Exchange, _ server: SoakServer, _ session: HTTPSession) async throws {
         var options = RequestOptions()
         options.totalTimeout = Self.totalTimeout
+        if mode == .mixed, exchange.nonce % 3 == 0 { options.versionPolicy = .http11 }
+        if !server.usesTLS, server.isHTTP2 { options.versionPolicy = .http2PriorKnowledge }
         let isUpload = exchange.kind == .upload
         let response = try await session.send(
-            isUpload ? .put : .get, .raw(server.mock.url(exchange.path)),
+            isUpload ? .put : .get, .raw(server.url(exchange.path)),
             body: isUpload ? .bytes(exchange.content) : .none, options: options)
-        guard response.status == exchange.expectedStatus else {
+        let isEarly = mode == .early && isUpload
+        guard response.status == (isEarly ? .contentTooLarge : exchange.expectedStatus) else {
             return tally.find("\(exchange.path) is answered \(response.status)")
         }
-        let expected = exchange.expected
+        let expected =
+            isEarly ? Array(exchange.path.utf8) : server.takesUploadsAlone ? exchange.content : exchange.expected
         guard case .whole = exchange.reading else {
             for try await chunk in response.body {
                 guard expected.starts(with: chunk) else {
@@ -146,7 +156,7 @@ final class Soak: Sendable {
         tally.count("whole")
     }
 
-    // MARK: The two sides
+    // MARK: The session
 
     private func session() throws -> HTTPSession {
         var configuration = SessionConfiguration()
@@ -156,42 +166,6 @@ final class Soak: Sendable {
         configuration.connections.perHost = 24
         return try HTTPSession(
             configuration: configuration, eventLoops: [CurlewEventLoop(name: Resources.loopName)])
-    }
-
-    private func server(_ version: ProtocolVersion, usesTLS: Bool) async throws -> SoakServer {
-        var configuration = MockServer.Configuration()
-        configuration.protocols = [version]
-        configuration.recordedBodyLimit = 0
-        configuration.recordedRequestLimit = 1
-        if usesTLS { configuration.tls = ServerTLS([certificate]) }
-        let mock = try await MockServer.start(configuration) { try await Exchange.response(to: $0) }
-        return SoakServer(mock: mock, isHTTP2: version == .http2, usesTLS: usesTLS)
-    }
-}
-
-/// A server, and what may go wrong with it.
-struct SoakServer: Sendable {
-    let mock: MockServer
-    let isHTTP2: Bool
-    let usesTLS: Bool
-
-    /// Lets something happen to the next exchange, or to the next connection.
-    func `break`(_ random: inout SeededNumbers) {
-        let bytes = Int(random.next() % 30_000)
-        let triggers: [Fault.Trigger] = [
-            .onAccept, .afterHandshake, .atRequestStart, .inRequestBody(after: bytes), .atResponseStart,
-            .inResponseBody(after: bytes), .atResponseEnd,
-        ]
-        let trigger = triggers[Int(random.next() % UInt64(triggers.count))]
-        var effects: [Fault.Effect] = [.close, .reset, .halfClose, .stall]
-        // Nobody can tell garbage inside a body of HTTP/1.1 from content before the content ends too early.
-        if isHTTP2 || trigger != .inResponseBody(after: bytes) { effects.append(.garbage(Array("?!?!?!?!?!".utf8))) }
-        if usesTLS { effects.append(.truncatedTLS) }
-        if isHTTP2 { effects += [.goAway(.noError), .resetStream(.cancel), .resetStream(.refusedStream)] }
-        let effect = effects[Int(random.next() % UInt64(effects.count))]
-        // Not every effect can happen at every moment. Those that have not found theirs yet make room.
-        mock.removeFaults()
-        try? mock.inject(Fault(trigger, effect))
     }
 }
 

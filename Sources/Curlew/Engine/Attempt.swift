@@ -4,8 +4,17 @@ internal import HTTPTypes
 enum AttemptRejection: CaseIterable {
     /// The kept connection had bytes or an end waiting.
     case strayInput
-    /// libcurl wants to send the request a second time.
+    /// libcurl wants to send the request a second time: its kept connection ended without a byte of a response.
     case resend
+    /// The same, and not a byte of the request had left.
+    case unsent
+    /// The server has certainly not processed the request: it refused the stream (RFC 9113 §8.7), or has ended the connection
+    /// by a GOAWAY whose last stream came before (§6.8).
+    case refusedStream
+    /// The server wants the request over HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7).
+    case http11Required
+    /// The HTTP/2 connection permits no stream, so the request has not left.
+    case heldBack
     /// The server refused the expectation; the body has not left.
     case expectation
     /// The server says that the connection does not lead to whoever answers for the URI (421, RFC 9110 §15.5.20).
@@ -26,6 +35,14 @@ enum AttemptRejection: CaseIterable {
     case brokenStream
     /// There was no descriptor for a socket; idle connections have made room since.
     case noDescriptor
+
+    /// True if libcurl was about to send the request a second time by itself.
+    var isRepetition: Bool {
+        switch self {
+        case .resend, .unsent, .refusedStream, .http11Required: true
+        default: false
+        }
+    }
 }
 
 /// What keeps bytes from flowing: the reader, the lack of a body to send, the user, or a limit of rate.
@@ -56,6 +73,8 @@ struct Attempt {
         var isUnexpecting = false
         /// On an open cleartext HTTP/2 connection, and no other.
         var joinsHTTP2 = false
+        /// Over HTTP/1.1, as the server requires it.
+        var isHTTP11 = false
     }
 
     /// The most attempts of an exchange, and the most of them that are spent on what is the machine's or libcurl's fault.
@@ -84,6 +103,7 @@ struct Attempt {
     private var challengeCount: Int
     private var mayBeUnasked = false
     private(set) var firstAnswer = FirstAnswerWatch()
+    private(set) var heldBack: HeldBackWatch?
 
     private(set) var outgoing: OutgoingBody
     private(set) var incoming: IncomingResponse
@@ -126,7 +146,9 @@ struct Attempt {
         plan.number += 1
         switch rejection {
         case .noDescriptor: break
-        case .connectionKind: plan.joinsHTTP2 = isReused
+        case .connectionKind:
+            plan.joinsHTTP2 = isReused
+            plan.isFresh = !isReused
         // Another generation of connections is looked for (``ConnectionGenerations``), and may be joined.
         case .wornConnection where isSparing: break
         default:
@@ -134,6 +156,7 @@ struct Attempt {
             plan.joinsHTTP2 = false
         }
         if rejection == .expectation { plan.isUnexpecting = true }
+        if rejection == .http11Required { plan.isHTTP11 = true }
         return Attempt(
             request, plan: plan, cache: cache, challengeCount: challengeCount,
             pauses: pauses.intersection(.suspended))
@@ -164,9 +187,13 @@ struct Attempt {
     /// A socket is to be made towards an address.
     /// - Returns: Whether it may be.
     mutating func mayConnect(to address: @autoclosure () -> AddressGate.Address) -> Bool {
+        if plan.joinsHTTP2 { reject(.connectionKind) }
         // Once the attempt is rejected there is no use in a connection.
-        rejection == nil && addresses.mayConnect(to: address())
+        return rejection == nil && addresses.mayConnect(to: address())
     }
+
+    /// True if libcurl looks for a connection to send the request a second time, though it answers no challenge.
+    var isRepeatedByEngine: Bool { readyCount > 0 && incoming.provisionalChallenge == nil && isOnCourse }
 
     /// True if the request may go over a connection to this peer.
     mutating func permits(peer: @autoclosure () -> String?) -> Bool { addresses.mayUse(peer: peer()) }
@@ -190,13 +217,7 @@ struct Attempt {
         if isAnswer { challengeIsAnswered() }
         guard isOnCourse else { return isAnswer ? .refusedAgain : .refused }
         readyCount += 1
-        guard readyCount > 1 else { return isAnswer ? .grantedAgain : .granted }
-        // libcurl repeats by itself what died on a kept connection, POST included. Whether to do so is ours to say.
-        guard mayBeRepeatedByEngine, readyCount == 2, outgoing.sentBytes == 0 else {
-            reject(.resend)
-            return .refused
-        }
-        return .grantedAgain
+        return isAnswer ? .grantedAgain : .granted
     }
 
     /// libcurl has answered the challenge and is about to send the request again.
@@ -206,15 +227,6 @@ struct Attempt {
         readyCount = 0
         challengeCount += 1
         if challengeCount > Self.challengeLimit { fail(CurlewError(code, "the challenges have no end")) }
-    }
-
-    /// True if it does no harm that libcurl sends the request a second time.
-    private var mayBeRepeatedByEngine: Bool {
-        guard request.isIdempotent, !incoming.hasBegun else { return false }
-        return switch request.body.source {
-        case .none, .bytes: true
-        default: false
-        }
     }
 
     /// - Returns: Whether the request may go over the connection.
@@ -276,6 +288,9 @@ struct Attempt {
         defer { mayBeUnasked = false }
         return mayBeUnasked && outgoing.sentBytes == 0
     }
+
+    /// The request joins an HTTP/2 connection that carries no other.
+    mutating func watchForHeldBack(_ watch: HeldBackWatch?) { heldBack = watch }
 
     mutating func awaitFirstAnswer(at now: Instant) { firstAnswer.begin(at: now) }
 
@@ -400,6 +415,7 @@ struct Attempt {
     /// directions are in order again.
     var isInOrderAgain: Bool {
         outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
+            && !request.closesConnection
     }
 
     /// True if the answer may have ended before the request, so that the end of the request ends the stream.
@@ -432,14 +448,46 @@ struct Attempt {
         return outcome(after: nil)
     }
 
+    // MARK: HTTP/2 answers before the end of the request
+
+    /// The time without a byte either way after which the request's body is looked at, once the response is there. If nothing of
+    /// it leaves for as long again, it counts as unwanted.
+    static let earlyAnswerPatience: Int64 = 500_000_000
+
+    /// True if an HTTP/2 response came, or may have come, before the request was sent.
+    var isAnsweredEarly: Bool {
+        request.hasBody && incoming.version == .http2 && incoming.head != nil && incoming.provisionalChallenge == nil
+    }
+
+    /// True if nothing more of the response is to be expected, though the request was not sent. A server may read on all the same
+    /// unless it reports a failure, so a body that is still being made is waited for.
+    var isOverEarly: Bool {
+        guard isAnsweredEarly, pauses.isDisjoint(with: [.reader, .suspended, .sendingRate, .receivingRate]) else {
+            return false
+        }
+        if incoming.status >= 300 { return incoming.isBodyWhole(method: request.method) || incoming.framing.contentLength == nil }
+        return !pauses.contains(.body) && incoming.isBodyWhole(method: request.method)
+    }
+
+    /// The outcome of an exchange that is over before the request was sent. libcurl shows nobody the end of a stream, so a body
+    /// that has bytes and no length may be incomplete.
+    mutating func outcomeOfEarlyAnswer() -> Result<HTTPFields, CurlewError> {
+        guard incoming.isBodyWhole(method: request.method) || incoming.bodyBytes == 0 else {
+            return .failure(
+                CurlewError(
+                    .responseTruncated, "the response came before the request was sent, and its end cannot be seen"))
+        }
+        return .success(incoming.takeTrailers())
+    }
+
     mutating func closeBody() { outgoing.close() }
 
-    /// libcurl wants to read the body again. It goes back to the start of the body, if the request may be sent again and its
-    /// body is in memory. Else the attempt is rejected, but later, when libcurl asks for leave to send: since 8.7 it rewinds
-    /// when it has joined a connection, and if that fails it frees the connection under the other transfers that use it.
+    /// libcurl wants to read the body again. It goes back to the start of the body if libcurl answers a challenge. Any other
+    /// repetition is refused when libcurl looks for a connection. Not here: since 8.7 libcurl rewinds when it has joined a
+    /// connection, and if that fails it frees the connection under the other transfers that use it; 7.88 asks the transfer that
+    /// has joined the connection last.
     mutating func rewind() {
-        let isAnswering = incoming.provisionalChallenge != nil && request.body.isReplayable
-        guard mayBeRepeatedByEngine || isAnswering else { return reject(.resend) }
+        guard incoming.provisionalChallenge != nil, request.body.isReplayable else { return }
         // The next reading asks for a fresh source where the old one was a stream.
         outgoing.rewind()
     }
@@ -458,22 +506,27 @@ struct Attempt {
         guard let rejection, self.failure == nil, plan.number < Self.limit else { return false }
         switch rejection {
         case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .unfitConnection,
-            .wornConnection:
+            .wornConnection, .unsent, .refusedStream, .heldBack:
             // Nothing was sent that could have been acted on.
             return mayResendBody
+        case .http11Required: return mayResendBody && !plan.isHTTP11 && request.version == .negotiated
         case .noDescriptor: return true
         case .resend, .unaskedAnswer, .brokenStream:
             return request.isIdempotent && incoming.head == nil && !incoming.hasBegun && mayResendBody
         }
     }
 
-    private var mayResendBody: Bool { !outgoing.hasSource || request.body.isReplayable }
+    /// True if the body can be sent from its start.
+    var mayResendBody: Bool { !outgoing.hasSource || request.body.isReplayable }
+
+    /// True if another attempt may follow one over a connection that permits no stream.
+    var mayLeaveHeldBack: Bool { isOnCourse && stage == .exchanging && plan.number < Self.limit && mayResendBody }
 
     /// Why an attempt that libcurl has ended is no exchange of the request's.
     private func ownRejection(of failure: EngineFailure, makeRoom: () -> Bool) -> AttemptRejection? {
         guard plan.number < Self.repairLimit else { return nil }
         if failure.isLackOfDescriptors { return makeRoom() ? .noDescriptor : nil }
-        return failure.isBrokenStream && !incoming.hasBegun ? .brokenStream : nil
+        return failure.isBrokenStream && !incoming.hasBegun && outgoing.sentBytes == 0 ? .brokenStream : nil
     }
 
     /// How the exchange has ended, with an attempt that is not repeated.

@@ -33,6 +33,8 @@ final class Connection: LoopTimer, SocketHandler {
     /// True if requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
     /// other request may go over it.
     var isSilent = false
+    /// True if the peer had not ended it when it was closed.
+    private(set) var wasOpenWhenClosed = false
     /// When bytes last came.
     private(set) var lastInput: Instant
     /// When the socket was opened.
@@ -58,6 +60,9 @@ final class Connection: LoopTimer, SocketHandler {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
     }
+
+    /// It is about to be closed here.
+    func noteEnd() { wasOpenWhenClosed = isMultiplexed && isOpenAtPeer }
 
     /// A request is about to go over it.
     func noteUse() {
@@ -87,6 +92,7 @@ final class Connection: LoopTimer, SocketHandler {
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let uploaded = multi.uploadedBytes
         multi.act(on: descriptor, action)
+        if Engine.overlooksEndOfStream, isMultiplexed, action & CURL_CSELECT_IN != 0 { multi.lookForEnds(on: self) }
         guard Engine.asksInVain, isMultiplexed, multi.knows(self) else { return }
         noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded)
     }
@@ -176,6 +182,19 @@ final class Connection: LoopTimer, SocketHandler {
         guard status == 0 else { return nil }
         let family = Int32(address.ss_family)
         return withUnsafeMutableBytes(of: &address) { body($0, family) }
+    }
+
+    /// True if the peer has not ended it, as far as can be seen: something may still be unread.
+    var isOpenAtPeer: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
+    }
+
+    /// The number of bytes that were written to it; nil if that is not known.
+    var writtenBytes: Int64? {
+        let count = curlew_written_bytes(descriptor)
+        return count < 0 ? nil : count
     }
 
     /// The number of written bytes that the peer's system has not confirmed; nil if it is not known.

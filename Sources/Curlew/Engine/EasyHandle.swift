@@ -18,8 +18,9 @@ final class EasyHandle {
     /// The TLS connection that was begun for the transfer's attempt; nil if none was.
     private(set) var handshake: Handshake?
 
-    /// True if it must not serve again, as libcurl would not forget what has been (``Engine/remembersErrors``, and
-    /// trailers), or keeps a read buffer whose size cannot be set any more (``Engine/allocatesReadBuffers``).
+    /// True if it must not serve again, as libcurl would not forget what has been: the errors of the system
+    /// (``Engine/remembersErrors``), trailers, a refused stream, and how often it has repeated a request, which it counts over all
+    /// requests of a handle. Nor if it keeps a read buffer whose size cannot be set any more (``Engine/allocatesReadBuffers``).
     var isSpent = false
 
     /// The size of its read buffer, once one was set.
@@ -138,7 +139,7 @@ final class EasyHandle {
         try setProxyFields(request.proxyFields?.head)
         try setKind(request)
         try setVersion(request, plan)
-        try forbidReuse(request.isHandshakeOnly)
+        try forbidReuse(request.isHandshakeOnly || request.closesConnection)
         if request.engineCredential != nil || carriesCredential {
             carriesCredential = true
             try apply(request.engineCredential)
@@ -218,6 +219,7 @@ final class EasyHandle {
         let version: Int
         switch request.version {
         // Without TLS nothing is negotiated, and waiting to learn whether a connection multiplexes would be for nothing.
+        case .negotiated where plan.isHTTP11: version = CURL_HTTP_VERSION_1_1
         case .negotiated: version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         case .http11: version = CURL_HTTP_VERSION_1_1
         case .http2PriorKnowledge:

@@ -139,6 +139,10 @@ struct EngineVerdict {
             return request.isIdempotent
                 ? "the connection ended before the answer, and the body cannot be sent again"
                 : "the kept connection ended before the answer; a \(request.method) is not sent a second time"
+        case .unsent: return "the kept connection ended before the request left, and the body cannot be sent again"
+        case .refusedStream: return "the server refused the stream, and the request cannot be sent again"
+        case .http11Required: return "the server requires HTTP/1.1, and the request cannot be sent again"
+        case .heldBack: return "the connection permits no stream, and the body cannot be sent again"
         case .strayInput: return "a kept connection was out of step, and the body cannot be sent again"
         case .unaskedAnswer:
             return request.isIdempotent
@@ -151,6 +155,8 @@ struct EngineVerdict {
             return "no connection of the right kind was found"
         case nil where failure.code == CURLE_BAD_FUNCTION_ARGUMENT && attempt.incoming.hasBegun:
             return "the first field line is folded"
+        case nil where failure.code == CURLE_OPERATION_TIMEDOUT && attempt.stage == .connecting:
+            return "no connection to \(place) within \(request.timeouts.connect)"
         case nil: return failure.code == CURLE_COULDNT_CONNECT ? failure.connectSentence(to: place) : failure.words
         }
     }

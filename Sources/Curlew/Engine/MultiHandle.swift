@@ -255,8 +255,14 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         scheduleNotification()
     }
 
-    /// The engine's own timer.
-    override func fire() { act(on: CURL_SOCKET_TIMEOUT, 0) }
+    /// The engine's own timer. libcurl does not ask for it again if it fires before its time by libcurl's clock, which may be by
+    /// the time that a turn of the loop takes. So it is asked.
+    override func fire() {
+        act(on: CURL_SOCKET_TIMEOUT, 0)
+        var milliseconds = -1
+        guard deadline == .distantFuture, let raw, curl_multi_timeout(raw, &milliseconds) == CURLM_OK else { return }
+        if milliseconds >= 0 { timerChanged(milliseconds: max(1, milliseconds)) }
+    }
 
     func timerChanged(milliseconds: Int) {
         let wait = Int64(min(milliseconds, Self.longestWait)) * 1_000_000
@@ -278,7 +284,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     func closing(_ descriptor: Int32) {
         core.poller.forget(descriptor)
-        if let connection = connections.remove(descriptor) { core.timers.remove(connection) }
+        guard let connection = connections.remove(descriptor) else { return }
+        connection.noteEnd()
+        core.timers.remove(connection)
     }
 
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
@@ -343,6 +351,14 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// - Parameter generation: That of the request for which a worn connection was found.
     func leaveGeneration(_ generation: UInt64, of request: PreparedRequest) {
         generations.leave(generation, at: ConnectionGenerations.Place(request))
+    }
+
+    /// Something has come over an HTTP/2 connection, which may be the end of a response whose request is not sent yet
+    /// (``Engine/overlooksEndOfStream``).
+    func lookForEnds(on connection: Connection) {
+        for transfer in active where transfer.request.hasBody && transfer.connection === connection {
+            transfer.connectionHasRead()
+        }
     }
 
     // MARK: Connections that end

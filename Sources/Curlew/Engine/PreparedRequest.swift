@@ -31,6 +31,8 @@ final class PreparedRequest: Sendable {
     let totalLimit: Int64
     let limits: CurlewResponse.Limits
     let bodyBufferSize: Int
+    /// True if the connection is to be closed after the exchange.
+    let closesConnection: Bool
     /// True if the exchange ends once the connection is made, without a byte of the request.
     let isHandshakeOnly: Bool
 
@@ -60,7 +62,9 @@ final class PreparedRequest: Sendable {
 
         var check = RequestCheck()
         try check.take(request, length: body.length)
+        if !uri.layout.isSecure, self.options.values.proxy?.isSOCKS == false { try check.addHost(of: uri) }
         contentLength = check.contentLength
+        closesConnection = check.closesConnection
         expectContinue = check.expectsContinue ? (options.expectContinue ?? Self.usualExpectation) : nil
         fields = check.fields
         fieldsWithoutExpectation = check.fieldsWithoutExpectation

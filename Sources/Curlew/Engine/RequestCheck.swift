@@ -15,6 +15,9 @@ struct RequestCheck {
     private(set) var trailers: FieldList?
     private(set) var contentLength: Int64?
     private(set) var expectsContinue = false
+    /// True if the connection is to be closed after the exchange, as a field of the request says (RFC 9112 §9.6).
+    private(set) var closesConnection = false
+    private var hasHost = false
 
     /// - Parameter length: The bytes that the body has, if that is known.
     mutating func take(_ request: CurlewRequest, length: Int64?) throws {
@@ -81,11 +84,14 @@ struct RequestCheck {
             throw CurlewError(.invalidRequest, "there are more than 10,000 fields")
         }
         var hasAuthorization = false
-        var hosts = 0
         for field in request.fields {
             try Self.check(field)
-            if field.name == Self.hostName { hosts += 1 }
             switch field.name {
+            case Self.hostName:
+                guard !hasHost else { throw CurlewError(.invalidRequest, "there is more than one Host field") }
+                hasHost = true
+                try ownFields().append(field)
+                try fieldsWithoutExpectation?.append(field)
             case .contentLength: try takeLength(field, of: request.body)
             case .transferEncoding, .upgrade, .trailer, Self.http2Settings:
                 throw CurlewError(.invalidRequest, "the field \(field.name.rawName) is the transport's to set")
@@ -96,16 +102,29 @@ struct RequestCheck {
                 try list.append(field)
             default:
                 if field.name == .authorization { hasAuthorization = true }
+                if field.name == .connection || field.name == Self.proxyConnection, Self.hasClose(field) {
+                    closesConnection = true
+                }
                 try ownFields().append(field)
                 try fieldsWithoutExpectation?.append(field)
             }
         }
-        guard hosts <= 1 else {
-            throw CurlewError(.invalidRequest, "there is more than one Host field")
-        }
         if let user = request.uri.userInformation, !hasAuthorization {
             let credentials = user.contains(":") ? user : user + ":"
             try append(line: "Authorization: Basic \(Data(credentials.utf8).base64EncodedString())")
+        }
+    }
+
+    /// Adds a Host field, unless the request has one. libcurl writes it by what it knows of a kept connection, which in front of a
+    /// proxy may have served another host.
+    mutating func addHost(of uri: CurlewURI) throws {
+        if !hasHost { try append(line: "Host: \(uri.authority)") }
+    }
+
+    private static func hasClose(_ field: HTTPField) -> Bool {
+        field.value.utf8.split(separator: .comma).contains { option in
+            let token = option.drop { $0 == .space || $0 == .tab }.prefix { $0 != .space && $0 != .tab }
+            return token.count == 5 && zip(token, "close".utf8).allSatisfy { $0 | 0x20 == $1 }
         }
     }
 
@@ -168,6 +187,7 @@ struct RequestCheck {
         method == .post || method == .put || method == .patch
     }
     private static let hostName = HTTPField.Name("Host")!
+    private static let proxyConnection = HTTPField.Name("Proxy-Connection")!
     private static let http2Settings = HTTPField.Name("HTTP2-Settings")!
     /// Fields that must be known before the body (RFC 9110 §6.5.1).
     private static let forbiddenTrailers: Set<HTTPField.Name> = [

@@ -42,6 +42,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) private(set) var attempts: [AttemptMetrics] = []
     private(set) var interim: [HTTPResponse] = []
     private var interimCount = 0
+    /// When the connection of an exchange that was answered early was last seen to take bytes, and how many it had taken.
+    private var lastUploadProgress = Instant(nanoseconds: 0)
+    private var writtenAtLastLook: Int64? = -1
     /// True if the last look at the clocks found a limit exceeded. It counts if it still is, a turn of the loop later.
     private var hasSeenExpiry = false
     /// How the exchange has ended: with its trailers, or an error.
@@ -169,7 +172,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     private func leaveEngine() {
         guard let easy else { return }
-        if attempt.rejection != .connectionKind {
+        // A repetition of libcurl's has been noted, and a connection of the other kind is none of the server's.
+        if attempt.rejection != .connectionKind, attempt.rejection?.isRepetition != true {
             let figures = attempt.readFigures()
             let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now))
             attempts.append(AttemptMetrics(figures, request, easy, waits))
@@ -179,6 +183,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         {
             easy.isSpent = true
         }
+        // libcurl may be about to repeat the request, or may have been.
+        if !attempt.incoming.hasBegun, attempt.stage != .connecting { easy.isSpent = true }
         endFirstAnswer()
         self.easy = nil
         multi.end(self, easy)
@@ -223,19 +229,43 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// True if a socket may be made towards the address.
     func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
         connectionBegins()
+        refuseRepetition()
         return attempt.mayConnect(to: AddressGate.Address(address))
+    }
+
+    /// Refuses that libcurl sends the request a second time by itself. Whether another attempt follows is the attempt's to decide.
+    private func refuseRepetition() {
+        guard attempt.isRepeatedByEngine, let easy else { return }
+        let duration = clock.lastActivity.duration(to: multi.core.now)
+        noteRepetition(total: duration)
+        attempt.reject(reasonForRepetition(by: easy))
+    }
+
+    private func noteRepetition(total: Duration) {
+        let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now))
+        attempts.append(AttemptMetrics(ofRepeated: attempt, waits, total: total))
+    }
+
+    /// The reason for which libcurl wants to send the request a second time, as far as it can be told: a kept connection ended
+    /// before a byte of a response, or the server refused the stream. libcurl has no words for either, but for other failures.
+    private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
+        if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
+        if easy.long(CURLINFO_REQUEST_SIZE) == 0, attempt.outgoing.sentBytes == 0 { return .unsent }
+        guard attempt.speaksHTTP2, easy.errorText.isEmpty else { return .resend }
+        // A new connection that dies is not followed by another by libcurl.
+        if !attempt.isReused, attempt.addresses.hasTriedAddress { return .refusedStream }
+        guard let connection = attempt.connection, attempt.handshake?.isClosedByPeer != true else { return .resend }
+        let isOpen = multi.knows(connection) ? connection.isOpenAtPeer : connection.wasOpenWhenClosed
+        return isOpen ? .refusedStream : .resend
     }
 
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
     func connectionReady(peer: UnsafePointer<CChar>?, localPort: Int32) -> Bool {
         connectionBegins()
         clock.endAwaitingHead()
+        refuseRepetition()
         let leave = attempt.connectionIsReady()
-        if leave.isRepetition {
-            let duration = clock.lastActivity.duration(to: multi.core.now)
-            let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now))
-            attempts.append(AttemptMetrics(ofRepeated: attempt, waits, total: duration))
-        }
+        if leave.isRepetition { noteRepetition(total: clock.lastActivity.duration(to: multi.core.now)) }
         guard leave.isGranted, let easy else { return false }
         let connections = multi.candidates(localPort: localPort, for: easy)
         let isPermitted = attempt.permits(peer: peer.map { String(cString: $0) })
@@ -256,6 +286,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             attempt.isOpenToUnaskedAnswers && attempt.connection?.unconfirmedBytes == 0)
         noteActivity()
         if candidate.speaksHTTP2, !candidate.isReused { awaitFirstAnswer(easy) }
+        if candidate.speaksHTTP2, candidate.isReused { watchForHeldBack() }
         if !request.hasBody || attempt.outgoing.isSent { clock.awaitHead(since: multi.core.now) }
         rearm()
         return true
@@ -279,6 +310,31 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         attempt.awaitFirstAnswer(at: multi.core.now)
     }
 
+    // MARK: Connections that permit no stream
+
+    private func watchForHeldBack() {
+        guard let connection = attempt.connection, connection.user == nil, let written = connection.writtenBytes else {
+            return
+        }
+        attempt.watchForHeldBack(
+            HeldBackWatch(written: written, tlsVersion: attempt.security?.tlsVersion, at: multi.core.now))
+    }
+
+    /// Looks whether the request has left. If it has not, another attempt is made on a new connection, and no other request joins
+    /// this one before something comes over it.
+    /// - Returns: True if another attempt has begun.
+    private func leaveIfHeldBack(_ watch: HeldBackWatch) -> Bool {
+        attempt.watchForHeldBack(nil)
+        guard attempt.mayLeaveHeldBack, let connection = attempt.connection, let written = connection.writtenBytes,
+            watch.isHeldBack(written: written)
+        else { return false }
+        connection.isSilent = true
+        attempt.reject(.heldBack)
+        repeatAttempt()
+        multi.noteDropped(on: connection)
+        return true
+    }
+
     private func endFirstAnswer() {
         if attempt.firstAnswer.isOn, attempt.endFirstAnswer() { multi.slowOrigins.remove(request.uri.authority) }
     }
@@ -299,6 +355,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard attempt.isOnCourse else { return false }
         noteActivity()
         clock.endAwaitingHead()
+        attempt.watchForHeldBack(nil)
         if attempt.takeUnaskedCheck(), isUnasked {
             attempt.reject(.unaskedAnswer)
             return false
@@ -306,7 +363,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if attempt.firstAnswer.isOn {
             // The answer begins, so that others can join.
             endFirstAnswer()
-            if request.engineCredential == nil { try? easy?.forbidReuse(false) }
+            if request.engineCredential == nil, !request.closesConnection { try? easy?.forbidReuse(false) }
         }
         switch attempt.take(line) {
         case .nothing:
@@ -350,6 +407,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if request.version == .http2PriorKnowledge { multi.noteHTTP2(at: request.uri.authority) }
         attempt.publish(head, effects)
         multi.markChanged(self)
+        if attempt.isAnsweredEarly { rearm() }
         return true
     }
 
@@ -396,6 +454,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         wakeIfNeeded(assembly.append(bytes, left: left, keepsPrefix: keepsPrefix))
         attempt.countReceived(bytes.count)
         multi.markChanged(self)
+        if request.hasBody, attempt.isAnsweredEarly { rearm() }
         return .taken
     }
 
@@ -429,6 +488,33 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         // Not at once: this may be inside one of libcurl's callbacks.
         if isNeeded { multi.core.execute { self.readerMadeRoom() } }
     }
+
+    // MARK: HTTP/2 answers before the end of the request
+
+    /// The moment at which to look whether the request's body is still wanted.
+    private var earlyDeadline: Instant {
+        guard request.hasBody, attempt.isOverEarly else { return .distantFuture }
+        return max(clock.lastActivity, lastUploadProgress).advanced(by: Attempt.earlyAnswerPatience)
+    }
+
+    /// True if the request was not sent, and nothing of it leaves any more.
+    private func endsEarly() -> Bool {
+        guard let easy else { return false }
+        guard !attempt.outgoing.isSent || easy.offset(CURLINFO_SIZE_UPLOAD_T) < attempt.outgoing.sentBytes else {
+            lastUploadProgress = .distantFuture
+            return false
+        }
+        let written = attempt.connection?.writtenBytes
+        guard written == writtenAtLastLook else {
+            writtenAtLastLook = written
+            lastUploadProgress = multi.core.now
+            return false
+        }
+        return true
+    }
+
+    /// Has libcurl look for the end of the response and of the request, after something has come over the connection.
+    func connectionHasRead() { if attempt.isAnsweredEarly { lookForEnd() } }
 
     // MARK: Sending
 
@@ -525,6 +611,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         case nil: break
         }
         if let slow = attempt.firstAnswer.deadline, slow <= now { firstAnswerIsSlow() }
+        if let watch = attempt.heldBack, watch.deadline <= now, leaveIfHeldBack(watch) { return }
+        if earlyDeadline <= now, endsEarly() { return settle(attempt.outcomeOfEarlyAnswer()) }
         multi.core.timers.set(self, to: nearestDeadline)
     }
 
@@ -541,7 +629,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     private var nearestDeadline: Instant {
-        min(clock.nearestDeadline(clockPosition), attempt.firstAnswer.deadline ?? .distantFuture)
+        min(
+            clock.nearestDeadline(clockPosition), attempt.firstAnswer.deadline ?? .distantFuture,
+            attempt.heldBack?.deadline ?? .distantFuture, earlyDeadline)
     }
 
     /// Sees to it that the timer fires at the nearest deadline. One that is set for an earlier moment is left alone: it

@@ -30,10 +30,11 @@ struct AttemptStage {
         return try PreparedRequest(request, defaults: RequestDefaults(configuration))
     }
 
-    /// libcurl has a connection.
+    /// libcurl has a connection. A second one without a challenge between them is for a repetition by libcurl.
     /// - Returns: Whether the request may go over it.
     @discardableResult
     mutating func connect(isReused: Bool = false, _ change: (inout ConnectionCandidate) -> Void = { _ in }) -> Bool {
+        if attempt.isRepeatedByEngine { attempt.reject(.resend) }
         guard attempt.connectionIsReady().isGranted else { return false }
         var candidate = ConnectionCandidate()
         candidate.isReused = isReused

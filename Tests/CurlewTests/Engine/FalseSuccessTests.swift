@@ -66,6 +66,26 @@ enum FalseSuccess {
 
     private static let connections: [Row] = [
         Row(
+            beginning: "Before 8.5, once a connection to a host",
+            proof: .test("a busy HTTP/1.1 connection carries no other request", in: "Engine/MixedVersionTests")),
+        Row(
+            beginning: "An HTTP/2 connection whose server permits no stream",
+            proof: .test(
+                "a request does not wait for an idle connection that permits no stream", in: "Engine/RepetitionTests")),
+        Row(
+            beginning: "The Host field over a kept connection to a proxy",
+            proof: .test(
+                "the Host field over a kept connection to a proxy is that of the request",
+                in: "Engine/Proxies/ProxyHostTests")),
+        Row(
+            beginning: "A request's own `Connection: close`",
+            proof: .test("a request that closes its connection leaves it to no other", in: "Engine/ReuseTests")),
+        Row(
+            beginning: "A timer that fires before its time",
+            proof: .test(
+                "the second address is tried while the first one does not answer",
+                in: "Engine/ConnectErrorTests")),
+        Row(
             beginning: "A connection that ends inside the head is success",
             proof: .attempt {
                 try expect(.failure(.connectionLost), after: ["HTTP/1.1 200 OK", "Content-Length: 0"])
@@ -261,9 +281,15 @@ enum FalseSuccess {
             beginning: "A request that dies on a kept connection",
             proof: .attempt {
                 for (method, mayGo) in [(HTTPRequest.Method.get, true), (.post, false), (.patch, false)] {
+                    let again = AttemptStage.Ending.again(Attempt.Plan(number: 2, isFresh: true))
                     var stage = try AttemptStage(method)
                     #expect(stage.connect(isReused: true) == true)
-                    #expect(stage.connect() == mayGo, "\(method)")
+                    #expect(stage.connect() == false)
+                    #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == (mayGo ? again : .failure(.connectionLost)), "\(method)")
+                    var refused = try AttemptStage(method)
+                    refused.connect(isReused: true)
+                    refused.attempt.reject(.refusedStream)
+                    #expect(refused.end(CURLE_ABORTED_BY_CALLBACK) == again)
                 }
                 var begun = try AttemptStage()
                 begun.connect(isReused: true)
@@ -299,8 +325,9 @@ enum FalseSuccess {
                 replayable.connect(isReused: true)
                 replayable.send(1, of: [1])
                 replayable.attempt.rewind()
-                #expect(replayable.attempt.outgoing.sentBytes == 0)
-                #expect(replayable.connect() == true)
+                #expect(replayable.connect() == false)
+                let plan = Attempt.Plan(number: 2, isFresh: true)
+                #expect(replayable.end(CURLE_ABORTED_BY_CALLBACK) == .again(plan))
             }),
         Row(
             beginning: "Any scheme.",

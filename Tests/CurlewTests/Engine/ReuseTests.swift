@@ -33,6 +33,33 @@ struct ReuseTests {
     }
 
     @Test(
+        "a request that closes its connection leaves it to no other",
+        arguments: ["close", "Close", "x-option, close", "close,x-option"])
+    func closes(_ value: String) async throws {
+        let server = try await RawServer.start { connection in
+            while true {
+                let head = try await connection.readHead()
+                if head.contains("Content-Length: 4") { _ = try await connection.readExactly(4) }
+                // The server obeys later than the next request is sent.
+                try await connection.write(Self.ok)
+            }
+        }
+        let session = try makeSession()
+        for index in 1...5 {
+            let response = try await session.post(
+                .raw(server.url()), body: .string("body"), fields: [.connection: value])
+            #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
+            #expect(server.accepted == index)
+        }
+        try await server.waitForConnections { $0.open == 0 }
+        for value in ["closed", "x-close", "keep-alive"] {
+            _ = try await session.post(.raw(server.url()), body: .string("body"), fields: [.connection: value])
+                .body.collect(upTo: 10)
+        }
+        #expect(server.accepted == 6)
+    }
+
+    @Test(
         "a misdirected request is asked once more on a new connection",
         arguments: [HTTPRequest.Method.get, .post], [false, true])
     func misdirected(_ method: HTTPRequest.Method, _ isMisdirectedTwice: Bool) async throws {

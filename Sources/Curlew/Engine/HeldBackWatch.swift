@@ -1,0 +1,30 @@
+/// The watch on a request that joins an idle HTTP/2 connection: its server may permit no stream by now
+/// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113 §6.5.2). libcurl then keeps the request until a stream is permitted, and says so to
+/// nobody. The bytes that were written to the connection show it.
+struct HeldBackWatch {
+    /// The time after which a request counts as held back that has not left.
+    private static let patience: Int64 = 250_000_000
+    /// The bytes of the frame that libcurl may write meanwhile: the acknowledgement of SETTINGS. The frame of a request is longer.
+    private static let acknowledgement: Int64 = 9
+
+    let deadline: Instant
+    private let mostWritten: Int64
+
+    /// - Parameters:
+    ///   - written: The bytes written to the connection so far.
+    ///   - tlsVersion: nil without TLS.
+    init(written: Int64, tlsVersion: SecurityPolicy.TLSVersion?, at now: Instant) {
+        deadline = now.advanced(by: Self.patience)
+        // The least that the protection of a record adds with any cipher that HTTP/2 permits (RFC 8446 §5.2, RFC 7905 §2).
+        let protection: Int64 =
+            switch tlsVersion {
+            case nil: 0
+            case .tls13: 22
+            default: 21
+            }
+        mostWritten = written + Self.acknowledgement + protection
+    }
+
+    /// True if so few bytes were written that the request is not among them.
+    func isHeldBack(written: Int64) -> Bool { written <= mostWritten }
+}

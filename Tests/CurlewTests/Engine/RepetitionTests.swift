@@ -1,0 +1,221 @@
+import CurlewTesting
+import CurlewTestingTraits
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import Curlew
+
+/// Requests that are sent a second time because the first time certainly, or harmlessly, came to nothing.
+@Suite("Requests that are sent again", .noLeaks, .timeLimit(.minutes(2)))
+struct RepetitionTests {
+    @Test("kept connections that die cost no GET, however many of them die")
+    func dyingConnections() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            // The connection ends when the second request comes.
+            _ = try await connection.readHead()
+        }
+        let session = try makeSession()
+        for _ in 0..<60 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
+    }
+
+    @Test("a reset of a kept connection costs no GET, however many are reset")
+    func resetConnections() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            _ = try await connection.readHead()
+            await connection.reset()
+        }
+        let session = try makeSession()
+        for _ in 0..<40 { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
+    }
+
+    @Test("a POST over a kept connection that dies is sent once")
+    func unsafeRequest() async throws {
+        let requests = Atomic(0)
+        let server = try await RawServer.start { connection in
+            while true {
+                let head = try await connection.readHead()
+                requests.add(1, ordering: .relaxed)
+                if head.hasPrefix("POST") { return }
+                try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let session = try makeSession()
+        _ = try await session.fetch(server.url())
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .string("x")) }
+        #expect(error?.code == .connectionLost)
+        #expect(requests.load(ordering: .relaxed) == 2)
+    }
+
+    /// A server that allows one stream of each connection. It refuses others, unless its SETTINGS come early enough.
+    private func oneStreamServer(tls: ServerTLS?) async throws -> RawServer {
+        try await RawServer.start(tls: tls) { connection in
+            try await connection.openHTTP2(settings: [(.maxConcurrentStreams, 1)])
+            var served: UInt32?
+            while true {
+                let frame = try await connection.readFrame { $0.kind == .headers || $0.kind == .data }
+                if frame.kind == .headers {
+                    guard served == nil else {
+                        try await connection.write(.resetStream(frame.stream, .refusedStream))
+                        continue
+                    }
+                    served = frame.stream
+                }
+                guard frame.stream == served, frame.flags.contains(.endStream) else { continue }
+                // Those that are to be refused come while the first one is served.
+                for _ in 0..<20 { await Task.yield() }
+                try await connection.write(
+                    .response(stream: frame.stream, status: 200, fields: [("content-length", "2")]),
+                    .data(stream: frame.stream, Array("ok".utf8), endStream: true))
+                served = nil
+            }
+        }
+    }
+
+    @Test(
+        "a server that allows one stream serves 20 requests at once",
+        arguments: [HTTPRequest.Method.get, .post, .put], [false, true])
+    func oneStream(_ method: HTTPRequest.Method, usesTLS: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let tls = ServerTLS([certificate], applicationProtocols: ["h2"])
+        let server = try await oneStreamServer(tls: usesTLS ? tls : nil)
+        let session = try makeSession {
+            $0.security = .anchors(pem: certificate.certificatePEM)
+            if !usesTLS { $0.versionPolicy = .http2PriorKnowledge }
+        }
+        for _ in 0..<5 {
+            let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let body: CurlewRequest.Body = method == .get ? .none : .string("body")
+                        let response = try await session.send(method, .raw(server.url()), body: body)
+                        return try await response.body.collect(upTo: .kibibytes(1))
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(bodies == Array(repeating: Array("ok".utf8), count: 20))
+        }
+        #expect(server.accepted <= 60)
+    }
+
+    /// The way in which a server says that it has not processed a request.
+    enum Refusal: CaseIterable { case refusedStream, goAway, http11Required }
+
+    @Test(
+        "a POST that the server certainly has not processed is sent again", arguments: Refusal.allCases,
+        [false, true])
+    func refused(_ refusal: Refusal, isKept: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        var tls = ServerTLS([certificate], applicationProtocols: ["h2", "http/1.1"])
+        tls.minimumVersion = .tls13
+        let bodies = Mutex<[String]>([])
+        let server = try await RawServer.start(tls: tls) { connection in
+            guard connection.tls?.applicationProtocol == "h2" else {
+                _ = try await connection.readHead()
+                let body = String(decoding: try await connection.readExactly(4), as: UTF8.self)
+                bodies.withLock { $0.append(body) }
+                try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                return try await connection.closed
+            }
+            try await connection.openHTTP2()
+            var count = 0
+            while true {
+                let stream = try await connection.readRequestStream()
+                count += 1
+                if connection.index == 0, count == (isKept ? 2 : 1) {
+                    switch refusal {
+                    case .refusedStream: try await connection.write(.resetStream(stream, .refusedStream))
+                    case .goAway: try await connection.write(.goAway(lastStream: isKept ? 1 : 0, .noError))
+                    case .http11Required: try await connection.write(.resetStream(stream, .http11Required))
+                    }
+                    return try await connection.closed
+                }
+                if refusal == .http11Required, count == (isKept ? 2 : 1) {
+                    try await connection.write(.resetStream(stream, .http11Required))
+                    return try await connection.closed
+                }
+                if !(connection.index == 0 && isKept && count == 1) {
+                    let data = try await connection.readFrame { $0.kind == .data }
+                    let text = String(decoding: data.payload, as: UTF8.self)
+                    bodies.withLock { $0.append(text) }
+                }
+                try await connection.write(
+                    .response(stream: stream, status: 200, fields: [("content-length", "2")]),
+                    .data(stream: stream, Array("ok".utf8), endStream: true))
+            }
+        }
+        let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
+        if isKept { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
+        let response = try await session.post(.raw(server.url()), body: .string("body"))
+        #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("ok".utf8))
+        #expect(bodies.withLock { $0 } == ["body"])
+    }
+
+    @Test("a refused POST whose body cannot be read again ends in an error")
+    func refusedStreamedBody() async throws {
+        let server = try await RawServer.start { connection in
+            let stream = try await connection.acceptHTTP2Request()
+            _ = try await connection.readFrame { $0.kind == .data }
+            try await connection.write(.resetStream(stream, .refusedStream))
+            try await connection.closed
+        }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
+        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        continuation.yield(Array("body".utf8))
+        continuation.finish()
+        let error = await curlewError {
+            _ = try await session.post(.raw(server.url()), body: .once(stream))
+        }
+        #expect(error?.code == .connectionLost)
+        #expect(server.accepted == 1)
+    }
+
+    @Test("a server that refuses every stream is asked a bounded number of times")
+    func refusedForEver() async throws {
+        let server = try await RawServer.start { connection in
+            let stream = try await connection.acceptHTTP2Request()
+            try await connection.write(.resetStream(stream, .refusedStream))
+            try await connection.closed
+        }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
+        let error = await curlewError { _ = try await session.post(.raw(server.url()), body: .string("x")) }
+        #expect(error?.code == .connectionLost)
+        #expect(server.accepted <= Attempt.limit)
+    }
+
+    @Test("a request does not wait for an idle connection that permits no stream", arguments: [false, true])
+    func noStream(usesTLS: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let tls = ServerTLS([certificate], applicationProtocols: ["h2"])
+        let (settings, set) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start(tls: usesTLS ? tls : nil) { connection in
+            try await connection.openHTTP2()
+            while true {
+                let stream = try await connection.readRequestStream()
+                try await connection.write(
+                    .response(stream: stream, status: 200, fields: [("content-length", "2")]),
+                    .data(stream: stream, Array("ok".utf8), endStream: true))
+                guard connection.index == 0 else { continue }
+                try await connection.write(.settings([(.maxConcurrentStreams, 0)]))
+                try await connection.flush()
+                set.yield()
+            }
+        }
+        let session = try makeSession {
+            $0.security = .anchors(pem: certificate.certificatePEM)
+            if !usesTLS { $0.versionPolicy = .http2PriorKnowledge }
+        }
+        #expect(try await session.fetch(server.url()) == Array("ok".utf8))
+        for await _ in settings { break }
+        for _ in 0..<3 {
+            let response = try await session.post(.raw(server.url()), body: .string("x"))
+            #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("ok".utf8))
+        }
+        #expect(server.accepted == 2)
+    }
+}
