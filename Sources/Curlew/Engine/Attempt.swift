@@ -526,6 +526,7 @@ struct Attempt {
     private func ownRejection(of failure: EngineFailure, makeRoom: () -> Bool) -> AttemptRejection? {
         guard plan.number < Self.repairLimit else { return nil }
         if failure.isLackOfDescriptors { return makeRoom() ? .noDescriptor : nil }
+        if speaksHTTP2, failure.isGoAway, !incoming.hasBegun { return .refusedStream }
         return failure.isBrokenStream && !incoming.hasBegun && outgoing.sentBytes == 0 ? .brokenStream : nil
     }
 

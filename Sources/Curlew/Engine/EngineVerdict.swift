@@ -14,6 +14,8 @@ struct EngineFailure {
     var proxyReply = CURLPX_OK
     /// The TLS connection that was begun for the attempt.
     var handshake: Handshake?
+    /// True if the attempt's HTTP/2 connection is open, or was when libcurl closed it.
+    var isConnectionOpen = false
 
     init(_ code: CURLcode) { self.code = code }
 
@@ -27,6 +29,10 @@ struct EngineFailure {
         guard !Engine.resumesStreams, text.isEmpty else { return false }
         return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR
     }
+
+    /// True if the server has not processed the request, as its GOAWAY says (RFC 9113 §6.8): libcurl then has no words, and the
+    /// server has not ended the connection yet.
+    var isGoAway: Bool { code == CURLE_HTTP2 && text.isEmpty && isConnectionOpen }
 
     /// libcurl's own words, or its general ones for the code.
     var words: String { text.isEmpty ? String(cString: curl_easy_strerror(code)) : text }

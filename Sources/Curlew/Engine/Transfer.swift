@@ -122,17 +122,25 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         self.easy = easy
         do {
             try easy.prepare(request, attempt.plan)
-            try easy.waitToJoin(!multi.slowOrigins.contains(request.uri.authority))
+            try easy.waitToJoin(mayWaitToJoin)
         } catch {
             self.easy = nil
             throw error
         }
     }
 
+    /// True if the attempt is to wait for a connection that is being made, or has not been answered yet, and may be shared. In clear
+    /// text a connection of HTTP/1.1 looks like one for as long as its first exchange takes.
+    private var mayWaitToJoin: Bool {
+        if multi.slowOrigins.contains(request.uri.authority) { return false }
+        return request.version != .http2PriorKnowledge || !multi.carriesHTTP11(to: request.uri)
+    }
+
     /// The engine is done with the attempt.
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
-        let failure = result == CURLE_OK ? nil : easy.failure(result)
+        var failure = result == CURLE_OK ? nil : easy.failure(result)
+        if failure != nil, attempt.speaksHTTP2 { failure?.isConnectionOpen = isConnectionOpen }
         if attempt.isToBeRepeated(after: failure, makeRoom: { multi.makeRoom() }) { return repeatAttempt() }
         if failure == nil { publishChallenge() }
         settle(attempt.outcome(after: failure))
@@ -251,12 +259,19 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
         if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
         if easy.long(CURLINFO_REQUEST_SIZE) == 0, attempt.outgoing.sentBytes == 0 { return .unsent }
+        let isOnNewConnection = !attempt.isReused && attempt.addresses.hasTriedAddress
+        // libcurl then overwrites the words that name the code.
+        if attempt.speaksHTTP2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
         guard attempt.speaksHTTP2, easy.errorText.isEmpty else { return .resend }
         // A new connection that dies is not followed by another by libcurl.
-        if !attempt.isReused, attempt.addresses.hasTriedAddress { return .refusedStream }
-        guard let connection = attempt.connection, attempt.handshake?.isClosedByPeer != true else { return .resend }
-        let isOpen = multi.knows(connection) ? connection.isOpenAtPeer : connection.wasOpenWhenClosed
-        return isOpen ? .refusedStream : .resend
+        if isOnNewConnection { return .refusedStream }
+        return isConnectionOpen ? .refusedStream : .resend
+    }
+
+    /// True if the peer has not ended the attempt's connection, or had not when libcurl closed it.
+    private var isConnectionOpen: Bool {
+        guard let connection = attempt.connection, attempt.handshake?.isClosedByPeer != true else { return false }
+        return multi.knows(connection) ? connection.isOpenAtPeer : connection.wasOpenWhenClosed
     }
 
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
@@ -583,7 +598,17 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func lookForEnd() {
         guard outcome == nil, let easy, attempt.pauses.isDisjoint(with: .receiving) else { return }
         _ = easy.pause(attempt.pauses.union(.reader))
-        applyPauses()
+        resume(easy)
+    }
+
+    /// True if the attempt looks for a connection, or makes one.
+    var isConnecting: Bool { attempt.stage == .connecting && !clock.isWaiting }
+
+    /// Has libcurl look at the attempt's addresses once more (``Engine/startsNextAddressLate``).
+    func lookForAddress() {
+        guard outcome == nil, let easy, isConnecting else { return }
+        _ = easy.pause(attempt.pauses.union([.reader, .body]))
+        resume(easy)
     }
 
     // MARK: Time
@@ -671,6 +696,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func applyPauses() {
         guard position >= 0, let easy else { return }
         noteActivity()
+        resume(easy)
+    }
+
+    private func resume(_ easy: EasyHandle) {
         rearm()
         multi.scheduleNotification()
         // Resuming delivers what libcurl had kept, and so may end in one of our rejections.

@@ -151,7 +151,12 @@ struct EarlyAnswerTests {
     private static let isVerbose = ProcessInfo.processInfo.environment["CURLEW_TEST_VERBOSE"] != nil
 
     private static func expected(_ cell: Cell) -> Set<String> {
-        ["whole"]
+        var outcomes: Set = ["whole"]
+        // The end of the stream, or of the connection, is not shown; before 8.2 a response is lost that comes with its reset.
+        outcomes.formUnion(["http2-failed", "invalid-response", "response-truncated", "connection-lost"])
+        if cell.hasNoVisibleEnd { outcomes.insert("idle-timeout") }
+        if Engine.overlooksEndOfStream, cell.status == 413, !cell.hasLength, cell.end == .reset { outcomes.insert("413 ") }
+        return outcomes
     }
 
     @Test("a response before the end of the upload is delivered, or ends in an error at once")
