@@ -144,11 +144,12 @@ final class CacheExchange: Sendable {
         return core.coalescing.joining(forwarded) { [self] response in
             // What would be a hit a moment later (RFC 9111 §4).
             let now = cache.now()
+            let sent = request.credentials(asSentFor: response)
             if response.status == .notModified {
-                let updated = judge.updated(stored, by: response.fields, requested: request.time, at: now)
-                return judge.freshness(of: updated, at: now).isFresh
+                let refreshed = judge.refreshed(stored, by: response.fields, to: request, sent: sent, at: now)
+                return refreshed.outcome == .replaces && judge.freshness(of: refreshed.entry, at: now).isFresh
             }
-            guard let entry = judge.entry(for: response, to: request, sent: request.credentials, at: now) else {
+            guard let sent, let entry = judge.entry(for: response, to: request, sent: sent, at: now) else {
                 return false
             }
             return judge.freshness(of: entry, at: now).isFresh
@@ -216,19 +217,23 @@ final class CacheExchange: Sendable {
     }
 
     /// Gives an entry the fields of a 304, if that is about it.
+    /// - Returns: The entry to answer with, stored or not; nil if the 304 is about another one.
     private func refresh(_ entry: CacheEntry, by response: CurlewResponse) async -> CacheEntry? {
         guard CacheJudge.isValidated(entry, by: response.fields) else { return nil }
-        let updated = judge.updated(
-            entry, by: response.fields, requested: request.time, at: cache.now())
-        guard core.isCurrent(key.uri, since: generation) else { return updated }
-        let directives = updated.effective(in: cache.mode).directives
-        if directives.noStore, !directives.mustUnderstand {
-            // It may be used this once.
-            await remove(entry)
-        } else {
-            await update(updated)
+        return await take(entry, by: response, at: cache.now())
+    }
+
+    /// Stores the fields of a newer response, or removes what may no longer be stored.
+    private func take(_ entry: CacheEntry, by response: CurlewResponse, at now: Int64) async -> CacheEntry {
+        let refreshed = judge.refreshed(
+            entry, by: response.fields, to: request, sent: request.credentials(asSentFor: response), at: now)
+        guard core.isCurrent(key.uri, since: generation) else { return refreshed.entry }
+        switch refreshed.outcome {
+        case .replaces: await update(refreshed.entry)
+        case .leaves: break
+        case .removes: await remove(entry)
         }
-        return updated
+        return refreshed.entry
     }
 
     private func update(_ entry: CacheEntry) async {
@@ -355,8 +360,8 @@ final class CacheExchange: Sendable {
         guard let credentials = request.credentials(asSentFor: response),
             var entry = judge.entry(for: response, to: request, sent: credentials, at: now)
         else { return false }
-        if cache.honorsNoVarySearch, let key = request.noVarySearchKey, NoVarySearch(response.fields) != nil {
-            entry = entry.moved(to: key.uri)
+        if cache.honorsNoVarySearch, NoVarySearch(response.fields) != nil {
+            entry = entry.moved(to: request.noVarySearchKey.uri)
         }
         if let willStore = cache.willStore {
             guard let chosen = await willStore(entry, request.request) else { return false }
@@ -386,7 +391,7 @@ final class CacheExchange: Sendable {
     private func compare(_ response: CurlewResponse, _ found: CacheLookup.Found, at now: Int64) async {
         guard response.status == .ok, let entry = found.selected, entry.head.status == .ok else { return }
         if CacheJudge.isSame(entry, as: response.fields) {
-            await update(judge.updated(entry, by: response.fields, requested: request.time, at: now))
+            _ = await take(entry, by: response, at: now)
         } else {
             await remove(entry)
         }
