@@ -34,7 +34,7 @@ struct ByteComparisonTests {
 
     @Test("Vary tells users apart whose names differ in their bytes alone")
     func vary() async throws {
-        let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60", .vary: "X-User"]) }
+        let scene = try await CacheScene(.singleUser) { .numbered($1, [.cacheControl: "max-age=60", .vary: "X-User"]) }
         let values: [[UInt8]] = [
             Array(composed.utf8), Array(decomposed.utf8), Array("caf".utf8) + [0xE9], Array("caf".utf8) + [0xEA],
             Array("bytes:636166e9".utf8),
