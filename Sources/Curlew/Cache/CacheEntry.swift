@@ -38,16 +38,27 @@ public struct CacheEntry: Sendable, Identifiable {
         }
     }
 
-    /// The key that responses are stored under (RFC 9111 §2): the URI as it is requested, and whom the response is for.
+    /// The key that responses are stored under (RFC 9111 §2): the URI as it is requested, and whom the response is for. Keys are equal
+    /// if their bytes are.
     public struct Key: Sendable, Hashable {
         /// Scheme, host in lower case, port, path and query as they are sent: no fragment and no user information.
         public let uri: String
-        /// The caller's ``RequestOptions/cachePartition``; nil if none was named.
+        /// The caller's ``RequestOptions/cachePartition``; nil if none was named. Where the request is connected in a way of its own, by
+        /// a route, a proxy, an address policy, a security policy or a Host field, `via:` and their SHA-256 stand before it.
         public let partition: String?
 
         public init(uri: String, partition: String? = nil) {
             self.uri = uri
             self.partition = partition
+        }
+
+        public static func == (one: Key, other: Key) -> Bool {
+            one.uri.hasSameBytes(as: other.uri) && one.partition.hasSameBytes(as: other.partition)
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            uri.hashBytes(into: &hasher)
+            partition?.hashBytes(into: &hasher)
         }
     }
 
@@ -61,6 +72,15 @@ public struct CacheEntry: Sendable, Identifiable {
         public init(name: String, value: String?) {
             self.name = name
             self.value = value
+        }
+
+        public static func == (one: Selector, other: Selector) -> Bool {
+            one.name.hasSameBytes(as: other.name) && one.value.hasSameBytes(as: other.value)
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            name.hashBytes(into: &hasher)
+            value?.hashBytes(into: &hasher)
         }
     }
 
@@ -167,14 +187,14 @@ public struct CacheEntry: Sendable, Identifiable {
     /// What its fields say of its use.
     var rules: CacheRules { storage.rules }
 
-    /// The same entry with other fields, times or trailers, and the same body.
+    /// The same entry with other fields, times, trailers or selectors, and the same body.
     public func updating(
-        head: HTTPResponse? = nil, trailers: HTTPFields? = nil, requestTime: Int64? = nil, responseTime: Int64? = nil,
-        bodySize: Int64? = nil
+        head: HTTPResponse? = nil, trailers: HTTPFields? = nil, selectors: [Selector]? = nil,
+        requestTime: Int64? = nil, responseTime: Int64? = nil, bodySize: Int64? = nil
     ) -> CacheEntry {
         CacheEntry(
             id: id, key: key, uri: uri, head: head ?? self.head, trailers: trailers ?? self.trailers, version: version,
-            selectors: selectors, requestTime: requestTime ?? self.requestTime,
+            selectors: selectors ?? self.selectors, requestTime: requestTime ?? self.requestTime,
             responseTime: responseTime ?? self.responseTime, range: range, bodySize: bodySize ?? self.bodySize)
     }
 
@@ -199,8 +219,11 @@ public struct CacheEntry: Sendable, Identifiable {
 extension CacheEntry: Hashable {
     public static func == (one: CacheEntry, other: CacheEntry) -> Bool {
         one.storage === other.storage
-            || one.id == other.id && one.key == other.key && one.uri == other.uri && one.head == other.head
-                && one.trailers == other.trailers && one.version == other.version && one.selectors == other.selectors
+            || one.id == other.id && one.key == other.key && one.uri.hasSameBytes(as: other.uri)
+                && one.head.status == other.head.status
+                && one.head.headerFields.hasSameBytes(as: other.head.headerFields)
+                && one.trailers.hasSameBytes(as: other.trailers) && one.version == other.version
+                && one.selectors == other.selectors
                 && one.requestTime == other.requestTime && one.responseTime == other.responseTime
                 && one.range == other.range && one.bodySize == other.bodySize
     }

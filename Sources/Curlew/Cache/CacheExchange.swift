@@ -144,11 +144,12 @@ final class CacheExchange: Sendable {
         return core.coalescing.joining(forwarded) { [self] response in
             // What would be a hit a moment later (RFC 9111 §4).
             let now = cache.now()
+            let sent = request.credentials(asSentFor: response)
             if response.status == .notModified {
-                let updated = judge.updated(stored, by: response.fields, requested: request.time, at: now)
-                return judge.freshness(of: updated, at: now).isFresh
+                let refreshed = judge.refreshed(stored, by: response.fields, to: request, sent: sent, at: now)
+                return refreshed.outcome == .replaces && judge.freshness(of: refreshed.entry, at: now).isFresh
             }
-            guard let entry = judge.entry(for: response, to: request, sent: request.credentials, at: now) else {
+            guard let sent, let entry = judge.entry(for: response, to: request, sent: sent, at: now) else {
                 return false
             }
             return judge.freshness(of: entry, at: now).isFresh
@@ -200,15 +201,18 @@ final class CacheExchange: Sendable {
         if Self.isFailure(response.status), let stale = await standIn(found, for: response) { return stale }
         guard response.status == .notModified else { return await taken(response, found, .stale) }
         await response.discard()
-        guard let updated = await refresh(entry, by: response) else {
+        guard CacheJudge.isValidated(entry, by: response.fields) else {
             // It says that nothing has changed of something that is not there: once more, without conditions.
             await remove(entry)
             return try await forward(CacheLookup.Found(), .stale, next)
         }
+        let refreshed = refreshed(entry, by: response, at: cache.now())
+        let updated = refreshed.entry
         let age = judge.freshness(of: updated, at: cache.now()).age
-        guard var answer = await answer(updated, age: age) else {
-            return try await forward(CacheLookup.Found(), .stale, next)
-        }
+        // The body before the entry is removed, as it may be used this once.
+        let stored = await answer(updated, age: age)
+        await settle(refreshed, of: entry)
+        guard var answer = stored else { return try await forward(CacheLookup.Found(), .stale, next) }
         // Cookies are not stored; those that come with the 304 are for the jar.
         answer.fields.append(contentsOf: response.fields.filter { $0.name == .setCookie })
         answer.interim = response.interim
@@ -216,19 +220,24 @@ final class CacheExchange: Sendable {
     }
 
     /// Gives an entry the fields of a 304, if that is about it.
-    private func refresh(_ entry: CacheEntry, by response: CurlewResponse) async -> CacheEntry? {
-        guard CacheJudge.isValidated(entry, by: response.fields) else { return nil }
-        let updated = judge.updated(
-            entry, by: response.fields, requested: request.time, at: cache.now())
-        guard core.isCurrent(key.uri, since: generation) else { return updated }
-        let directives = updated.effective(in: cache.mode).directives
-        if directives.noStore, !directives.mustUnderstand {
-            // It may be used this once.
-            await remove(entry)
-        } else {
-            await update(updated)
+    private func refresh(_ entry: CacheEntry, by response: CurlewResponse) async {
+        guard CacheJudge.isValidated(entry, by: response.fields) else { return }
+        await settle(refreshed(entry, by: response, at: cache.now()), of: entry)
+    }
+
+    private func refreshed(_ entry: CacheEntry, by response: CurlewResponse, at now: Int64) -> CacheJudge.Refreshed {
+        let sent = request.credentials(asSentFor: response)
+        return judge.refreshed(entry, by: response.fields, to: request, sent: sent, at: now)
+    }
+
+    /// Stores a refreshed entry, or removes what may no longer be stored.
+    private func settle(_ refreshed: CacheJudge.Refreshed, of entry: CacheEntry) async {
+        guard core.isCurrent(key.uri, since: generation) else { return }
+        switch refreshed.outcome {
+        case .replaces: await update(refreshed.entry)
+        case .leaves: break
+        case .removes: await remove(entry)
         }
-        return updated
     }
 
     private func update(_ entry: CacheEntry) async {
@@ -264,7 +273,7 @@ final class CacheExchange: Sendable {
     func store(_ result: Result<CurlewResponse, any Error>, of entry: CacheEntry, _ found: CacheLookup.Found) async {
         guard case .success(let response) = result else { return }
         if response.status == .notModified {
-            _ = await refresh(entry, by: response)
+            await refresh(entry, by: response)
             await response.discard()
         } else if Self.isFailure(response.status) {
             await response.discard()
@@ -348,15 +357,15 @@ final class CacheExchange: Sendable {
             // To conditions of the caller's: it is about what is stored, if that has the validators.
             for entry in found.matching
             where response.fields.contains(entry.rules.hasEntityTag ? .eTag : .lastModified) {
-                if CacheJudge.isValidated(entry, by: response.fields) { _ = await refresh(entry, by: response) }
+                if CacheJudge.isValidated(entry, by: response.fields) { await refresh(entry, by: response) }
             }
             return false
         }
         guard let credentials = request.credentials(asSentFor: response),
             var entry = judge.entry(for: response, to: request, sent: credentials, at: now)
         else { return false }
-        if cache.honorsNoVarySearch, let key = request.noVarySearchKey, NoVarySearch(response.fields) != nil {
-            entry = entry.moved(to: key.uri)
+        if cache.honorsNoVarySearch, NoVarySearch(response.fields) != nil {
+            entry = entry.moved(to: request.noVarySearchKey.uri)
         }
         if let willStore = cache.willStore {
             guard let chosen = await willStore(entry, request.request) else { return false }
@@ -367,7 +376,7 @@ final class CacheExchange: Sendable {
             part = CachePart(entry, found.matching)
             if part?.isKnown == true {
                 // Nothing new but the fields.
-                if let known = part?.known { _ = await refresh(known, by: response) }
+                if let known = part?.known { await refresh(known, by: response) }
                 return false
             }
         }
@@ -386,7 +395,7 @@ final class CacheExchange: Sendable {
     private func compare(_ response: CurlewResponse, _ found: CacheLookup.Found, at now: Int64) async {
         guard response.status == .ok, let entry = found.selected, entry.head.status == .ok else { return }
         if CacheJudge.isSame(entry, as: response.fields) {
-            await update(judge.updated(entry, by: response.fields, requested: request.time, at: now))
+            await settle(refreshed(entry, by: response, at: now), of: entry)
         } else {
             await remove(entry)
         }

@@ -65,16 +65,15 @@ struct CacheLookup: Sendable {
 
     private func find(_ store: any CacheStore) async throws -> Found {
         var entries = try await store.entries(for: request.key)
-        if honorsNoVarySearch, let key = request.noVarySearchKey, !core.mustIgnore(key.uri) {
+        let key = request.noVarySearchKey
+        if honorsNoVarySearch, !core.mustIgnore(key.uri) {
             let query = request.request.uri.query
             entries += try await store.entries(for: key).filter { NoVarySearch.isFound($0, by: query) }
         }
         guard !entries.isEmpty else { return Found() }
         if entries.count == 1, entries[0].selectors.isEmpty { return Found(selected: entries[0], matching: entries) }
-        let fields = request.request.fields
-        let secrets = request.request.secretNames
         let matching = entries.filter {
-            $0.selectors.isEmpty || CacheVariant.matches($0.selectors, fields, secrets: secrets)
+            $0.selectors.isEmpty || CacheVariant.matches($0.selectors, request.request)
         }
         // Whole ones go before parts, later ones before earlier ones (RFC 9111 §4).
         let selected = matching.max { one, other in

@@ -79,9 +79,9 @@ extension HTTPCache {
         /// A private cache of a process that acts for many, as a server does. The default.
         ///
         /// Requests with credentials bypass it, unless ``RequestOptions/cachePartition`` says whose they are: Authorization,
-        /// Cookie, other fields that are known to hold secrets, those that ``RequestOptions/secretFields`` names, user information
-        /// in the URI, and credentials that a link behind the cache adds. A response with Set-Cookie is stored only if it is
-        /// marked `public`.
+        /// Cookie, other fields whose names say that they hold a secret or name a user, those that ``RequestOptions/secretFields``
+        /// names, user information in the URI, and credentials that a link behind the cache adds. A response with Set-Cookie is
+        /// stored only if it is marked `public`.
         public static let `private` = Mode(description: "private")
         /// A private cache of a program that acts as one user. Requests with credentials use it like any others.
         public static let singleUser = Mode(description: "single-user")

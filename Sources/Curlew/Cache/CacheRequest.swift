@@ -4,6 +4,8 @@ internal import HTTPTypes
 struct CacheRequest {
     let request: CurlewRequest
     let key: CacheEntry.Key
+    /// True if the options of the request leave no doubt of what answers it.
+    let hasKnownSource: Bool
     let directives: CacheDirectives
     let policy: HTTPCache.Policy
     /// When it came to the cache, in seconds since 1970.
@@ -13,7 +15,14 @@ struct CacheRequest {
         self.request = request
         self.time = time
         policy = request.options.cachePolicy ?? .standard
-        key = Self.key(of: request)
+        let source = ResponseSource.of(request)
+        key = Self.key(of: request, source)
+        hasKnownSource =
+            switch source.knowledge {
+            case .complete: true
+            case .withPartition: request.options.cachePartition != nil
+            case .none: false
+            }
         var directives = CacheDirectives()
         if request.fields.contains(.cacheControl) {
             directives = CacheDirectives(request.fields)
@@ -27,26 +36,26 @@ struct CacheRequest {
         self.directives = directives
     }
 
-    /// The request target, and with it whatever makes another resource of the same URI.
+    /// The caller's partition.
+    var partition: String? { request.options.isAnySet ? request.options.cachePartition : nil }
+
+    /// The request target, and with it the partition and the source of the response.
     ///
     /// Two requests that a server may tell apart never have one key: paths and queries are compared as they are sent, dot segments
-    /// and escapes included.
-    static func key(of request: CurlewRequest) -> CacheEntry.Key {
-        var uri = key(of: request.uri)
-        if let host = request.fields[hostField] { uri += " host=\(host.lowercased())" }
-        if request.options.isAnySet, let route = request.options.route { uri += " route=\(route.keyText)" }
-        return CacheEntry.Key(uri: uri, partition: request.options.isAnySet ? request.options.cachePartition : nil)
+    /// and escapes included. The source is part of the partition, so that a change of a resource removes its entries of all sources.
+    static func key(of request: CurlewRequest, _ source: ResponseSource) -> CacheEntry.Key {
+        let partition = request.options.isAnySet ? request.options.cachePartition : nil
+        return CacheEntry.Key(uri: key(of: request.uri), partition: source.partition(partition))
     }
 
-    private static let hostField = HTTPField.Name("Host")!
+    static func key(of request: CurlewRequest) -> CacheEntry.Key { key(of: request, ResponseSource.of(request)) }
 
     /// The URI with its host in lower case, and without the port of its scheme, fragment and user information.
     static func key(of uri: CurlewURI) -> String { uri.normalizedText }
 
-    /// What responses with No-Vary-Search are found under; nil for a request to another place than its URI says.
-    var noVarySearchKey: CacheEntry.Key? {
-        guard !key.uri.contains(" ") else { return nil }
-        return CacheEntry.Key(uri: NoVarySearch.key(of: request.uri), partition: key.partition)
+    /// The key that responses with No-Vary-Search are found under.
+    var noVarySearchKey: CacheEntry.Key {
+        CacheEntry.Key(uri: NoVarySearch.key(of: request.uri), partition: key.partition)
     }
 
     /// True if the method is one that the cache answers, and nothing in the request makes another one of it.
@@ -91,7 +100,7 @@ struct CacheRequest {
     func credentials(asSentFor response: CurlewResponse) -> Credentials? {
         var credentials = self.credentials
         guard let sent = response.exchange?.request ?? response.sentRequest else { return credentials }
-        let isSame = sent.uri == request.uri && sent.fields.elementsEqual(request.fields)
+        let isSame = sent.uri == request.uri && sent.fields.hasSameBytes(as: request.fields)
         if isSame, !sent.options.isAnySet { return credentials }
         guard Self.key(of: sent) == key else { return nil }
         let marked = sent.options.secretFields.union(request.options.secretFields)
@@ -102,33 +111,19 @@ struct CacheRequest {
         for value in response.fields[values: .vary] {
             for name in value.split(separator: ",") {
                 guard let name = HTTPField.Name(name.filter { $0 != " " && $0 != "\t" }) else { continue }
-                guard sent.fields[values: name] == request.fields[values: name] else { return nil }
+                let (own, other) = (sent.fields[fields: name], request.fields[fields: name])
+                guard own.count == other.count, zip(own, other).allSatisfy({ $0.hasSameBytes(as: $1) }) else {
+                    return nil
+                }
             }
         }
         return credentials
     }
 
-    /// True for the fields that are known to hold secrets, and those whose names say so: to take one too many for a credential costs a
-    /// hit, one too few a user's secret.
-    private static func isSecret(_ name: HTTPField.Name) -> Bool {
-        if harmless.contains(name) { return false }
-        let text = name.canonicalName
-        return SecretFields.names.contains(name)
-            || ["token", "secret", "api-key", "apikey", "session", "auth", "subscription-key", "dpop"].contains {
-                text.contains($0)
-            }
-    }
-
-    private static let harmless: Set<HTTPField.Name> = [
-        .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .contentType, .ifModifiedSince, .ifNoneMatch,
-        .ifRange, .pragma,
-        .range, .userAgent,
-    ]
-
     /// - Parameter marked: The names that the caller has marked as secret, beside those that are known.
     static func credentials(of fields: HTTPFields, _ marked: Set<HTTPField.Name>) -> Credentials {
         var found: Credentials = []
-        for field in fields where isSecret(field.name) || marked.contains(field.name) {
+        for field in fields where SecretFields.identifiesUser(field.name) || marked.contains(field.name) {
             found.insert(field.name == .authorization ? .authorization : .other)
         }
         return found
@@ -147,15 +142,6 @@ struct CacheRequest {
     ]
 }
 
-extension ConnectionRoute {
-    /// The route in words, the same for equal ones.
-    fileprivate var keyText: String {
-        let hosts = hosts.map { "\($0.host):\($0.port)=\($0.addresses.joined(separator: ","))" }
-        let redirections = redirections.map { "\($0.host ?? ""):\($0.port ?? 0)>\($0.toHost):\($0.toPort)" }
-        return (hosts + redirections + ["\(unixSocket ?? "")"]).joined(separator: ";")
-    }
-}
-
 /// The choice among responses of one URI by what Vary names (RFC 9111 §4.1).
 enum CacheVariant {
     /// The most fields that Vary may name for a response to be stored.
@@ -165,9 +151,7 @@ enum CacheVariant {
 
     /// The selecting fields of a request for a response; nil if it cannot be selected again: by `*`, by too many names, by too
     /// long values.
-    static func selectors(of response: HTTPFields, _ request: HTTPFields, secrets: Set<HTTPField.Name>)
-        -> [CacheEntry.Selector]?
-    {
+    static func selectors(of response: HTTPFields, _ request: CurlewRequest) -> [CacheEntry.Selector]? {
         guard response.contains(.vary) else { return [] }
         var names: Set<String> = []
         for value in response[values: .vary] {
@@ -182,7 +166,7 @@ enum CacheVariant {
         var selectors: [CacheEntry.Selector] = []
         var size = 0
         for name in names.sorted() {
-            guard let field = HTTPField.Name(name), let value = Self.value(of: field, in: request, secrets: secrets)
+            guard let field = HTTPField.Name(name), let value = Self.value(of: field, in: request)
             else { return nil }
             size += value.text?.utf8.count ?? 0
             guard size <= valueLimit else { return nil }
@@ -192,12 +176,11 @@ enum CacheVariant {
     }
 
     /// True if a request selects a response that was stored with selectors.
-    static func matches(_ selectors: [CacheEntry.Selector], _ request: HTTPFields, secrets: Set<HTTPField.Name>)
-        -> Bool
-    {
+    static func matches(_ selectors: [CacheEntry.Selector], _ request: CurlewRequest) -> Bool {
         selectors.allSatisfy { selector in
             guard let name = HTTPField.Name(selector.name) else { return false }
-            return value(of: name, in: request, secrets: secrets)?.text == selector.value
+            guard let value = value(of: name, in: request) else { return false }
+            return value.text.hasSameBytes(as: selector.value)
         }
     }
 
@@ -208,8 +191,8 @@ enum CacheVariant {
     /// The values as one, without the space that means nothing; in lower case where case means nothing. A secret is hashed.
     ///
     /// nil if it cannot be hashed.
-    private static func value(of name: HTTPField.Name, in fields: HTTPFields, secrets: Set<HTTPField.Name>) -> Value? {
-        let present = fields.filter { $0.name == name }
+    private static func value(of name: HTTPField.Name, in request: CurlewRequest) -> Value? {
+        let present = request.fields.filter { $0.name == name }
         guard !present.isEmpty else { return Value(text: nil) }
         var bytes = Array(
             present.map { field in field.withUnsafeBytesOfValue { Array($0) } }.joined(separator: [.comma]))
@@ -217,11 +200,17 @@ enum CacheVariant {
             let elements = bytes.split(separator: .comma).map { $0.trimmingBlanks }
             bytes = Array(elements.joined(separator: [.comma]))
         }
-        let text = String(guessing: bytes)
-        if secrets.contains(name) {
-            return (try? MessageDigest.hash(text, by: .sha256)).map { Value(text: $0) }
-        }
-        return Value(text: caseless.contains(name) ? text.lowercased() : text)
+        if caseless.contains(name) { bytes = bytes.map(\.lowercasedASCII) }
+        let text = Self.text(of: bytes)
+        if request.isSecret(name) { return (try? MessageDigest.hash(text, by: .sha256)).map { Value(text: $0) } }
+        return Value(text: text)
+    }
+
+    /// The bytes as text, so that no two values have one text: bytes that are no UTF-8 in hexadecimal.
+    private static func text(of bytes: [UInt8]) -> String {
+        let mark = "bytes:"
+        if let text = String(validating: bytes, as: UTF8.self), !bytes.starts(with: mark.utf8) { return text }
+        return mark + bytes.hexadecimal
     }
 
     private static let caseless: Set<HTTPField.Name> = [.acceptEncoding, .acceptLanguage]

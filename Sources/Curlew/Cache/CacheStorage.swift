@@ -23,7 +23,7 @@ extension CacheJudge {
         }
         let fields = response.fields
         let rules = CacheRules(response.head, responseTime: now)
-        guard isStorable(response.status, rules), mayStore(rules, sent, request.key.partition) else { return nil }
+        guard isStorable(response.status, rules), mayStore(rules, sent, request.partition) else { return nil }
         var range: Range<Int64>?
         if response.status == .partialContent {
             guard let part = partialRange(fields) else { return nil }
@@ -31,10 +31,7 @@ extension CacheJudge {
         }
         var selectors: [CacheEntry.Selector] = []
         if rules.varies {
-            let secrets = request.request.secretNames
-            guard let chosen = CacheVariant.selectors(of: fields, request.request.fields, secrets: secrets) else {
-                return nil
-            }
+            guard let chosen = CacheVariant.selectors(of: fields, request.request) else { return nil }
             selectors = chosen
         }
         var head = response.head
@@ -116,7 +113,44 @@ extension CacheJudge {
         let names = Set(newer.map(\.name)).union([.date, .age])
         var head = entry.head
         head.headerFields = head.headerFields.filter { !names.contains($0.name) } + newer
+        // Fields that came before may be restricted now.
+        head.headerFields = stored(head.headerFields, CacheRules(head, responseTime: now))
         return entry.updating(head: head, requestTime: requested, responseTime: now)
+    }
+
+    /// An entry with the fields of a newer response, and the use that may be made of it after this one.
+    struct Refreshed {
+        /// The future of the stored entry.
+        enum Outcome {
+            /// The entry takes the place of the stored one.
+            case replaces
+            /// The stored entry stays as it is: the newer response is for credentials that the cache does not store for.
+            case leaves
+            /// The stored entry goes: no such response may be stored, or it cannot be selected again.
+            case removes
+        }
+
+        var entry: CacheEntry
+        var outcome: Outcome
+    }
+
+    /// Refreshes an entry by a 304, or by a response to HEAD, under the rules that hold for a new response (§3, §4.1).
+    ///
+    /// The entry is then selected by the request that was answered now, as that is the one that its content was confirmed for.
+    /// - Parameter sent: The credentials that the request had when it left; nil if another request was made of it.
+    func refreshed(
+        _ entry: CacheEntry, by fields: HTTPFields, to request: CacheRequest, sent: CacheRequest.Credentials?,
+        at now: Int64
+    ) -> Refreshed {
+        let merged = updated(entry, by: fields, requested: request.time, at: now)
+        let rules = merged.rules
+        guard isStorable(merged.head.status, rules),
+            let selectors = CacheVariant.selectors(of: merged.head.headerFields, request.request)
+        else { return Refreshed(entry: merged, outcome: .removes) }
+        guard let sent, mayStore(rules, sent, request.partition) else {
+            return Refreshed(entry: merged, outcome: selectors == entry.selectors ? .leaves : .removes)
+        }
+        return Refreshed(entry: merged.updating(selectors: selectors), outcome: .replaces)
     }
 
     /// True if a 304 is about an entry: its validators are the entry's, or it has none (§4.3.4).

@@ -2,8 +2,8 @@ internal import HTTPTypes
 
 /// Sends one request for several that are equal and under way at a time, and gives each the response.
 ///
-/// Equal are GET and HEAD requests without a body whose URI, fields and time limits are the same, Authorization and Cookie among
-/// the fields: users with credentials of their own never share a response. Requests that have connection options of their own, or
+/// Equal are GET and HEAD requests without a body whose URI, fields and time limits are the same byte by byte, Authorization and
+/// Cookie among the fields: users with credentials of their own never share a response. Requests that have connection options of their own, or
 /// options of links whose ``RequestOptions/Key/affectsResponse`` is true, go alone. A request joins another one until that one's
 /// response begins.
 ///
@@ -76,8 +76,8 @@ struct FlightKey: Hashable, Sendable {
     private let transport: ObjectIdentifier?
     private let method: HTTPRequest.Method
     private let target: CacheEntry.Key
-    private let userInformation: String?
-    private let fields: [HTTPField]
+    private let userInformation: ExactText?
+    private let fields: ExactFields
     private let timeouts: [Duration?]
 
     /// nil for a request that goes alone.
@@ -85,11 +85,13 @@ struct FlightKey: Hashable, Sendable {
         guard request.method == .get || request.method == .head, request.body.isNone, request.trailers.isEmpty,
             !request.options.hasOwnConnection
         else { return nil }
+        let source = ResponseSource.of(request)
+        guard case .complete = source.knowledge else { return nil }
         self.transport = transport
         method = request.method
-        target = CacheRequest.key(of: request)
-        userInformation = request.uri.userInformation
-        fields = Array(request.fields)
+        target = CacheRequest.key(of: request, source)
+        userInformation = request.uri.userInformation.map { ExactText($0) }
+        fields = ExactFields(request.fields)
         let options = request.options
         timeouts =
             options.isAnySet
@@ -101,7 +103,7 @@ struct FlightKey: Hashable, Sendable {
 }
 
 extension RequestOptions {
-    /// True if the request is carried otherwise than equal ones, or somebody looks at its very exchange.
+    /// True if the request is carried otherwise than equal ones, or its very exchange is observed; ``ResponseSource`` has the table.
     fileprivate var hasOwnConnection: Bool {
         guard isAnySet else { return false }
         return isResponseAffected || route != nil || addressPolicy != nil || proxy != nil || versionPolicy != nil

@@ -71,14 +71,16 @@ public struct HTTPCache: CurlewMiddleware {
         -> CurlewResponse
     {
         let seen = CacheRequest(request, at: clock())
-        guard seen.isCacheable, seen.policy != .noStore, admits(seen) else { return try await bypass(seen, next) }
+        guard seen.isCacheable, seen.policy != .noStore, seen.hasKnownSource, admits(seen) else {
+            return try await bypass(seen, next)
+        }
         let exchange = CacheExchange(cache: self, request: seen, generation: core.generation)
         return try await exchange.perform(next)
     }
 
     /// True if the request is one of those that the cache is for.
     private func admits(_ request: CacheRequest) -> Bool {
-        if mode == .singleUser || request.key.partition != nil { return true }
+        if mode == .singleUser || request.partition != nil { return true }
         let credentials = request.credentials
         return mode == .shared ? !credentials.contains(.other) : credentials.isEmpty
     }

@@ -138,8 +138,8 @@ struct MemoryCacheTable {
     private let variantLimit: Int
     private var records: [CacheEntry.ID: Record] = [:]
     private var keys: [CacheEntry.Key: [CacheEntry.ID]] = [:]
-    /// The keys of a URI, a partition each.
-    private var uris: [String: Set<CacheEntry.Key>] = [:]
+    /// The keys of a URI, one for each partition.
+    private var uris: [ExactText: Set<CacheEntry.Key>] = [:]
     private var newest: CacheEntry.ID?
     private var oldest: CacheEntry.ID?
     private(set) var stored = 0
@@ -202,7 +202,7 @@ struct MemoryCacheTable {
         stored += cost
         link(entry.id)
         keys[entry.key, default: []].insert(entry.id, at: 0)
-        uris[entry.key.uri, default: []].insert(entry.key)
+        uris[ExactText(entry.key.uri), default: []].insert(entry.key)
         while let ids = keys[entry.key], ids.count > variantLimit, let last = ids.last {
             if let body = remove(last) { freed.append(body) }
             evictions += 1
@@ -219,7 +219,7 @@ struct MemoryCacheTable {
             return bodies
         case .entries(let ids): return ids.compactMap { remove($0) }
         case .uris(let uris):
-            let ids = uris.flatMap { self.uris[$0] ?? [] }.flatMap { keys[$0] ?? [] }
+            let ids = uris.flatMap { self.uris[ExactText($0)] ?? [] }.flatMap { keys[$0] ?? [] }
             return ids.compactMap { remove($0) }
         case .since(let time):
             let ids = records.values.filter { $0.entry.responseTime >= time }.map(\.entry.id)
@@ -246,8 +246,9 @@ struct MemoryCacheTable {
         keys[key]?.removeAll { $0 == id }
         if keys[key]?.isEmpty == true {
             keys[key] = nil
-            uris[key.uri]?.remove(key)
-            if uris[key.uri]?.isEmpty == true { uris[key.uri] = nil }
+            let uri = ExactText(key.uri)
+            uris[uri]?.remove(key)
+            if uris[uri]?.isEmpty == true { uris[uri] = nil }
         }
         return record.body
     }

@@ -7,10 +7,10 @@ struct NoVarySearch: Sendable, Hashable {
     private var ignored = Names.some([])
 
     private enum Names: Hashable {
-        case some(Set<String>)
-        case allBut(Set<String>)
+        case some(Set<[UInt8]>)
+        case allBut(Set<[UInt8]>)
 
-        func contains(_ name: String) -> Bool {
+        func contains(_ name: [UInt8]) -> Bool {
             switch self {
             case .some(let names): names.contains(name)
             case .allBut(let names): !names.contains(name)
@@ -46,11 +46,11 @@ struct NoVarySearch: Sendable, Hashable {
         guard ignoresOrder || ignored != .some([]) else { return nil }
     }
 
-    private static func names(_ list: InnerList) -> Set<String>? {
-        var names: Set<String> = []
+    private static func names(_ list: InnerList) -> Set<[UInt8]>? {
+        var names: Set<[UInt8]> = []
         for item in list.bareInnerList {
             guard case .string(let text) = item.rfc9651BareItem else { return nil }
-            names.insert(text)
+            names.insert(Array(text.utf8))
         }
         return names
     }
@@ -68,35 +68,42 @@ struct NoVarySearch: Sendable, Hashable {
 
     /// True if two queries choose the same response.
     func matches(_ one: String?, _ other: String?) -> Bool {
-        if one == other { return true }
+        if one.hasSameBytes(as: other) { return true }
         var left = parameters(one)
         var right = parameters(other)
         if ignoresOrder {
             // Values of one name keep their order.
-            left = left.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(
-                \.element)
-            right = right.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(
-                \.element)
+            left = Self.sorted(left)
+            right = Self.sorted(right)
         }
         return left == right
     }
 
+    /// By bytes: two values that are no UTF-8 differ, too.
     private struct Parameter: Hashable {
-        let name: String
-        let value: String
+        let name: [UInt8]
+        let value: [UInt8]
+    }
+
+    private static func sorted(_ parameters: [Parameter]) -> [Parameter] {
+        let places = parameters.indices.sorted { one, other in
+            let (left, right) = (parameters[one].name, parameters[other].name)
+            return left == right ? one < other : left.lexicographicallyPrecedes(right)
+        }
+        return places.map { parameters[$0] }
     }
 
     private func parameters(_ query: String?) -> [Parameter] {
         guard let query else { return [] }
         return query.split(separator: "&").map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return Parameter(name: Self.decoded(parts[0]), value: parts.count > 1 ? Self.decoded(parts[1]) : "")
+            return Parameter(name: Self.decoded(parts[0]), value: parts.count > 1 ? Self.decoded(parts[1]) : [])
         }
         .filter { !ignored.contains($0.name) }
     }
 
-    private static func decoded(_ text: Substring) -> String {
+    private static func decoded(_ text: Substring) -> [UInt8] {
         let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8.space : $0 }
-        return String(decoding: PercentDecoding.bytes(of: spaced[...], isStrict: false) ?? [], as: UTF8.self)
+        return PercentDecoding.bytes(of: spaced[...], isStrict: false) ?? []
     }
 }

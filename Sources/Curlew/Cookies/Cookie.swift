@@ -139,7 +139,8 @@ extension CookieJar.Cookie {
 
     /// True if one takes the other's place in a jar.
     func isSame(as other: CookieJar.Cookie) -> Bool {
-        nameBytes == other.nameBytes && path == other.path && isHostOnly == other.isHostOnly && domain == other.domain
+        nameBytes == other.nameBytes && path.hasSameBytes(as: other.path) && isHostOnly == other.isHostOnly
+            && domain == other.domain
     }
 
     /// - Parameter now: Seconds since 1970.

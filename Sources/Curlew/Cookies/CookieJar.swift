@@ -109,7 +109,7 @@ public final class CookieJar: Sendable {
         let name = Array(name.utf8)
         let host = domain.map { CookieHost($0.hasPrefix(".") ? String($0.dropFirst()) : $0)?.name }
         return remove { cookie in
-            cookie.nameBytes == name && (path.map { $0 == cookie.path } ?? true)
+            cookie.nameBytes == name && (path.map { $0.hasSameBytes(as: cookie.path) } ?? true)
                 && (host.map { $0 == cookie.domain } ?? true)
         }
     }

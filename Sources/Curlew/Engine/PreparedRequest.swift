@@ -102,7 +102,7 @@ final class RequestDefaults: Sendable {
 }
 
 extension RequestOptions {
-    private enum HandshakeKey: Key { static let defaultValue = false }
+    private enum HandshakeKey: SourceKey { static let defaultValue = false }
 
     /// True if the exchange ends once the connection is made.
     var isHandshakeOnly: Bool {
@@ -110,7 +110,12 @@ extension RequestOptions {
         set { self[HandshakeKey.self] = newValue }
     }
 
-    private enum ForwardedKey: Key { static let defaultValue = false }
+    private enum ForwardedKey: SourceKey {
+        static let defaultValue = false
+
+        // A server may choose by the fields that are not added.
+        static func sourceText(_ value: Bool) -> String? { value ? "forwarded" : nil }
+    }
 
     /// True if the request is another client's: fields that it does not have, such as User-Agent, are not added.
     package var isForwarded: Bool {

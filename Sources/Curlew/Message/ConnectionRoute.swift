@@ -65,3 +65,20 @@ public struct ConnectionRoute: Sendable, Hashable, Codable {
         self.addressFamily = addressFamily
     }
 }
+
+extension ConnectionRoute {
+    /// True if all is the same byte by byte: two paths of sockets that are equivalent in Unicode are two files.
+    public static func == (one: ConnectionRoute, other: ConnectionRoute) -> Bool {
+        one.hosts == other.hosts && one.redirections == other.redirections
+            && one.unixSocket.hasSameBytes(as: other.unixSocket)
+            && one.localInterface.hasSameBytes(as: other.localInterface) && one.addressFamily == other.addressFamily
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(hosts)
+        hasher.combine(redirections)
+        unixSocket?.hashBytes(into: &hasher)
+        localInterface?.hashBytes(into: &hasher)
+        hasher.combine(addressFamily)
+    }
+}

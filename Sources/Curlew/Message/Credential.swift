@@ -6,6 +6,26 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
         case password(user: String, password: String)
         case token(String)
         case ticket
+
+        static func == (one: Kind, other: Kind) -> Bool {
+            switch (one, other) {
+            case (.password(let user, let password), .password(let otherUser, let otherPassword)):
+                user.hasSameBytes(as: otherUser) && password.hasSameBytes(as: otherPassword)
+            case (.token(let token), .token(let otherToken)): token.hasSameBytes(as: otherToken)
+            case (.ticket, .ticket): true
+            default: false
+            }
+        }
+
+        func hash(into hasher: inout Hasher) {
+            switch self {
+            case .password(let user, let password):
+                user.hashBytes(into: &hasher)
+                password.hashBytes(into: &hasher)
+            case .token(let token): token.hashBytes(into: &hasher)
+            case .ticket: break
+            }
+        }
     }
 
     let kind: Kind

@@ -68,9 +68,9 @@ public struct CurlewRequest: Sendable {
             yield &storage.values.attemptObservers
         }
     }
-    /// What the session says of connections where the request says nothing, for links that choose where to connect. Message does not
-    /// look into it.
-    var connectionDefaults: (any Sendable & AnyObject)? {
+    /// The settings of the session for connections where the request has none, for links that choose where to connect, and for what
+    /// requests share.
+    var connectionDefaults: (any SourceDefaults)? {
         get { storage.values.connectionDefaults }
         _modify {
             makeUnique()
@@ -129,7 +129,7 @@ public struct CurlewRequest: Sendable {
         var options: RequestOptions
         var observers: [any CallObserver] = []
         var attemptObservers: [any AttemptObserver] = []
-        var connectionDefaults: (any Sendable & AnyObject)?
+        var connectionDefaults: (any SourceDefaults)?
     }
 
     /// `@unchecked Sendable`: it is written only while one value alone holds it, as the memory of an array is.

@@ -88,8 +88,8 @@ public struct RequestOptions: Sendable {
         get { storage?.values.isIdempotent }
         set { change { $0.isIdempotent = newValue } }
     }
-    /// Fields with secrets of the caller's, beside those known to be secret, such as Authorization and Cookie: they are
-    /// masked in logs, and taken off when a redirect leads to another origin.
+    /// Fields with secrets of the caller's, beside those that are secret by their names, such as Authorization, Cookie and
+    /// Private-Token: they are masked in logs, taken off when a redirect leads to another origin, and credentials for an ``HTTPCache``.
     public var secretFields: Set<HTTPField.Name> {
         get { storage?.values.secretFields ?? [] }
         set { change { $0.secretFields = newValue } }
@@ -174,6 +174,9 @@ public struct RequestOptions: Sendable {
         var engineCredential: EngineCredential?
         var keyed = KeyedValues()
         var isResponseAffected = false
+        /// The keys of Curlew's own that were set and affect the response.
+        var sourceKeys: [any SourceKey.Type] = []
+        var hasForeignKeys = false
 
         /// True if one of them is set that an initializer takes.
         var isSet: Bool {
@@ -244,8 +247,9 @@ extension RequestOptions {
         associatedtype Value: Sendable
         /// The value where none was set.
         static var defaultValue: Value { get }
-        /// False if equal requests that differ in the option get the same response, as with one that only a log reads; ``Coalescing``
-        /// then joins them. True unless said otherwise.
+        /// False if equal requests that differ in the option get the same response, as with one that only a log reads: ``Coalescing``
+        /// then joins them, and an ``HTTPCache`` gives both what is stored. With true, the request goes alone, and bypasses a cache
+        /// unless its ``RequestOptions/cachePartition`` says whom the response is for. True unless said otherwise.
         static var affectsResponse: Bool { get }
     }
 
@@ -255,11 +259,32 @@ extension RequestOptions {
         set {
             change {
                 $0.keyed[ObjectIdentifier(key), as: K.Value.self] = newValue
-                if K.affectsResponse { $0.isResponseAffected = true }
+                guard K.affectsResponse else { return }
+                $0.isResponseAffected = true
+                if let own = key as? any SourceKey.Type {
+                    if !$0.sourceKeys.contains(where: { $0 == own }) { $0.sourceKeys.append(own) }
+                } else {
+                    $0.hasForeignKeys = true
+                }
             }
         }
     }
 
     /// True if a keyed option was set that may make another response of an equal request.
     var isResponseAffected: Bool { storage?.values.isResponseAffected ?? false }
+
+    /// True if such an option is another module's, so that its effect is not known.
+    var hasForeignKeys: Bool { storage?.values.hasForeignKeys ?? false }
+
+    /// The keyed options that make another source of the response, in words; nil if there are none.
+    /// - Throws: What keeps one of them from being put into words.
+    func sourceText() throws -> String? {
+        var text: String?
+        for key in storage?.values.sourceKeys ?? [] {
+            if let words = try words(of: key) { text = (text ?? "") + words }
+        }
+        return text
+    }
+
+    private func words<K: SourceKey>(of key: K.Type) throws -> String? { try K.sourceText(self[key]) }
 }

@@ -57,13 +57,14 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
 
     public static func == (one: CurlewURI, other: CurlewURI) -> Bool {
         one.storage === other.storage
-            || (one.text == other.text && one.layout == other.layout && one.userInformation == other.userInformation)
+            || (one.text.hasSameBytes(as: other.text) && one.layout == other.layout
+                && one.userInformation.hasSameBytes(as: other.userInformation))
     }
 
     public func hash(into hasher: inout Hasher) {
         // The layout follows from the text.
-        hasher.combine(text)
-        hasher.combine(userInformation)
+        text.hashBytes(into: &hasher)
+        userInformation?.hashBytes(into: &hasher)
     }
 
     /// `http` or `https`.

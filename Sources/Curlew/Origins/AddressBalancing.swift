@@ -106,7 +106,7 @@ public struct AddressBalancing: CurlewMiddleware {
             let place = use.address.isIPv6 ? "[\(use.address)]" : use.address.description
             // A redirection and no override, as libcurl would keep each override for good.
             route.redirections = [ConnectionRoute.Redirection(toHost: place, toPort: request.uri.port)]
-            attempt.options.route = route
+            attempt.options.substituteRoute(route)
             attempt.attemptObservers.append(use)
             do {
                 let response = try await next(attempt)

@@ -76,7 +76,7 @@ public struct AlternativeServices: CurlewMiddleware {
         var attempt = request
         var route = route
         route.redirections = [ConnectionRoute.Redirection(toHost: service.host, toPort: service.port)]
-        attempt.options.route = route
+        attempt.options.substituteRoute(route)
         if !service.isHTTP2 { attempt.options.versionPolicy = .http11 }
         attempt.fields[Self.used] = service.port == 443 ? service.host : "\(service.host):\(service.port)"
         do {

@@ -1,15 +1,32 @@
 internal import HTTPTypes
 
-/// What a session says of route, proxy and trust, for links that choose where to connect.
-final class ConnectionDefaults: Sendable {
+/// The settings of a session for route, proxy, addresses and trust, for links that choose where to connect, and for what requests share.
+final class ConnectionDefaults: SourceDefaults {
     let route: ConnectionRoute
     let proxies: ProxyResolver
+    let addressPolicy: AddressPolicy
     let security: SecurityPolicy
+    private let securityName = Guarded<String?>(nil)
 
-    /// Nil where it says nothing, which costs a request nothing.
-    init?(route: ConnectionRoute, proxy: ProxyConfiguration, security: SecurityPolicy) {
-        guard route != ConnectionRoute() || proxy != .none || !security.verifiesEveryHost else { return nil }
+    /// Made at the first use: the policy may have many certificates.
+    var securityText: String {
+        securityName.withLock { name in
+            if let name { return name }
+            let made = security.sessionSourceText
+            name = made
+            return made
+        }
+    }
+
+    /// Nil for the usual settings, which costs a request nothing.
+    init?(
+        route: ConnectionRoute, proxy: ProxyConfiguration, addressPolicy: AddressPolicy = .any, security: SecurityPolicy
+    ) {
+        guard route != ConnectionRoute() || proxy != .none || addressPolicy != .any || security != .system else {
+            return nil
+        }
         self.route = route
+        self.addressPolicy = addressPolicy
         self.security = security
         proxies = ProxyResolver(proxy)
     }

@@ -107,7 +107,8 @@ public struct HTTPSession: Sendable {
         connectionDefaults = (transport as? SessionActor).flatMap { session in
             let configuration = session.configuration
             return ConnectionDefaults(
-                route: configuration.route, proxy: configuration.proxy, security: configuration.security)
+                route: configuration.route, proxy: configuration.proxy, addressPolicy: configuration.addressPolicy,
+                security: configuration.security)
         }
         let links = try links()
         (transport as? SessionActor)?.publishTransitions(of: links)
@@ -281,8 +282,9 @@ public struct HTTPSession: Sendable {
 
     func addDefaultFields(to request: inout CurlewRequest) {
         let own = request.fields
-        let secrets = isAtHome(request) ? [] : request.secretNames
-        for field in defaultFields where own[fields: field.name].isEmpty && !secrets.contains(field.name) {
+        let isAtHome = isAtHome(request)
+        for field in defaultFields where own[fields: field.name].isEmpty && (isAtHome || !request.isSecret(field.name))
+        {
             request.fields.append(field)
         }
     }

@@ -37,7 +37,7 @@ extension RequestOptions {
     /// Decides on a response whose head has come; the task is that which carried it, nil where none did, as with a stub.
     typealias ResponseDecision = @Sendable (HTTPResponse, TaskActor?) async throws -> ResponseDisposition
 
-    private enum ResponseDecisionKey: Key { static let defaultValue: ResponseDecision? = nil }
+    private enum ResponseDecisionKey: SourceKey { static let defaultValue: ResponseDecision? = nil }
 
     /// Called on the caller's side when the head of the response has come: it may let the response through, cancel the task,
     /// or have the body written into a file; see ``ResponseDisposition``.

@@ -37,7 +37,7 @@ final class SuspensionGroup: Sendable {
 }
 
 extension RequestOptions {
-    private enum GroupKey: Key { static let defaultValue: SuspensionGroup? = nil }
+    private enum GroupKey: SourceKey { static let defaultValue: SuspensionGroup? = nil }
 
     /// What stops and restarts the tasks of all attempts together.
     var suspensionGroup: SuspensionGroup? {

@@ -30,8 +30,8 @@ extension TaskActor {
 }
 
 extension RequestOptions {
-    private enum KindKey: Key { static let defaultValue = TaskActor.Kind.data }
-    private enum OnTaskKey: Key { static let defaultValue: (@Sendable (TaskActor) -> Void)? = nil }
+    private enum KindKey: SourceKey { static let defaultValue = TaskActor.Kind.data }
+    private enum OnTaskKey: SourceKey { static let defaultValue: (@Sendable (TaskActor) -> Void)? = nil }
 
     /// What the task of each attempt is for.
     var kind: TaskActor.Kind {

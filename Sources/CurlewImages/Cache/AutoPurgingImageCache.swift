@@ -30,7 +30,7 @@ public actor AutoPurgingImageCache {
     }
 
     /// By identifier, and there by filter.
-    private var entries: [String: [String?: Entry]] = [:]
+    private var entries: [ExactText: [ExactText?: Entry]] = [:]
     private var accesses: UInt64 = 0
     /// The images that filters are working on. One that is replaced or removed is taken out.
     private(set) var filtersAtWork: [UInt64: String] = [:]
@@ -63,7 +63,8 @@ public actor AutoPurgingImageCache {
         let cost = Self.cost(of: image, identifier, filter)
         guard cost <= capacity.bytes else { return }
         accesses += 1
-        entries[identifier, default: [:]][filter] = Entry(image: image, cost: cost, access: accesses)
+        entries[ExactText(identifier), default: [:]][filter.map { ExactText($0) }] = Entry(
+            image: image, cost: cost, access: accesses)
         usage.bytes += cost
         count += 1
         if usage > capacity { purge() }
@@ -94,13 +95,14 @@ public actor AutoPurgingImageCache {
             filtered.map { (identifier: identifier, filter: $0.key, access: $0.value.access) }
         }
         for entry in all.sorted(by: { $0.access < $1.access }) {
-            drop(entry.identifier, entry.filter)
+            drop(entry.identifier.text, entry.filter?.text)
             if usage <= preferredUsage { return }
         }
     }
 
     /// An image that is kept. It counts as used now.
     public func image(for identifier: String, filter: String? = nil) -> Image? {
+        let (identifier, filter) = (ExactText(identifier), filter.map { ExactText($0) })
         guard let entry = entries[identifier]?[filter] else { return nil }
         accesses += 1
         entries[identifier]?[filter]?.access = accesses
@@ -112,9 +114,9 @@ public actor AutoPurgingImageCache {
     @discardableResult
     public func remove(_ identifier: String, filter: String? = nil) -> Bool {
         guard filter == nil else { return drop(identifier, filter) }
-        filtersAtWork = filtersAtWork.filter { $0.value != identifier }
-        let filters = entries[identifier].map { Array($0.keys) } ?? []
-        for filter in filters { drop(identifier, filter) }
+        filtersAtWork = filtersAtWork.filter { !$0.value.hasSameBytes(as: identifier) }
+        let filters = entries[ExactText(identifier)].map { Array($0.keys) } ?? []
+        for filter in filters { drop(identifier, filter?.text) }
         return !filters.isEmpty
     }
 
@@ -133,6 +135,7 @@ public actor AutoPurgingImageCache {
 
     @discardableResult
     private func drop(_ identifier: String, _ filter: String?) -> Bool {
+        let (identifier, filter) = (ExactText(identifier), filter.map { ExactText($0) })
         guard let entry = entries[identifier]?.removeValue(forKey: filter) else { return false }
         if entries[identifier]?.isEmpty == true { entries[identifier] = nil }
         usage.bytes -= entry.cost

@@ -89,7 +89,7 @@ struct SettingsDraft: Sendable {
         if bearerToken != nil || user != nil {
             throw SettingsProblem("credential", message: "a credential needs base-url, the origin that it is for")
         }
-        if let field = fields.first(where: { SecretFields.names.contains($0.name) }) {
+        if let field = fields.first(where: { SecretFields.isSecret($0.name) }) {
             throw SettingsProblem(
                 "fields", message: "the secret field \(field.name.rawName) needs base-url, the origin that it is for")
         }

@@ -81,7 +81,7 @@ struct ForwardedRequest {
             throw Refusal(.badRequest, "the request has both Transfer-Encoding and Content-Length")
         }
         if head.headerFields.contains(.transferEncoding) {
-            guard codings.count == 1, codings[0].lowercased() == "chunked" else {
+            guard codings.count == 1, codings[0].isEqual(ignoringASCIICase: "chunked") else {
                 throw Refusal(.notImplemented, "the request has another transfer coding than chunked")
             }
             return try of(head.method, .chunked)

@@ -113,7 +113,7 @@ extension DurableTransfer.Request {
         guard uri.authority.firstIndex(of: "@") == nil, !hasUserInformation else {
             throw CurlewError(.invalidRequest, "the URL has user information, which is not kept on the disk")
         }
-        if !storesSecrets, let secret = fields.first(where: { SecretFields.names.contains($0.name) }) {
+        if !storesSecrets, let secret = fields.first(where: { SecretFields.isSecret($0.name) }) {
             throw CurlewError(
                 .invalidRequest,
                 "\(secret.name) is a secret: give it by the session's authorization, or set storesSecrets")

@@ -164,10 +164,12 @@ extension TransferQueries {
         private let policy: ClaimPolicy
         private(set) var total = 0
         private var hosts: [String: Int] = [:]
-        private var tags: [Substring: Int] = [:]
+        private var tags: [ExactText: Int] = [:]
+        private let tagLimits: [ExactText: Int]
 
         init(_ database: Database, _ policy: ClaimPolicy) throws {
             self.policy = policy
+            tagLimits = Dictionary(uniqueKeysWithValues: policy.perTag.map { (ExactText($0.key), $0.value) })
             let cursor = try Row.fetchCursor(
                 database.cachedStatement(sql: "SELECT host, tags FROM transfer WHERE state = 1"))
             while let row = try cursor.next() { add(host: row[0], tags: row[1]) }
@@ -177,14 +179,17 @@ extension TransferQueries {
             total += 1
             hosts[host, default: 0] += 1
             guard !policy.perTag.isEmpty else { return }
-            for tag in tags.split(separator: TransferQueries.separator) { self.tags[tag, default: 0] += 1 }
+            for tag in tags.split(separator: TransferQueries.separator) {
+                self.tags[ExactText(String(tag)), default: 0] += 1
+            }
         }
 
         func letsRun(host: String, tags: String) -> Bool {
             guard hosts[host, default: 0] < policy.perHost else { return false }
             guard !policy.perTag.isEmpty, !tags.isEmpty else { return true }
             return tags.split(separator: TransferQueries.separator).allSatisfy { tag in
-                policy.perTag[String(tag)].map { self.tags[tag, default: 0] < $0 } ?? true
+                let tag = ExactText(String(tag))
+                return tagLimits[tag].map { self.tags[tag, default: 0] < $0 } ?? true
             }
         }
     }

@@ -116,6 +116,7 @@ struct ForwardedRequestTests {
             ("no number", fields([(.contentLength, "")]), 400),
             ("a number beyond 64 bits", fields([(.contentLength, "99999999999999999999")]), 400),
             ("another coding", fields([(.transferEncoding, "gzip, chunked")]), 501),
+            ("the sign of Kelvin for a k", fields([(.transferEncoding, "chun\u{212A}ed")]), 501),
             ("chunked twice", fields([(.transferEncoding, "chunked"), (.transferEncoding, "chunked")]), 501),
             ("an obscured coding", fields([(.transferEncoding, "x chunked")]), 501),
             ("an empty coding", fields([(.transferEncoding, "")]), 501),

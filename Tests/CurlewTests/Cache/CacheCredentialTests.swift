@@ -22,6 +22,34 @@ struct CacheCredentialTests {
         #expect(try await scene.get() == "200 2 hit")
     }
 
+    @Test(
+        "fields whose names say that they tell users apart are credentials",
+        arguments: [
+            "X-Functions-Key", "X-Master-Key", "Cf-Access-Jwt-Assertion", "X-Goog-IAP-JWT-Assertion", "X-Remote-User",
+            "X-User-Id",
+            "X-Password", "X-Signature", "Cookie2", "Private-Token", "X-Forwarded-Email", "X-Client-Cert", "From",
+            "X-Amz-Server-Side-Encryption-Customer-Key",
+        ])
+    func names(_ name: String) async throws {
+        let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
+        let fields = HTTPFields([HTTPField(name: try #require(HTTPField.Name(name)), value: "1")])
+        #expect(try await scene.get("/", fields) == "200 1 bypass")
+        #expect(try await scene.get() == "200 2 miss")
+    }
+
+    @Test(
+        "fields that say no user are no credentials",
+        arguments: [
+            "User-Agent", "X-User-Agent", "Idempotency-Key", "X-Request-Id", "Accept-Language", "X-Author",
+            "Sec-Fetch-User",
+        ])
+    func plainNames(_ name: String) async throws {
+        let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }
+        let fields = HTTPFields([HTTPField(name: try #require(HTTPField.Name(name)), value: "1")])
+        #expect(try await scene.get("/", fields) == "200 1 miss")
+        #expect(try await scene.get("/", fields) == "200 1 hit")
+    }
+
     @Test("user information in the URI, and fields that the caller marks as secret, are credentials")
     func others() async throws {
         let scene = try await CacheScene { .numbered($1, [.cacheControl: "max-age=60"]) }

@@ -51,6 +51,20 @@ struct AddressBalancingTests {
         _ = try await response.body.collect(upTo: 100)
     }
 
+    @Test("responses of any address are stored, and answer requests to their host")
+    func stored() async throws {
+        let servers = try await servers { _, _ in MockResponse(fields: [.cacheControl: "max-age=60"], body: "ok") }
+        let link = balancing(.roundRobin, lookup())
+        let cache = HTTPCache()
+        let session = try makeSession {
+            cache
+            link
+        }
+        for path in ["/a", "/b", "/a", "/b"] { try await get(session, servers[0].port, path) }
+        #expect(servers.map(\.requestCount) == [1, 1, 0])
+        #expect(cache.figures.hits == 2 && cache.figures.stored == 2)
+    }
+
     @Test("requests go to one address after the other, and kept connections are used again")
     func roundRobin() async throws {
         let servers = try await servers()

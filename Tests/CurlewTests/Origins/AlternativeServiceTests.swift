@@ -63,6 +63,50 @@ struct AlternativeServiceTests {
         #expect(await origin.takeRequest()?.fields[HTTPField.Name("Alt-Used")!] == nil)
     }
 
+    @Test("responses of an alternative are stored, and answer requests to their origin")
+    func stored() async throws {
+        let answer = MockResponse(fields: [.cacheControl: "max-age=60"], body: "ok")
+        let alternative = try await server { answer }
+        let origin = try await server { answer }
+        let store = store()
+        _ = try note(store, origin, "h2=\":\(alternative.port)\"")
+        let cache = HTTPCache()
+        let session = try makeSession(security: .anchors(pem: try TestChain.selfSigned.get().certificatePEM)) {
+            cache
+            AlternativeServices(store)
+        }
+        try await fetch(session, origin)
+        try await fetch(session, origin)
+        #expect(alternative.requestCount == 1 && origin.requestCount == 0)
+        #expect(cache.figures.hits == 1 && cache.figures.stored == 1)
+        // What a caller connects elsewhere is kept apart.
+        var options = RequestOptions()
+        options.route = ConnectionRoute(redirections: [.init(toHost: "127.0.0.1", toPort: origin.port)])
+        try await fetch(session, origin, options)
+        #expect(origin.requestCount == 1)
+    }
+
+    @Test("an alternative with another key is held to the pins of its origin")
+    func pinned() async throws {
+        let certificate = try HeldCertificate.selfSigned()
+        let alternative = try await server(.ipv4, certificate)
+        let origin = try await server()
+        let own = try TestChain.selfSigned.get()
+        let store = store()
+        let uri = try note(store, origin, "h2=\":\(alternative.port)\"")
+        let session = try session(store) { configuration in
+            var policy = SecurityPolicy.anchors(pem: own.certificatePEM + certificate.certificatePEM)
+            policy.pinningMode = .publicKey
+            policy.pinnedKeys = (try? SecurityPolicy.Pin(of: CurlewCertificate(der: own.certificateDER))).map {
+                SecurityPolicy.PinSet([$0])
+            }
+            configuration.security = policy
+        }
+        try await fetch(session, origin)
+        #expect(origin.requestCount == 1 && alternative.requestCount == 0)
+        #expect(store.service(for: uri) { _ in true } == nil)
+    }
+
     @Test("an alternative at another address is used for as long as it holds")
     func otherAddress() async throws {
         let alternative = try await server(.ip("127.0.0.2"))

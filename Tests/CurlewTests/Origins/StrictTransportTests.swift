@@ -52,6 +52,29 @@ struct StrictTransportTests {
         #expect(request.method == .post && request.text == "hello" && request.target == "/x?y" && request.tls != nil)
     }
 
+    @Test("a request that becomes one of https is held to the pins of its host")
+    func pins() async throws {
+        let server = try await secureServer([:])
+        let own = try TestChain.selfSigned.get()
+        let store = StrictTransportStore { 0 }
+        #expect(store.note(Array("max-age=1000".utf8), from: try CurlewURI(local(server.url()))))
+        for (isRight, certificate) in [(true, own), (false, try HeldCertificate.selfSigned())] {
+            var policy = SecurityPolicy.anchors(pem: own.certificatePEM)
+            policy.pinningMode = .publicKey
+            policy.pinnedKeys = SecurityPolicy.PinSet([
+                try SecurityPolicy.Pin(of: CurlewCertificate(der: certificate.certificateDER))
+            ])
+            let session = try session(store, security: policy)
+            if isRight {
+                #expect(try await session.get(.raw(plain(server.url()))).status == .ok)
+            } else {
+                let error = await curlewError { _ = try await session.get(.raw(plain(server.url()))) }
+                #expect(error?.code.isTrustFailure == true)
+            }
+        }
+        #expect(server.requestCount == 1)
+    }
+
     @Test("a field is not noted from http, from an address, nor where the policy takes invalid certificates")
     func unverified() async throws {
         let server = try await secureServer([.strictTransportSecurity: field])

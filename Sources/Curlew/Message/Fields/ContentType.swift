@@ -98,7 +98,8 @@ public struct ContentType: Sendable, Hashable, CustomStringConvertible {
     public func matches(_ range: ContentType) -> Bool {
         guard matchesEssence(of: range) else { return false }
         return range.parameters.allSatisfy { parameter in
-            parameter.name == "q" || self[parameter.name]?.lowercased() == parameter.value.lowercased()
+            parameter.name == "q"
+                || self[parameter.name]?.lowercased().hasSameBytes(as: parameter.value.lowercased()) == true
         }
     }
 

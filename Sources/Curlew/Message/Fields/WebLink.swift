@@ -7,7 +7,9 @@ extension CurlewResponse {
         for value in fields[values: .link] {
             var reader = WebLinkReader(bytes: Array(value.utf8))
             while let link = reader.next() {
-                guard !link.hasAnchor, link.relations.contains(relation.lowercased()) else { continue }
+                guard !link.hasAnchor, link.relations.contains(Array(relation.utf8.map(\.lowercasedASCII))) else {
+                    continue
+                }
                 if let uri = try? self.uri.resolving(link.target) { return uri }
             }
         }
@@ -23,7 +25,7 @@ extension HTTPField.Name {
 private struct WebLinkReader {
     struct Link {
         var target: String
-        var relations: Set<String> = []
+        var relations: Set<[UInt8]> = []
         var hasAnchor = false
     }
 
@@ -49,7 +51,7 @@ private struct WebLinkReader {
             // The first of two counts (RFC 8288 §3.3).
             if name == "rel", !hasRelations {
                 hasRelations = true
-                link.relations = Set(value.lowercased().split(separator: " ").map(String.init))
+                link.relations = Set(value.utf8.map(\.lowercasedASCII).split(separator: .space).map { Array($0) })
             }
         }
         return link

@@ -152,9 +152,9 @@ struct AuthenticatedExchange {
     ) -> AuthenticationUse? {
         guard let digest = previous.digest, renewals < 3 else { return nil }
         let newest = challenges.compactMap(DigestChallenge.init).first {
-            $0.realm == digest.realm && $0.algorithm == digest.algorithm
+            $0.realm.hasSameBytes(as: digest.realm) && $0.algorithm == digest.algorithm
         }
-        guard let newest, newest.nonce != digest.nonce || newest.isStale else { return nil }
+        guard let newest, !newest.nonce.hasSameBytes(as: digest.nonce) || newest.isStale else { return nil }
         guard newest.isStale || previous.isRemembered else { return nil }
         renewals += 1
         return AuthenticationUse(
@@ -167,7 +167,7 @@ struct AuthenticatedExchange {
         var candidates = credentials.filter { $0.origin == place }
         if party == .origin, let own = ownCredential { candidates.insert(own, at: 0) }
         for scoped in candidates {
-            let fitting = challenges.filter { scoped.realm == nil || scoped.realm == $0.realm }
+            let fitting = challenges.filter { scoped.realm?.hasSameBytes(as: $0.realm) ?? true }
             guard !fitting.isEmpty || challenges.isEmpty else { continue }
             guard let use = AuthenticationUse(scoped.credential, answering: fitting, in: schemes) else { continue }
             if !tried.contains(use.identity), !wasSentByURI(use) { return use }

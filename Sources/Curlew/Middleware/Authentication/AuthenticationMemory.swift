@@ -31,7 +31,7 @@ final class AuthenticationMemory: Sendable {
     func count(_ use: AuthenticationUse, _ origin: String, path: String) -> UInt32 {
         spaces.withLock { spaces in
             if let index = Self.index(of: use, origin, path, in: spaces) {
-                if spaces[index].use.digest?.nonce != use.digest?.nonce {
+                if !spaces[index].use.digest.map(\.nonce).hasSameBytes(as: use.digest.map(\.nonce)) {
                     spaces[index].count = 0
                     spaces[index].use = use
                 }
@@ -51,7 +51,9 @@ final class AuthenticationMemory: Sendable {
         spaces.withLock { spaces in
             guard let index = Self.index(of: use, origin, path, in: spaces) else { return }
             spaces[index].isAccepted = true
-            guard let nextNonce, let digest = spaces[index].use.digest, digest.nonce != nextNonce else { return }
+            guard let nextNonce, let digest = spaces[index].use.digest, !digest.nonce.hasSameBytes(as: nextNonce) else {
+                return
+            }
             spaces[index].use.digest = DigestChallenge(digest, nonce: nextNonce)
             spaces[index].count = 0
         }

@@ -14,12 +14,12 @@ struct AuthenticationUse: Sendable {
     struct Identity: Hashable {
         let credential: Credential
         let scheme: Credential.Scheme
-        let realm: String
+        let realm: ExactText
         let algorithm: DigestChallenge.Algorithm?
     }
 
     var identity: Identity {
-        Identity(credential: credential, scheme: scheme, realm: realm, algorithm: digest?.algorithm)
+        Identity(credential: credential, scheme: scheme, realm: ExactText(realm), algorithm: digest?.algorithm)
     }
 
     /// The strongest way to answer one of the challenges with a credential, if there is any.

@@ -74,9 +74,8 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
         var authorized = request
         try apply(value, &authorized)
         // For this origin alone.
-        let secrets = authorized.secretNames
-        for field in authorized.fields where secrets.contains(field.name) && request.fields[field.name] != field.value {
-            authorized.grantSecret(field.name)
+        for field in authorized.fields where authorized.isSecret(field.name) {
+            if !request.fields[field.name].hasSameBytes(as: field.value) { authorized.grantSecret(field.name) }
         }
         return authorized
     }

@@ -104,7 +104,7 @@ public struct ConnectivityWait: CurlewMiddleware {
 }
 
 extension RequestOptions {
-    private enum WaitsForConnectivityKey: Key { static let defaultValue: Duration? = nil }
+    private enum WaitsForConnectivityKey: SourceKey { static let defaultValue: Duration? = nil }
 
     /// The longest wait for the network to come back if there is none; see ``ConnectivityWait``. nil is the session's
     /// ``SessionConfiguration/connectivityTimeout``; zero waits for nothing.

@@ -198,7 +198,8 @@ extension CircuitBreaker {
 
         var states: [String: CircuitState] {
             groups.withLock { groups in
-                Dictionary(uniqueKeysWithValues: groups.all.map { ($0.name, $0.state.machine.current) })
+                // Names that are equivalent in Unicode are one key of a dictionary.
+                Dictionary(groups.all.map { ($0.name, $0.state.machine.current) }) { first, _ in first }
             }
         }
 

@@ -146,13 +146,15 @@ extension ConcurrencyLimiter {
 
         var figures: [String: Figures] {
             groups.withLock { groups in
+                // Names that are equivalent in Unicode are one key of a dictionary.
                 Dictionary(
-                    uniqueKeysWithValues: groups.all.map { name, state in
+                    groups.all.map { name, state in
                         let machine = state.machine
                         let figures = Figures(
                             inFlight: machine.inFlight, waiting: machine.waiting, limit: machine.currentLimit)
                         return (name, figures)
-                    })
+                    }
+                ) { first, _ in first }
             }
         }
 

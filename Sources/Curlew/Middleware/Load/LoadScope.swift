@@ -18,12 +18,12 @@ public struct LoadScope: Sendable {
 
     /// The requests to one origin: scheme, host and port (RFC 6454).
     public static let origin = LoadScope(kind: .origin)
-    /// The requests with the same ``RequestOptions/tag``: a bulkhead, so that one kind of work does not take the places of another. Those
+    /// The requests with the same ``RequestOptions/tag``, byte by byte: a bulkhead, so that one kind of work does not take the places of another. Those
     /// without a tag are a group, too.
     public static let tag = LoadScope(kind: .tag)
     /// All requests.
     public static let all = LoadScope(kind: .all)
-    /// The requests for which a closure returns the same name. Those for which it returns nil pass without a limit. The closure runs where the
+    /// The requests for which a closure returns the same name, byte by byte. Those for which it returns nil pass without a limit. The closure runs where the
     /// call runs, once for each request.
     ///
     /// ```swift
@@ -70,7 +70,7 @@ struct LoadGroups<State: LoadState> {
     private let scope: LoadScope
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
-    private var indices: [String: Int] = [:]
+    private var indices: [ExactText: Int] = [:]
     private var uses: UInt64 = 0
     private var forgetsAt = LoadScope.groupLimit
     /// The group of the request before, which the next mostly has too.
@@ -79,7 +79,7 @@ struct LoadGroups<State: LoadState> {
     init(_ scope: LoadScope) { self.scope = scope }
 
     var count: Int { indices.count }
-    var all: [(name: String, state: State)] { indices.map { ($0.key, slots[$0.value].state) } }
+    var all: [(name: String, state: State)] { indices.map { ($0.key.text, slots[$0.value].state) } }
 
     subscript(group: LoadGroup) -> State {
         get { slots[group.slot].state }
@@ -103,7 +103,7 @@ struct LoadGroups<State: LoadState> {
             name = request.uri.origin
         case .tag:
             name = request.options.tag ?? ""
-            if let last, last.tag == name { return last.group }
+            if let last, last.tag.hasSameBytes(as: name) { return last.group }
         case .all:
             if let last { return last.group }
             name = ""
@@ -118,7 +118,7 @@ struct LoadGroups<State: LoadState> {
 
     private mutating func group(named name: String, _ now: Int64, _ make: () -> State) -> LoadGroup {
         uses &+= 1
-        if let known = indices[name] {
+        if let known = indices[ExactText(name)] {
             slots[known].use = uses
             return slots[known].group
         }
@@ -127,7 +127,7 @@ struct LoadGroups<State: LoadState> {
         let group = LoadGroup(name: name, slot: free ?? slots.count, number: uses)
         let made = Slot(group: group, state: make(), use: uses)
         if let free { slots[free] = made } else { slots.append(made) }
-        indices[name] = group.slot
+        indices[ExactText(name)] = group.slot
         return group
     }
 
@@ -139,7 +139,7 @@ struct LoadGroups<State: LoadState> {
             if slots[index].state.isIdle(at: now) { idle.append(index) } else { others.append(index) }
         }
         for index in (idle + others).prefix(LoadScope.groupLimit / 2) {
-            indices[slots[index].group.name] = nil
+            indices[ExactText(slots[index].group.name)] = nil
             freeSlots.append(index)
         }
         // Where most are in use, not for each new group again.

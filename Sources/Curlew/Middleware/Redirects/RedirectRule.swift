@@ -50,8 +50,8 @@ struct RedirectRule {
         guard proposed.uri.hasSameOrigin(as: origin), !chosen.uri.hasSameOrigin(as: origin) else { return chosen }
         var next = chosen
         // What it carries was meant for the old origin, unless it was set anew.
-        for name in secretNames where chosen.fields[fields: name] == proposed.fields[fields: name] {
-            next.fields[name] = nil
+        next.fields.removeAll { field in
+            isSecret(field.name) && proposed.fields[fields: field.name].contains { $0.hasSameBytes(as: field) }
         }
         return next
     }
@@ -74,10 +74,12 @@ struct RedirectRule {
 
     // MARK: What must not follow
 
-    private var secretNames: Set<HTTPField.Name> { SecretFields.names.union(secretFields) }
+    private func isSecret(_ name: HTTPField.Name) -> Bool {
+        SecretFields.isSecret(name) || secretFields.contains(name)
+    }
 
     private func prepareForAnotherOrigin(_ request: inout CurlewRequest) {
-        for name in secretNames { request.fields[name] = nil }
+        request.fields.removeAll { isSecret($0.name) }
         request.fields[Self.host] = nil
         // That a server speaks HTTP/2 without being asked was said of the first one.
         if request.options.versionPolicy == .http2PriorKnowledge { request.options.versionPolicy = nil }

@@ -77,13 +77,45 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 }
 
 extension RequestOptions {
-    private enum SecurityKey: Key { static let defaultValue: SecurityPolicy? = nil }
+    private enum SecurityKey: SourceKey {
+        static let defaultValue: SecurityPolicy? = nil
+
+        static func sourceText(_ value: SecurityPolicy?) throws -> String? { try value?.sourceText() }
+    }
 
     /// The rules by which to trust the other end, and to speak TLS. A policy that differs from the session's takes
     /// connections of its own; keep and reuse the value, as a policy that nobody else has is read anew for each request.
     public var security: SecurityPolicy? {
         get { self[SecurityKey.self] }
         set { self[SecurityKey.self] = newValue }
+    }
+}
+
+extension SecurityPolicy {
+    /// A name of the policy, the same in every process: the SHA-256 of its words, without the key of an identity. Empty for ``system``.
+    /// - Throws: An error for a policy that cannot be encoded, as it has an evaluator, a rotation, or an identity for a single host.
+    func sourceText() throws -> String {
+        guard self != .system else { return "" }
+        var copy = self
+        copy.identity = nil
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let words = String(decoding: try encoder.encode(copy), as: UTF8.self)
+        let chain = (identity?.chain ?? []).map { " \($0.der.hexadecimal)" }.joined()
+        return try MessageDigest.hash(words + chain, by: .sha256)
+    }
+
+    /// A name of the policy of a session. Code and rotations are not part of it: all requests of a session have them in common.
+    var sessionSourceText: String {
+        var copy = self
+        (copy.evaluator, copy.rotation) = (nil, nil)
+        for index in copy.hosts.indices {
+            copy.hosts[index].policy.evaluator = nil
+            copy.hosts[index].policy.rotation = nil
+            copy.hosts[index].policy.identity = nil
+        }
+        let text = (try? copy.sourceText()) ?? "unnamed"
+        return copy == self ? text : text + " in part"
     }
 }
 

@@ -129,8 +129,6 @@ extension HTTPFields {
 
     /// These, without what is known to be secret.
     var withoutSecrets: HTTPFields {
-        var fields = self
-        for name in SecretFields.names { fields[name] = nil }
-        return fields
+        filter { !SecretFields.isSecret($0.name) }
     }
 }

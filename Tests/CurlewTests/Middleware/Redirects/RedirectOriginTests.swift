@@ -46,6 +46,32 @@ struct RedirectOriginTests {
         #expect(seen.fields[.accept] == "text/plain")
     }
 
+    @Test("fields stay with their origin whose names say that they are secret, and others go along")
+    func names() async throws {
+        let secret = [
+            "Private-Token", "Job-Token", "X-Goog-Api-Key", "Api-Key", "DPoP", "Ocp-Apim-Subscription-Key",
+            "X-Functions-Key",
+            "X-Master-Key", "Cf-Access-Client-Secret", "Cf-Access-Jwt-Assertion", "X-Goog-IAP-JWT-Assertion",
+            "DD-API-KEY",
+            "X-Shopify-Access-Token", "X-Gitlab-Token", "X-Password", "Cookie2", "X_Api_Key", "Mcp-Session-Id",
+            "X-OAuth-Scopes-Auth",
+        ]
+        let plain = [
+            "Accept", "Accept-Language", "Idempotency-Key", "X-Author", "X-Keyboard", "X-Max-Tokens", "X-Request-Id",
+            "User-Agent",
+            "X-User-Id", "Key",
+        ]
+        let other = try await MockServer.start { _ in MockResponse() }
+        let first = try await MockServer.start { _ in redirect(307, to: other.url()) }
+        var fields = HTTPFields()
+        for name in secret + plain { fields[try #require(HTTPField.Name(name))] = "v" }
+        let session = try makeSession { Redirects() }
+        _ = try await session.get(.raw(first.url()), fields: fields)
+        let seen = try #require(await other.takeRequest())
+        for name in secret { #expect(seen.fields[try #require(HTTPField.Name(name))] == nil, "\(name)") }
+        for name in plain { #expect(seen.fields[try #require(HTTPField.Name(name))] == "v", "\(name)") }
+    }
+
     @Test("secrets that were dropped are not sent again when a later redirect leads back to their origin")
     func thereAndBack() async throws {
         let (home, tellHome) = AsyncStream.makeStream(of: String.self)

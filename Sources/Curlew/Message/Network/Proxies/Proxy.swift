@@ -83,6 +83,23 @@ public struct Proxy: Sendable, Hashable, Codable {
 }
 
 extension Proxy {
+    /// True if all is the same byte by byte, the credentials too: connections and stored responses of one proxy are not for another.
+    public static func == (one: Proxy, other: Proxy) -> Bool {
+        one.scheme == other.scheme && one.host.hasSameBytes(as: other.host) && one.port == other.port
+            && one.user.hasSameBytes(as: other.user) && one.password.hasSameBytes(as: other.password)
+            && one.authentication == other.authentication && one.anchorsPEM.hasSameBytes(as: other.anchorsPEM)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(scheme)
+        host.hashBytes(into: &hasher)
+        hasher.combine(port)
+        user?.hashBytes(into: &hasher)
+        password?.hashBytes(into: &hasher)
+    }
+}
+
+extension Proxy {
     private enum CodingKeys: String, CodingKey {
         case scheme, host, port, user, password, authentication, anchorsPEM
     }

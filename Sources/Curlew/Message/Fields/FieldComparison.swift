@@ -1,0 +1,37 @@
+package import HTTPTypes
+
+extension HTTPField {
+    /// True if names are the same but for case, and values byte by byte. `==` compares values by Unicode equivalence.
+    package func hasSameBytes(as other: HTTPField) -> Bool {
+        guard name == other.name else { return false }
+        return withUnsafeBytesOfValue { own in other.withUnsafeBytesOfValue { own.hasSameBytes(as: $0) } }
+    }
+}
+
+extension HTTPFields {
+    /// True if the fields are the same ones in the same order, with values compared byte by byte.
+    package func hasSameBytes(as other: HTTPFields) -> Bool {
+        count == other.count && zip(self, other).allSatisfy { $0.hasSameBytes(as: $1) }
+    }
+}
+
+/// Fields as part of a key, compared by their bytes.
+struct ExactFields: Sendable, Hashable {
+    private let fields: [HTTPField]
+
+    init(_ fields: HTTPFields) { self.fields = Array(fields) }
+
+    static func == (one: ExactFields, other: ExactFields) -> Bool {
+        one.fields.count == other.fields.count && zip(one.fields, other.fields).allSatisfy { $0.hasSameBytes(as: $1) }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        for field in fields {
+            hasher.combine(field.name)
+            field.withUnsafeBytesOfValue { bytes in
+                hasher.combine(bytes.count)
+                hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+            }
+        }
+    }
+}
