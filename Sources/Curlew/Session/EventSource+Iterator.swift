@@ -15,14 +15,15 @@ extension EventSource {
         private var lastEventID: String
         private var reconnectionTime: Duration?
         private var failures = 0
-        /// The moment at which the stream was opened, and the identifier at that moment.
-        private var opening: (moment: Duration, lastEventID: String) = (.zero, "")
+        /// The time since the stream was opened, and the identifier at that moment.
+        private var opening: (time: Timekeeper, lastEventID: String)
         /// True if the stream has yielded an event.
         private var hasYielded = false
 
         init(source: EventSource) {
             self.source = source
             lastEventID = source.lastEventID
+            opening = (Timekeeper(source.clock), source.lastEventID)
         }
 
         /// What happens next; nil once the source is closed or has ended, or the task is cancelled.
@@ -55,7 +56,7 @@ extension EventSource {
                 }
                 try await check(response)
                 hasYielded = false
-                opening = (Timekeeper(source.clock).elapsed(), lastEventID)
+                opening = (Timekeeper(source.clock), lastEventID)
                 let events = response.body.serverSentEvents(limits: source.limits, lastEventID: lastEventID)
                 phase = .open(events.makeAsyncIterator())
                 return .open
@@ -137,7 +138,7 @@ extension EventSource {
             lastEventID = parser.lastEventID
             reconnectionTime = parser.reconnectionTime ?? reconnectionTime
             let hasNewID = !lastEventID.utf8.elementsEqual(opening.lastEventID.utf8)
-            let hasLasted = Timekeeper(source.clock).elapsed() - opening.moment >= EventSource.provenTime
+            let hasLasted = opening.time.elapsed() >= EventSource.provenTime
             if hasNewID || hasLasted || hasYielded { failures = 0 } else { failures += 1 }
         }
 

@@ -55,8 +55,8 @@ struct PostgresTrustTests {
         for (make, remove) in [
             ("CREATE TABLE \(name).foreign_table ()", "DROP TABLE \(name).foreign_table"),
             (
-                "CREATE FUNCTION \(name).tell_1(text) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
-                "DROP FUNCTION \(name).tell_1(text)"
+                "CREATE FUNCTION \(name).foreign_1(text) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+                "DROP FUNCTION \(name).foreign_1(text)"
             ),
             ("CREATE TYPE \(name).foreign_type AS ENUM ('a')", "DROP TYPE \(name).foreign_type"),
             (

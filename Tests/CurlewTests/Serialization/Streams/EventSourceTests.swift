@@ -150,7 +150,7 @@ struct EventSourceTests {
                 clock.advance(by: .seconds(10))
                 open.yield()
             } else {
-                #expect(word == "error connection-lost")
+                try #require(word == "error connection-lost")
                 delays.append(try await clock.advanceToNextSleeper())
                 if delays.count == 3 { break }
             }
