@@ -152,6 +152,11 @@ actor PostgresConnection {
             return PQconnectStartParams(&names, &values, 1).map { Handle($0) }
         }
         guard let handle else { throw PostgresFailure(message: "there is no memory for a connection") }
+        // The password was not sent yet.
+        guard let words = EffectiveConnection(handle.pointer) else {
+            throw PostgresFailure(message: "there is no memory for a connection")
+        }
+        try words.verify(settings.protection)
         let connection = PostgresConnection(handle, settings.statementTimeout)
         try await connection.finishConnecting(until: end, settings.connectTimeout)
         return connection

@@ -22,12 +22,19 @@ enum PostgresMigration {
         // What was promised survives the server's machine, whatever is good enough for the rest of the database.
         _ = try await connection.run(
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+        try await PostgresOwnership.verify(connection, schema: settings.schema)
     }
 
     static func quoted(_ name: String) -> String { "\"\(name)\"" }
 
     /// - Throws: ``Curlew/CurlewError`` for a schema that this version cannot use.
     static func prepare(_ connection: PostgresConnection, schema: String) async throws {
+        try await migrate(connection, schema: schema)
+        // Another role may have made the schema since the connection was set up.
+        try await PostgresOwnership.verify(connection, schema: schema)
+    }
+
+    private static func migrate(_ connection: PostgresConnection, schema: String) async throws {
         if try await version(connection, schema) == PostgresSchema.version { return }
         try await connection.transaction { connection in
             // One at a time.

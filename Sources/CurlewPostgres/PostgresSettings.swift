@@ -14,6 +14,9 @@ public struct PostgresSettings: Sendable {
     public var schema = "curlew"
     /// Where the files of the transfers lie.
     public var reach = Reach.host(nil)
+    /// The protection that a connection has at least. A connection that has less is ``Curlew/ErrorCode/invalidRequest``, and nothing is sent
+    /// over it. ``Protection/verified`` by default.
+    public var protection = Protection.verified
     /// The longest wait for a connection, up to an hour. 10 seconds by default.
     public var connectTimeout: Duration = .seconds(10)
     /// The longest wait for the answer to a statement, up to an hour; a connection that is silent for longer is given up. 15 seconds by
@@ -44,6 +47,19 @@ public struct PostgresSettings: Sendable {
             guard gethostname(&space, space.count - 1) == 0 else { return "localhost" }
             return String(decoding: space.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }()
+    }
+
+    /// The protection of a connection from those that can read or change what goes over a network. The database tells workers what to read
+    /// and to write, so that whoever can stand in for it has the rights of the workers.
+    ///
+    /// A socket of this machine and an address of its loopback (`localhost`, `127.0.0.0/8`, `::1`) need none.
+    public enum Protection: Sendable, Hashable {
+        /// TLS with a server whose name is verified, `sslmode=verify-full`, or `gssencmode=require`.
+        case verified
+        /// TLS with any server: `sslmode=require` or `verify-ca`. Those that can redirect connections can stand in for the server.
+        case encrypted
+        /// Nothing is asked for; libpq's default, `sslmode=prefer`, is such a connection.
+        case none
     }
 
     func validate(identifier: String) throws {
@@ -128,7 +144,7 @@ extension DurableSession {
     ///   - http: What the transfers are sent by.
     ///   - options: How they are run.
     /// - Throws: ``Curlew/CurlewError``: ``Curlew/ErrorCode/queueFailed`` for a database that cannot be reached or used, such as one that a newer
-    ///   version has made, or where the role lacks rights; ``Curlew/ErrorCode/invalidRequest``.
+    ///   version has made, where the role lacks rights, or whose schema another role owns; ``Curlew/ErrorCode/invalidRequest``.
     public convenience init(
         identifier: String, postgres: PostgresSettings, http: HTTPSession, options: Options = Options()
     ) async throws {

@@ -8,7 +8,8 @@ package struct PendingName: Sendable, Hashable, Codable {
     package let part: String
     /// The path that it is to have.
     package let target: String
-    private let replaces: Bool
+    /// True if it takes the place of a file that has the name.
+    package let replaces: Bool
     private let identity: FileSnapshot
 
     init(part: String, target: String, replaces: Bool, identity: FileSnapshot) {

@@ -134,7 +134,8 @@ extension ErrorCode {
     public static let redirectLoop = Self("redirect-loop")
     /// There were more redirects than ``Redirects/Policy`` allows.
     public static let tooManyRedirects = Self("too-many-redirects")
-    /// A redirect came where the policy takes none, or it led from `https` to `http`.
+    /// A redirect came where the policy takes none, it led from `https` to `http`, or it led a request of an upload that resumes to another
+    /// origin.
     public static let redirectRefused = Self("redirect-refused")
     /// The body's content coding is corrupt, or something follows its end.
     public static let contentDecodingFailed = Self("content-decoding-failed")

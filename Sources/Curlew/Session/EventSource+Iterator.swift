@@ -15,10 +15,15 @@ extension EventSource {
         private var lastEventID: String
         private var reconnectionTime: Duration?
         private var failures = 0
+        /// The time since the stream was opened, and the identifier at that moment.
+        private var opening: (time: Timekeeper, lastEventID: String)
+        /// True if the stream has yielded an event.
+        private var hasYielded = false
 
         init(source: EventSource) {
             self.source = source
             lastEventID = source.lastEventID
+            opening = (Timekeeper(source.clock), source.lastEventID)
         }
 
         /// What happens next; nil once the source is closed or has ended, or the task is cancelled.
@@ -50,7 +55,8 @@ extension EventSource {
                     return nil
                 }
                 try await check(response)
-                failures = 0
+                hasYielded = false
+                opening = (Timekeeper(source.clock), lastEventID)
                 let events = response.body.serverSentEvents(limits: source.limits, lastEventID: lastEventID)
                 phase = .open(events.makeAsyncIterator())
                 return .open
@@ -111,24 +117,29 @@ extension EventSource {
             do {
                 if let event = try await events.next() {
                     phase = .open(events)
+                    hasYielded = true
                     return .message(event)
                 }
                 guard source.request.isIdempotent, source.reconnection.reconnectsAfterEnd else {
                     phase = .closed
                     return nil
                 }
-                remember(events.parser)
+                end(events.parser)
                 return fail(CurlewError(.connectionLost, "the event stream ended"), isFinal: false)
             } catch {
-                remember(events.parser)
+                end(events.parser)
                 let error = CurlewError(wrapping: error)
                 return fail(error, isFinal: error.code == .responseTooLarge || !source.request.isIdempotent)
             }
         }
 
-        private mutating func remember(_ parser: ServerSentEventParser) {
+        /// Takes over what a stream has left, and counts it as a failure if it brought nothing: a server may end each stream at once.
+        private mutating func end(_ parser: ServerSentEventParser) {
             lastEventID = parser.lastEventID
             reconnectionTime = parser.reconnectionTime ?? reconnectionTime
+            let hasNewID = !lastEventID.utf8.elementsEqual(opening.lastEventID.utf8)
+            let hasLasted = opening.time.elapsed() >= EventSource.provenTime
+            if hasNewID || hasLasted || hasYielded { failures = 0 } else { failures += 1 }
         }
 
         // MARK: Failing
@@ -147,6 +158,9 @@ extension EventSource {
 
     /// The longest wait for the body of a refusal.
     private static let refusalTime = Duration.seconds(10)
+
+    /// A stream that lasts this long counts as a success, though it brought nothing.
+    private static let provenTime = Duration.seconds(10)
 
     private static let lastEventIDField = HTTPField.Name("Last-Event-ID")!
 }

@@ -8,9 +8,15 @@ extension DurableSession {
     public struct Options: Sendable {
         /// The most transfers at a time, of all processes.
         public var limits = Limits()
-        /// Yields the secret fields of a request, such as Authorization, before each attempt. They are never on the disk. What it throws is
-        /// a failed attempt, which is repeated.
+        /// Yields the secret fields of a request, such as Authorization, before each attempt. They are never on the disk, and they count as
+        /// ``Curlew/RequestOptions/secretFields``: a redirect to another origin takes none of them along. What it throws is a failed attempt,
+        /// which is repeated.
         public var authorization: (@Sendable (DurableTransfer.Request) async throws -> HTTPFields)?
+        /// The absolute paths of the folders that the files of transfers may lie in, at any depth; nil, the default, is every folder. Paths are
+        /// compared after links are resolved, before each attempt. A download to another folder fails with
+        /// ``Curlew/ErrorCode/invalidDestination``, an upload of a file elsewhere with ``Curlew/ErrorCode/invalidRequest``. A queue that
+        /// others can write, such as that of a fleet, should name them.
+        public var folders: [String]?
         /// The time after which another worker takes a transfer whose worker has not been heard of: a process that stands
         /// still. One that was killed is known at once. 30 seconds by default, 1 at least.
         public var lease: Duration = .seconds(30)

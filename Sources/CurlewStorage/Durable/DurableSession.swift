@@ -115,7 +115,7 @@ public final class DurableSession: Sendable {
 
     /// Forgets a transfer that has ended: its event is not delivered again.
     public func acknowledge(_ id: DurableTransfer.ID) async throws {
-        if let transfer = try await store.transfer(id) { await Self.removeRemains(of: transfer) }
+        if let transfer = try await store.transfer(id) { await removeRemains(of: transfer) }
         try await store.acknowledge([id])
     }
 
@@ -125,16 +125,16 @@ public final class DurableSession: Sendable {
         while true {
             let page = try await store.ends(after: cursor, limit: 100)
             guard let last = page.last else { return }
-            for transfer in page { await Self.removeRemains(of: transfer) }
+            for transfer in page { await removeRemains(of: transfer) }
             try await store.acknowledge(page.map(\.id))
             cursor = last.ending ?? .max
         }
     }
 
     /// Removes what the claims of a transfer that has ended have left beside its destination.
-    static func removeRemains(of transfer: StoredTransfer) async {
+    private func removeRemains(of transfer: StoredTransfer) async {
         guard transfer.state.hasEnded else { return }
-        await PartNames(transfer)?.removeAll()
+        await PartNames(transfer, in: TransferFolders(options.folders))?.removeAll()
     }
 
     // MARK: Work

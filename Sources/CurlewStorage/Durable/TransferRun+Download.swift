@@ -8,10 +8,11 @@ extension TransferRun {
     func download(
         _ request: DurableTransfer.Request, _ destination: Destination, _ fields: HTTPFields, _ options: RequestOptions
     ) async throws -> TransferChange {
-        guard let names = PartNames(claim.transfer) else {
-            throw CurlewError(.invalidDestination, "the path of the destination cannot be used")
+        guard let names else {
+            throw CurlewError(
+                .invalidDestination, "the destination cannot be used, or lies outside of the folders of the session")
         }
-        var token = PartNames.token(of: claim.transfer)
+        var token = names.token
         // What was left behind before there was a token.
         await names.removeEarlier()
         var settings = DownloadTask.Options(integrity: request.integrity, segments: request.segments)

@@ -19,7 +19,10 @@ extension TransferRun {
                 guard left > 0 else { return failed(Self.isTooLate) }
                 options.totalTimeout = .milliseconds(Int64(min(left, 1e9) * 1000) + 1)
             }
-            let fields = try await fields(of: request)
+            let secrets = try await secrets(of: request)
+            // A redirect to another origin takes none of them along.
+            options.secretFields = Set(secrets.map(\.name))
+            let fields = request.fields.replacing(secrets)
             switch request.content {
             case .download(let destination): return try await download(request, destination, fields, options)
             case .upload(let path, let dialect):
@@ -39,6 +42,10 @@ extension TransferRun {
         guard let bytes = claim.transfer.naming,
             let pending = try? JSONDecoder().decode(PendingFile.self, from: Data(bytes))
         else { return nil }
+        guard names?.mayBecome(pending.name) == true else {
+            return failed(
+                CurlewError(.queueFailed, "the name that the queue has for the file is not one of this transfer"))
+        }
         state.withLock { $0.isAnnounced = true }
         switch try await pending.name.settle() {
         case .isNamed:
@@ -62,15 +69,10 @@ extension TransferRun {
 
     // MARK: Secrets
 
-    private func fields(of request: DurableTransfer.Request) async throws -> HTTPFields {
-        var fields = request.fields
-        guard let authorization = session.options.authorization else { return fields }
-        do {
-            for field in try await authorization(request) { fields[field.name] = field.value }
-        } catch {
+    private func secrets(of request: DurableTransfer.Request) async throws -> HTTPFields {
+        do { return try await session.options.authorization?(request) ?? HTTPFields() } catch {
             throw AuthorizationFailure(cause: error as? CurlewError)
         }
-        return fields
     }
 
     /// What provides the secrets has failed; nothing was sent.
@@ -119,7 +121,7 @@ extension TransferRun {
         }
         if request.resumable != nil { return await change(ofUploadAfter: failure, request) }
         // A download has removed what it cannot resume; one that has not begun leaves alone what is there.
-        let token = failure.resumeToken ?? (hasBegun ? nil : PartNames.token(of: claim.transfer))
+        let token = failure.resumeToken ?? (hasBegun ? nil : names?.token)
         let attempt = Attempt(
             failure: failure, token: token.flatMap { try? JSONEncoder().encode($0) }.map { Array($0) }, total: total)
         let isUnknown =
@@ -159,7 +161,13 @@ extension TransferRun {
         if isAnnounced, failure.code != .fileExists { return repetition(of: attempt, request) }
         if isOver(request) { return failed(Self.isTooLate) }
         if failure.code == .queueFailed, hasQueueFailed { return attempt.back(.release, after: .seconds(1)) }
-        if failure.code == .diskFull { return attempt.back(.loseRoom, after: .seconds(30)) }
+        if failure.code == .diskFull {
+            // A body without end would fill the disk again and again.
+            let received = state.withLock { $0.download?.currentProgress.received.wire ?? 0 }
+            let isWasted = attempt.token == nil && received > 0
+            if isWasted, claim.transfer.failures + 1 >= request.attempts { return failed(failure) }
+            return attempt.back(.loseRoom, after: .seconds(30), isFailure: isWasted)
+        }
         if await lacksNetwork(failure) { return attempt.back(.loseNetwork, after: .seconds(60)) }
         if failure.code == .partFileInUse { return attempt.back(.release, after: .seconds(1)) }
         if [.overloaded, .rateLimited, .circuitOpen, .deadlineUnreachable].contains(failure.code) {
@@ -188,6 +196,15 @@ extension TransferRun {
         guard failure.stage == .connecting, failure.code.mayLackNetwork else { return false }
         if let network = session.options.network { return await network() == .notReachable }
         return await (try? ReachabilityMonitor())?.status == .notReachable
+    }
+}
+
+extension HTTPFields {
+    /// These, with others in place of those of the same name.
+    fileprivate func replacing(_ others: HTTPFields) -> HTTPFields {
+        var fields = self
+        for field in others { fields[field.name] = field.value }
+        return fields
     }
 }
 #endif

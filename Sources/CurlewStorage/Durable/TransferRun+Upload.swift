@@ -10,6 +10,9 @@ extension TransferRun {
         _ request: DurableTransfer.Request, _ path: String, _ expected: FileSnapshot?, _ fields: HTTPFields,
         _ options: RequestOptions, _ dialect: ResumableUpload.Dialect?
     ) async throws -> TransferChange {
+        guard TransferFolders(session.options.folders).contains(path) else {
+            throw CurlewError(.invalidRequest, "the file of the upload lies outside of the folders of the session")
+        }
         let current = try FileSnapshot(statusOf: path, for: .sending)
         guard current == expected else {
             throw CurlewError(.bodyLengthMismatch, "the file was changed since the upload was enqueued")

@@ -43,6 +43,13 @@ final class TransferRun: Sendable {
         store = session.store
     }
 
+    /// The names of the part files; nil for an upload, and for a destination that is not allowed.
+    var names: PartNames? { names(of: claim.transfer) }
+
+    private func names(of transfer: StoredTransfer) -> PartNames? {
+        PartNames(transfer, in: TransferFolders(session.options.folders))
+    }
+
     /// The bytes so far.
     var progress: TransferProgress {
         state.withLock { state in
@@ -104,7 +111,7 @@ final class TransferRun: Sendable {
         while stopReason != .lost {
             do {
                 if try await store.record(change, of: claim.key) {
-                    if case .failed = change { await PartNames(claim.transfer)?.removeAll() }
+                    if case .failed = change { await names?.removeAll() }
                     return
                 }
                 break
@@ -121,14 +128,14 @@ final class TransferRun: Sendable {
 
     /// What a run that has lost its claim has written is nobody's, unless who has the transfer now resumes from it.
     private func removeOwnPart() async {
-        guard let names = PartNames(claim.transfer) else { return }
+        guard let names else { return }
         let latest: StoredTransfer?
         // Who has it now is not known: whoever runs it next finds the file by its name.
         do { latest = try await store.transfer(claim.key.id) } catch { return }
         guard let latest else { return await names.removeAll() }
         switch latest.state {
         case .finished, .failed, .cancelled: await names.removeAll()
-        case _ where PartNames.token(of: latest)?.partPath.hasSuffix("/\(names.current)") == true: break
+        case _ where self.names(of: latest)?.token?.partPath.hasSuffix("/\(names.current)") == true: break
         default: await DownloadCustody.removeParts([names.current], in: names.folder)
         }
     }

@@ -22,6 +22,8 @@ public final class UploadServer: Sendable {
         public var forgetsAfter: Int?
         /// True if it takes bytes and has no more of them afterwards, with an answer that says so.
         public var drops = false
+        /// The bytes that it keeps of a request with so many; it answers with the offset that follows from them.
+        public var keeps: (@Sendable (Int) -> Int)?
         /// The status and the fields that each request with a body is answered with, before a byte of it is read.
         public var early: (status: Int, fields: [String])?
         /// The answer to the last bytes gets lost.
@@ -50,6 +52,7 @@ public final class UploadServer: Sendable {
         var complete: Set<String> = []
         var log: [String] = []
         var bodies = 0
+        var received = 0
         var faults: Faults
     }
 
@@ -74,6 +77,8 @@ public final class UploadServer: Sendable {
     public var url: String { server.withLock { $0 }?.url("/files") ?? "" }
     /// The method and the target of each request, in their order.
     public var log: [String] { state.withLock { $0.log } }
+    /// The bytes of all requests together.
+    public var received: Int { state.withLock { $0.received } }
     /// The files that are complete.
     public var files: [[UInt8]] {
         state.withLock { state in state.complete.subtracting(state.parts).compactMap { state.files[$0] } }
@@ -328,7 +333,16 @@ public final class UploadServer: Sendable {
         while left > 0 {
             let piece = try await connection.readExactly(min(left, 16 << 10))
             left -= piece.count
-            state.withLock { $0.files[path, default: []] += piece }
+            state.withLock {
+                $0.files[path, default: []] += piece
+                $0.received += piece.count
+            }
+        }
+        if let keeps = faults.keeps {
+            state.withLock { state in
+                let kept = start + min(keeps(count), (state.files[path]?.count ?? start) - start)
+                state.files[path]?.removeSubrange(kept...)
+            }
         }
         if faults.drops { state.withLock { $0.files[path]?.removeSubrange(start...) } }
         if faults.forgetsAfter == number + 1 { state.withLock { $0.files = [:] } }

@@ -106,9 +106,13 @@ struct DurableSessionTests {
         let server = try await MockServer.start { content.response(to: $0) }
         // What a process leaves that is killed around the naming.
         let http = try HTTPSession(chain: .bare)
+        let store = try await SQLiteTransferStore.open(folder: folder.file("queue"), identifier: "q")
+        let session = DurableSession(store: store, http: http, options: quickOptions())
+        let id = try await session.enqueue(.download(server.url("/file"), to: .file(folder.file("file"))))
+        let part = ".curlew-\(id)-0.part"
         let kept = Guarded<PendingName?>(nil)
         var download = DownloadTask.Options()
-        download.custody = DownloadCustody(partName: ".curlew-x.part") { _, _ in
+        download.custody = DownloadCustody(partName: part) { _, _ in
         } name: { whole in
             try await whole.name { pending in
                 kept.withLock { $0 = pending }
@@ -117,11 +121,8 @@ struct DurableSessionTests {
         }
         _ = try? await http.download(.raw(server.url("/file")), to: .file(folder.file("file")), download: download)
         let pending = try #require(kept.withLock { $0 })
-        #expect(folder.names() == [moment == "before" ? ".curlew-x.part" : "file"])
+        #expect(folder.names() == [moment == "before" ? part : "file", "queue"])
         if moment == "gone" { unlink(folder.file("file")) }
-        let store = try await SQLiteTransferStore.open(folder: folder.file("queue"), identifier: "q")
-        let session = DurableSession(store: store, http: http, options: quickOptions())
-        try await session.enqueue(.download(server.url("/file"), to: .file(folder.file("file"))))
         let worker = TransferWorkerID()
         let policy = ClaimPolicy(lease: .seconds(60), total: 1, perHost: 1, perTag: [:])
         let claim = try #require(try await store.claim(worker, policy: policy, atMost: 1).first)

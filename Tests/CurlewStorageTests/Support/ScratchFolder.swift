@@ -50,6 +50,8 @@ final class TemporaryDisk: Sendable {
         _ = mount("tmpfs", folder.path, "tmpfs", 32 | 1, "")
     }
 
+    func resize(to size: Int) { _ = mount("tmpfs", folder.path, "tmpfs", 32, "size=\(size)") }
+
     // MNT_DETACH: a descriptor that is still open does not keep it in its place.
     deinit { umount2(folder.path, 2) }
 }

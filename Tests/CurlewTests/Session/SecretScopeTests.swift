@@ -66,6 +66,23 @@ struct SecretScopeTests {
         #expect(try fields(stub, 2)[.authorization] == nil)
     }
 
+    @Test("a redirect to another origin loses a renewed credential, whichever field holds it")
+    func renewedCredentials() async throws {
+        let name = HTTPField.Name("X-Example-Badge")!
+        let stub = stub()
+        stub.enqueue(.response(.found, fields: [.location: "https://b.test/"]))
+        let renewal = try CredentialRenewal(
+            for: "https://a.test", initial: "secret", apply: { $1.fields[name] = $0 }, renew: { _ in "secret" })
+        let api = try HTTPSession(transport: stub) {
+            renewal
+            StandardChain()
+        }
+        _ = try await api.get("https://a.test/x", fields: [.accept: "a/b"])
+        #expect(try fields(stub, 0)[name] == "secret")
+        #expect(try fields(stub, 1)[name] == nil)
+        #expect(try fields(stub, 1)[.accept] == "a/b")
+    }
+
     @Test("a redirect to another origin loses what a link inside the redirects adds")
     func redirects() async throws {
         let stub = stub()

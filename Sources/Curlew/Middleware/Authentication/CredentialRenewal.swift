@@ -9,7 +9,8 @@ internal import HTTPTypes
 ///   before; the next request tries anew.
 /// - A task that is cancelled while it waits ends at once. The renewal goes on for the others, and is cancelled when nobody
 ///   waits any more.
-/// - Only requests to the given origin get the credential. One with an `Authorization` field of its own is left alone.
+/// - Only requests to the given origin get the credential. One with an `Authorization` field of its own is left alone. Each field that
+///   `apply` sets counts as one of ``RequestOptions/secretFields``, and is taken off where a redirect leads to another origin.
 /// - A body that can be read only once cannot go along again: ``ErrorCode/bodyNotReplayable``. The next request renews.
 ///
 /// ```swift
@@ -73,10 +74,13 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
     private func authorized(_ request: CurlewRequest, _ value: Value) throws -> CurlewRequest {
         var authorized = request
         try apply(value, &authorized)
-        // For this origin alone.
-        for field in authorized.fields where authorized.isSecret(field.name) {
-            if !request.fields[field.name].hasSameBytes(as: field.value) { authorized.grantSecret(field.name) }
-        }
+        // The credential is for this origin alone, whichever field holds it.
+        let names = Set(
+            authorized.fields.lazy.map(\.name).filter { name in
+                !request.fields[name].hasSameBytes(as: authorized.fields[name])
+            })
+        if !names.isEmpty { authorized.options.secretFields.formUnion(names) }
+        for name in names { authorized.grantSecret(name) }
         return authorized
     }
 }

@@ -60,6 +60,17 @@ extension RequestOptions {
         get { self[RedirectsKey.self] }
         set { self[RedirectsKey.self] = newValue }
     }
+
+    private enum StaysWithOriginKey: Key {
+        static let defaultValue = false
+        static let affectsResponse = false
+    }
+
+    /// True if a redirect to another origin is ``ErrorCode/redirectRefused``, whatever the policy decides.
+    var staysWithOrigin: Bool {
+        get { self[StaysWithOriginKey.self] }
+        set { self[StaysWithOriginKey.self] = newValue }
+    }
 }
 
 extension Redirects {

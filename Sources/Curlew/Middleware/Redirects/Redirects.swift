@@ -91,6 +91,11 @@ public struct Redirects: CurlewMiddleware {
             try rule.checkDowngrade(from: request.uri, to: proposed.uri)
             guard let chosen = try await choose(proposed, policy, response, request, trail.hops) else { return nil }
             let following = try rule.checked(chosen, insteadOf: proposed, from: request.uri)
+            guard !request.options.staysWithOrigin || following.uri.hasSameOrigin(as: request.uri) else {
+                throw CurlewError(
+                    .redirectRefused,
+                    "the redirect leads to another origin, \(following.uri.origin), which is not allowed")
+            }
             try trail.add(response, next: following)
             for observer in request.observers {
                 observer.redirected(response.status, to: following, number: trail.hops.count)

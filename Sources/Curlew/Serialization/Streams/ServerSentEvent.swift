@@ -91,8 +91,9 @@ extension ServerSentEvent {
         public var delay: Duration
         /// The shortest wait, whatever the server says: with `retry: 0` it would be asked without a pause. 500 ms by default.
         public var minimumDelay: Duration
-        /// The longest wait. It doubles with each attempt that fails before a stream was open, up to this; a longer time that
-        /// the server gave is kept. 5 minutes by default.
+        /// The longest wait. It doubles with each attempt that fails, up to this; a longer time that the server gave is kept. 5 minutes by
+        /// default. An attempt fails without a stream, and by a stream that ends within ten seconds and brings neither an event nor a new
+        /// identifier.
         public var maximumDelay: Duration
         /// The most attempts in a row that may fail before the source gives up. nil, the default, never does.
         public var attempts: Int?

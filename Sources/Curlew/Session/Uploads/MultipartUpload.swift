@@ -74,7 +74,9 @@ extension HTTPSession {
         if target == nil { target = try MultipartRun.target(of: try await multipart.uri(.create)) }
         guard let target else { throw CurlewError(.invalidURL, "the upload has no URL") }
         let journal = try UploadJournal(path: path, target: target, settings: upload, progress: progress)
-        let sender = UploadSender(session: self, journal: journal, fields: HTTPFields(), options: options)
+        let sender = UploadSender(
+            session: self, journal: journal, fields: HTTPFields(), options: options,
+            allowsOtherOrigins: upload.allowsOtherOrigins)
         return try await journal.ending {
             try await MultipartRun(sender: sender, multipart: multipart, settings: upload).run()
         }

@@ -35,7 +35,9 @@ public enum ResumableUpload {
         /// The parts of a file that are sent at a time, where the server puts them together: tus's concatenation. 1 by default. Others get the
         /// file in one part.
         public var parallelParts = 1
-        /// The most tries in a row by which nothing more arrives. 10 by default.
+        /// The most tries in a row by which nothing more arrives, or too little for what was sent: less than 1 KiB, or less than a 64th of it.
+        /// 10 by default. All tries together send up to eight times the length of the file and 64 MiB; the next one is
+        /// ``ErrorCode/invalidResponse``.
         public var attempts = 10
         /// The wait after such a try. Up to 1 second after the first, doubling up to a minute.
         public var backoff = Retry.Backoff(base: .seconds(1), maximum: .seconds(60))
@@ -44,7 +46,9 @@ public enum ResumableUpload {
         /// How often an upload that the server has forgotten (404, 410) may begin anew. Once by default.
         public var restarts = 1
         /// True if the server may have the bytes sent to another origin than the one that was asked for, without the fields that hold
-        /// secrets. False by default.
+        /// secrets: those that are known to, and those that ``RequestOptions/secretFields`` names. False by default: an upload on another
+        /// origin is ``ErrorCode/invalidResponse``, and a redirect of any request of the upload to another origin is
+        /// ``ErrorCode/redirectRefused``.
         public var allowsOtherOrigins = false
         /// Called before a request that may create an upload twice, should its answer get lost.
         package var willCreate: (@Sendable () async throws -> Void)?
@@ -93,7 +97,9 @@ extension HTTPSession {
     ) async throws -> CurlewResponse {
         let journal = try UploadJournal(
             path: path, target: reference.resolved(against: baseURL), settings: upload, progress: progress)
-        let sender = UploadSender(session: self, journal: journal, fields: fields, options: options)
+        let sender = UploadSender(
+            session: self, journal: journal, fields: fields, options: options,
+            allowsOtherOrigins: upload.allowsOtherOrigins)
         return try await journal.ending {
             try await UploadStart(sender: sender, method: method, settings: upload).run(dialect)
         }
@@ -101,16 +107,21 @@ extension HTTPSession {
 
     /// Gives up an upload that a token is about, so that the server need not keep what it has. One in parts by presigned URLs has
     /// ``discard(_:multipart:)``.
+    /// - Parameters:
+    ///   - token: The token of the upload.
+    ///   - fields: Fields of each request. Those with secrets are left out where the upload is on another origin than its target.
+    ///   - options: Options of each request. Its ``RequestOptions/secretFields`` are secrets, too.
     /// - Throws: ``CurlewError`` for a server that refuses.
-    public func discard(_ token: UploadToken, fields: HTTPFields = HTTPFields()) async throws {
+    public func discard(
+        _ token: UploadToken, fields: HTTPFields = HTTPFields(), options: RequestOptions = RequestOptions()
+    ) async throws {
         let dialect = try UploadStart.dialect(token.dialect)
         let step = dialect.removal()
         for uri in token.parts.compactMap(\.uri) {
-            var fields = fields.adding(step.fields)
-            if !uri.hasSameOrigin(as: token.target) { fields = fields.withoutSecrets }
+            let own = uri.hasSameOrigin(as: token.target) ? fields : fields.withoutSecrets(options.secretFields)
             let response = try await send(
-                step.method, .uri(uri), RequestContent(body: .none), fields: fields, timeout: nil,
-                options: RequestOptions())
+                step.method, .uri(uri), RequestContent(body: .none), fields: own.adding(step.fields), timeout: nil,
+                options: options)
             await response.discard()
             guard response.status.kind == .successful || [404, 410].contains(response.status.code) else {
                 throw CurlewError(refusal: response, "status \(response.status.code) to the end of an upload")
@@ -127,8 +138,8 @@ extension HTTPFields {
         return fields
     }
 
-    /// These, without what is known to be secret.
-    var withoutSecrets: HTTPFields {
-        filter { !SecretFields.isSecret($0.name) }
+    /// These, without the fields that are known to be secret, and those that are marked.
+    func withoutSecrets(_ marked: Set<HTTPField.Name>) -> HTTPFields {
+        filter { !SecretFields.isSecret($0.name) && !marked.contains($0.name) }
     }
 }

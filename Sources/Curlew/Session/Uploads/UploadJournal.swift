@@ -11,6 +11,8 @@ final class UploadJournal: Sendable {
         /// Of each part, what was told of it: that never goes back but with a restart.
         var told: [(confirmed: Int64, sent: Int64)]
         var restarts = 0
+        /// The bytes that all requests together have sent.
+        var spent: Int64 = 0
         /// The newest writing of the token, which waits for the one before.
         var writing: Task<Void, any Error>?
     }
@@ -78,6 +80,26 @@ final class UploadJournal: Sendable {
         let start = part(index).start + offset
         let file = try WatchedFile(path: path, range: start..<start + count, unchangedSince: identity)
         return CurlewRequest.Body(source: .watched(file), length: count)
+    }
+
+    // MARK: Sending bound
+
+    /// The most bytes that the upload of a file sends: bytes that a server drops are sent again, and a server may drop all of them.
+    static func sendingLimit(length: Int64) -> Int64 {
+        let (product, isTooLarge) = length.multipliedReportingOverflow(by: 8)
+        return isTooLarge ? .max : product &+ min(64 << 20, .max - product)
+    }
+
+    /// Counts the bytes of a request.
+    func spend(_ count: Int64) { state.withLock { $0.spent += min(max(count, 0), .max - $0.spent) } }
+
+    /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResponse`` if the bytes of the file were sent too often.
+    func verifySending() throws {
+        let (spent, offset) = state.withLock { ($0.spent, $0.token.offset) }
+        guard spent > Self.sendingLimit(length: length) else { return }
+        throw CurlewError(
+            .invalidResponse,
+            "\(spent) bytes were sent for a file of \(length) bytes, and the server has \(offset) of them")
     }
 
     // MARK: Changes

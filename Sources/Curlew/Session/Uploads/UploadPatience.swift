@@ -9,6 +9,16 @@ struct UploadPatience: Sendable {
 
     init(_ settings: ResumableUpload.Options) { self.settings = settings }
 
+    /// True if bytes that were confirmed are worth the bytes that were sent for them. A server that confirms one byte of each request would
+    /// have the rest of the file sent again and again.
+    /// - Parameters:
+    ///   - gain: The bytes that are confirmed beyond the furthest offset so far.
+    ///   - sent: The bytes that were sent beyond it.
+    ///   - left: The bytes that were not confirmed before.
+    static func isProgress(gain: Int64, sent: Int64, left: Int64) -> Bool {
+        gain > 0 && gain >= min(left, UploadLimits.leastAppend) && gain >= sent / 64
+    }
+
     mutating func succeed() { failures = 0 }
 
     /// - Throws: The error, if an upload that was forgotten may not begin anew.

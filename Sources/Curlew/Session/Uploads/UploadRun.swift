@@ -134,7 +134,8 @@ final class UploadRun {
                 return try await concluded(response, sentFrom: 0, count: length)
             }
             await response.discard()
-            return .at(try await confirmed(offset))
+            if let offset { try await confirm(offset) }
+            return .at(offset)
         }
     }
 
@@ -164,11 +165,12 @@ final class UploadRun {
                 await response.discard()
                 throw CurlewError(.invalidResponse, "the server takes \(answer.offset) of \(length) bytes for all")
             }
-            _ = try await confirmed(length)
+            try await confirm(length)
             return .finished(response)
         }
         await response.discard()
-        return .at(try await confirmed(answer.offset))
+        try await confirm(answer.offset)
+        return .at(answer.offset)
     }
 
     private func append(from offset: Int64, to uri: CurlewURI) async throws -> Step {
@@ -196,11 +198,11 @@ final class UploadRun {
         case .incomplete(_, let reached):
             try note(limitsIn: response.head)
             await response.discard()
-            guard let reached = try await confirmed(reached) else {
+            guard let reached else {
                 try patience.count(Self.isStalled)
                 return .at(nil)
             }
-            if reached <= offset { try await patience.wait(after: Self.isStalled, isWorth: true) }
+            if !(try await confirm(reached)) { try await patience.wait(after: Self.isStalled, isWorth: true) }
             // All of it, and not the end: that may be said when it is asked for.
             return .at(reached == length ? nil : reached)
         case .unknown, .refused: throw await sender.refusal(response)
@@ -208,13 +210,13 @@ final class UploadRun {
     }
 
     private static let isStalled = CurlewError(
-        .invalidResponse, "the server takes bytes, and does not have more of them")
+        .invalidResponse, "the server takes bytes, and has no more of them, or too few")
 
     /// The end, if all was sent: a server may answer before it has read all.
     private func concluded(_ response: CurlewResponse, sentFrom offset: Int64, count: Int64) async throws -> Step {
         if journal.most(index) >= offset + count {
             try journal.verifyFile()
-            if journal.part(index).uri != nil { _ = try await confirmed(length) }
+            if journal.part(index).uri != nil { try await confirm(length) }
             return .finished(response)
         }
         await response.discard()
@@ -233,21 +235,21 @@ final class UploadRun {
         if let moment = found.expires { journal.expire(moment) }
     }
 
-    /// Takes note of what the server has.
-    private func confirmed(_ offset: Int64?) async throws -> Int64? {
-        guard let offset else { return nil }
-        guard offset <= journal.most(index) else {
-            throw CurlewError(
-                .invalidResponse, "the server has \(offset) bytes, and \(journal.most(index)) were sent")
+    /// Takes note of the offset that the server has confirmed.
+    /// - Returns: True if it is progress.
+    @discardableResult
+    private func confirm(_ offset: Int64) async throws -> Bool {
+        let most = journal.most(index)
+        guard offset <= most else {
+            throw CurlewError(.invalidResponse, "the server has \(offset) bytes, and \(most) were sent")
         }
         var digest: ContentDigest?
         if let content { digest = ContentDigest(hex: try await content.hash(to: min(offset, length))) }
         try await journal.confirm(index, offset, digest)
-        if offset > best {
-            best = offset
-            patience.succeed()
-        }
-        return offset
+        let isProgress = UploadPatience.isProgress(gain: offset - best, sent: most - best, left: length - best)
+        best = max(best, offset)
+        if isProgress { patience.succeed() }
+        return isProgress
     }
 
     /// Has a request say the digest of its bytes, if that is asked for.

@@ -7,7 +7,10 @@ struct UploadSender: Sendable {
     let fields: HTTPFields
     let options: RequestOptions
 
-    init(session: HTTPSession, journal: UploadJournal, fields: HTTPFields, options: RequestOptions) {
+    init(
+        session: HTTPSession, journal: UploadJournal, fields: HTTPFields, options: RequestOptions,
+        allowsOtherOrigins: Bool
+    ) {
         self.session = session
         self.journal = journal
         self.fields = fields
@@ -15,6 +18,8 @@ struct UploadSender: Sendable {
         // What failed is asked about before it is sent again.
         options.maximumAttempts = options.maximumAttempts ?? 1
         options.kind = .upload
+        // The bytes of the file go nowhere else, by a redirect either.
+        options.staysWithOrigin = !allowsOtherOrigins
         self.options = options
     }
 
@@ -23,7 +28,7 @@ struct UploadSender: Sendable {
 
     /// What follows the tasks of a request.
     private struct Watching {
-        var task: TaskActor?
+        var tasks: [TaskActor] = []
         var listeners: [Task<Void, Never>] = []
         var followers: [Task<Void, Never>] = []
     }
@@ -55,13 +60,16 @@ struct UploadSender: Sendable {
                 }
             }
             watching.withLock { watching in
-                watching.task = task
+                watching.tasks.append(task)
                 watching.listeners += [listener].compactMap(\.self)
                 watching.followers += [follower].compactMap(\.self)
             }
         }
         var fields = fields.adding(step.fields)
-        if !uri.hasSameOrigin(as: journal.target) { fields = fields.withoutSecrets.adding(step.fields) }
+        if !uri.hasSameOrigin(as: journal.target) {
+            fields = self.fields.withoutSecrets(options.secretFields).adding(step.fields)
+        }
+        if bytes != nil { try journal.verifySending() }
         let body: CurlewRequest.Body =
             if let bytes {
                 try journal.body(bytes.part, from: bytes.offset, count: bytes.count)
@@ -85,8 +93,14 @@ struct UploadSender: Sendable {
             defer { watching = Watching() }
             return watching
         }
-        if let bytes, let task = watched.task {
-            journal.advance(bytes.part, to: bytes.offset + min(await task.currentProgress.sent.wire, bytes.count))
+        if let bytes {
+            for task in watched.tasks {
+                let sent = await task.currentProgress.sent.wire
+                journal.spend(sent)
+                if task === watched.tasks.last {
+                    journal.advance(bytes.part, to: bytes.offset + min(sent, bytes.count))
+                }
+            }
         }
         for follower in watched.followers { follower.cancel() }
         if case .success(let response) = result {

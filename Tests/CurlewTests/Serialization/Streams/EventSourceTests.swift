@@ -104,7 +104,58 @@ struct EventSourceTests {
         let (_, task) = follow(try session.eventSource(.raw(server.url()), clock: clock))
         var delays: [Duration] = []
         for _ in 0..<4 { delays.append(try await clock.advanceToNextSleeper()) }
-        #expect(delays == [500, 500, 1000, 2000].map { .milliseconds($0) })
+        #expect(delays == [500, 1000, 2000, 4000].map { .milliseconds($0) })
+        task.cancel()
+        await task.value
+        await session.shutdown(deadline: .zero)
+    }
+
+    @Test("a stream that brings nothing and ends at once is a failed attempt")
+    func emptyStreams() async throws {
+        let server = try await MockServer.start()
+        let empty = stream("retry: 0\n: a comment\n\n")
+        server.enqueue(empty, empty, empty, stream("data: a\n\n"), empty, empty, empty, empty)
+        let clock = TestClock()
+        let session = try makeSession()
+        let source = try session.eventSource(
+            .raw(server.url()), reconnection: ServerSentEvent.ReconnectionPolicy(attempts: 4), clock: clock)
+        let (words, task) = follow(source)
+        var delays: [Duration] = []
+        for _ in 0..<7 { delays.append(try await clock.advanceToNextSleeper()) }
+        #expect(delays == [500, 1000, 2000, 500, 500, 1000, 2000].map { .milliseconds($0) })
+        await task.value
+        var seen: [String] = []
+        for await word in words { seen.append(word) }
+        #expect(seen.suffix(2) == ["open", "closed connection-lost"])
+        #expect(server.requestCount == 8)
+        await session.shutdown(deadline: .zero)
+    }
+
+    @Test("a stream that lasts for ten seconds is no failed attempt, though it brings nothing")
+    func quietStreams() async throws {
+        let clock = TestClock()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: quiet\n\n")
+            for await _ in gate { break }
+        }
+        let session = try makeSession()
+        let source = try session.eventSource(
+            .raw(server.url()), reconnection: ServerSentEvent.ReconnectionPolicy(attempts: 2), clock: clock)
+        let (words, task) = follow(source)
+        var delays: [Duration] = []
+        for await word in words {
+            if word == "open" {
+                clock.advance(by: .seconds(10))
+                open.yield()
+            } else {
+                try #require(word == "error connection-lost")
+                delays.append(try await clock.advanceToNextSleeper())
+                if delays.count == 3 { break }
+            }
+        }
+        #expect(delays == [3, 3, 3].map { .seconds($0) })
         task.cancel()
         await task.value
         await session.shutdown(deadline: .zero)

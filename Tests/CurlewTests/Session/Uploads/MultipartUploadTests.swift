@@ -12,6 +12,7 @@ private final class PartServer: Sendable {
         var parts: [Int: [UInt8]] = [:]
         var whole: [UInt8]?
         var log: [String] = []
+        var heads: [HTTPFields] = []
         /// Of each kind of request, what comes of the first ones.
         var answers: [String: [MockResponse?]] = [:]
         var signature = 0
@@ -63,6 +64,7 @@ private final class PartServer: Sendable {
         let body = try await request.body.collect()
         let scripted: MockResponse? = state.withLock { state in
             state.log.append(kind)
+            state.heads.append(request.fields)
             guard let first = state.answers[kind]?.first else { return nil }
             state.answers[kind]?.removeFirst()
             return first
@@ -232,6 +234,40 @@ struct MultipartUploadTests {
             _ = try await http.upload(file: path, multipart: bad)
         }
         #expect(tooSmall?.code == .invalidRequest)
+        await http.shutdown()
+        await server.shutdown()
+    }
+
+    @Test(
+        "a step of an upload in parts is not redirected to another origin, and has the fields of its session that are no secrets",
+        arguments: ["create", "part", "complete"])
+    func redirected(kind: String) async throws {
+        let other = try await MockServer.start { _ in MockResponse() }
+        let redirect = MockResponse(status: .temporaryRedirect, fields: [.location: other.url("/film")])
+        let server = try await PartServer.start([kind: [redirect]])
+        let http = try HTTPSession(
+            baseURL: "https://a.test/", defaultFields: [.authorization: "Bearer secret", .accept: "a/b"])
+        let (multipart, options) = (server.multipart, quick)
+        let error = await curlewError { _ = try await http.upload(file: path, multipart: multipart, upload: options) }
+        #expect(error?.code == .redirectRefused)
+        #expect(other.requestCount == 0)
+        let heads = server.state.withLock { $0.heads }
+        #expect(!heads.isEmpty && heads.allSatisfy { $0[.authorization] == nil && $0[.accept] == "a/b" })
+        await http.shutdown()
+        await server.shutdown()
+        await other.shutdown()
+    }
+
+    @Test("a part that no server takes is sent no more often than the attempts allow")
+    func attempts() async throws {
+        let server = try await PartServer.start(["part": Array(repeating: Self.failed, count: 100)])
+        let http = try HTTPSession(chain: .bare)
+        var multipart = server.multipart
+        multipart.parallelParts = 1
+        let (one, options) = (multipart, quick)
+        let error = await curlewError { _ = try await http.upload(file: path, multipart: one, upload: options) }
+        #expect(error?.response?.status == .internalServerError)
+        #expect(server.state.withLock { $0.log.count(where: { $0 == "part" }) } == 10)
         await http.shutdown()
         await server.shutdown()
     }
