@@ -99,7 +99,7 @@ struct ForwardedAnswerTests {
                 head: "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", lengths: [], content: ""),
         ])
     func length(_ answer: Case) async throws {
-        for collected in [ByteSize.kibibytes(16), .zero] {
+        for collected in [ByteSize.kibibytes(16), .kibibytes(0)] {
             let server = try await upstream("HTTP/1.1 200 OK\r\n\(answer.head)\r\n\(answer.body)")
             let session = try HTTPSession(baseURL: server.url(), configuration: testConfiguration(), chain: .bare)
             let forwarded = try await forward(answer.method, over: session, collected: collected)
@@ -153,7 +153,7 @@ struct ForwardedAnswerTests {
     func otherLength(_ announced: String, _ expected: String, _ code: ErrorCode) async throws {
         let server = try await upstream("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n01234")
         let session = try HTTPSession(baseURL: server.url(), configuration: testConfiguration(), chain: .bare)
-        for collected in [ByteSize.kibibytes(16), .zero] {
+        for collected in [ByteSize.kibibytes(16), .kibibytes(0)] {
             var answer = try await forward(over: session, collected: collected)
             // As a route does that takes another field for the better one.
             answer.fields[.contentLength] = announced

@@ -13,7 +13,8 @@ struct URITests {
 
     @Test("a password may hold a colon, encoded or not", arguments: ["user:p%3Aw", "user:p:w"])
     func colonInPassword(_ information: String) throws {
-        #expect(try CurlewURI("http://\(information)@a.test/").userInformation == "user:p:w")
+        let request = try CurlewRequest(.get, "http://\(information)@a.test/")
+        #expect(request.curlCommand(maskingSecrets: false).contains("--user user:p:w "))
     }
 
     @Test(
