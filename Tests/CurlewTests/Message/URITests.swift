@@ -1,4 +1,5 @@
 import Curlew
+import HTTPTypes
 import Testing
 
 @Suite("A URI")
