@@ -214,7 +214,7 @@ struct ForwardedRequestTests {
 
     @Test(
         "a scheme other than http and https is refused",
-        arguments: ["https, for=127.0.0.1;proto=https", "ftp", "", "http ", "https\"", "HTTPSX"])
+        arguments: ["https, for=127.0.0.1;proto=https", "ftp", "", "https\"", "HTTPSX"])
     func refusedScheme(_ scheme: String) throws {
         var forged = head()
         forged.scheme = scheme

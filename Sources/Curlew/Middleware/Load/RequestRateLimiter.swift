@@ -234,6 +234,11 @@ extension RequestRateLimiter {
                 groups[turn.group].machine.take(answer, from: turn.origin, of: turn.period, now: now)
                 guard groups[turn.group].machine.waiting > 0 else { return }
                 advance(&groups[turn.group], now, &resumed)
+                guard groups[turn.group].machine.waiting > 0 else {
+                    groups[turn.group].pump?.cancel()
+                    groups[turn.group].pump = nil
+                    return
+                }
                 startPump(turn.group, &groups[turn.group], now)
             }
             resumed.resume()

@@ -115,7 +115,7 @@ struct RequestLoggingTests {
             } else {
                 #expect(!self.log.text.contains("secret"))
                 let fields = try #require(lines.last?["fields"])
-                #expect(fields.contains(#"Link: </d?***>; rel="next", </e#***>; rel="last""#))
+                #expect(fields.contains("Link: </d?***>;") && fields.contains("</e#***>;"))
                 #expect(fields.contains("Content-Location: http://***@a.test/c?***"))
             }
         }
