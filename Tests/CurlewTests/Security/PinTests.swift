@@ -61,8 +61,9 @@ struct PinTests {
     func expiry() async throws {
         let stage = try await TrustStage(TestChain.sent())
         var policy = try TestChain.root.get().anchor
-        policy.pinning = .keys(SecurityPolicy.PinSet(
-            [try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: 3600)))
+        policy.pinning = .keys(
+            SecurityPolicy.PinSet(
+                [try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: 3600)))
         #expect(try await stage.code(policy) == .pinMismatch)
         policy.pinning = .keys(
             SecurityPolicy.PinSet([try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: -1)))
