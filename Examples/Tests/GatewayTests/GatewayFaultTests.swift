@@ -276,6 +276,59 @@ struct GatewayFaultTests {
         }
     }
 
+    @Test(
+        "the body of one answer never begins the next on the client's connection",
+        arguments: [
+            "Transfer-Encoding: chunked\r\nContent-Length: 5", "Content-Length: 5\r\nTransfer-Encoding: chunked",
+            "Content-Length: 500\r\nTransfer-Encoding: chunked",
+        ])
+    func splitting(_ framing: String) async throws {
+        let content = "helloHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
+        let upstream = try await RawServer.start { connection in
+            if try await connection.readHead().hasPrefix("GET /first") {
+                let size = String(content.utf8.count, radix: 16)
+                try await connection.write(
+                    "HTTP/1.1 200 OK\r\n\(framing)\r\n\r\n\(size)\r\n\(content)\r\n0\r\n\r\n")
+            } else {
+                try await connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright")
+            }
+            await connection.close()
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        let answers = try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n")
+            let head = try await peer.read(through: "\r\n\r\n")
+            let body = try await peer.read(through: "0\r\n\r\n")
+            try await peer.write("GET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            return (head.lowercased(), body, try await peer.read())
+        }
+        #expect(answers.0.contains("transfer-encoding: chunked\r\n") && !answers.0.contains("content-length"))
+        #expect(answers.1.contains(content) && answers.1.hasSuffix("\r\n0\r\n\r\n"))
+        #expect(answers.2.hasPrefix("HTTP/1.1 200 OK\r\n") && answers.2.hasSuffix("\r\n\r\nright"))
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
+    @Test("an upstream that fails leaves a HEAD without bytes, and the connection good")
+    func failedHead() async throws {
+        let upstream = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("garbage\r\n\r\n")
+            await connection.close()
+        }
+        let passage = try await Passage.start(to: upstream.url())
+        let answers = try await WirePeer.connected(to: passage.port) { peer in
+            try await peer.write("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n")
+            let head = try await peer.read(through: "\r\n\r\n")
+            try await peer.write("TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            return (head, try await peer.read())
+        }
+        #expect(answers.0.hasPrefix("HTTP/1.1 502 ") && answers.0.lowercased().contains("content-length: 16\r\n"))
+        #expect(answers.1.hasPrefix("HTTP/1.1 501 "))
+        try await passage.close()
+        await upstream.shutdown()
+    }
+
     @Test("a gateway that shuts down answers what it has")
     func shutdown() async throws {
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)

@@ -5,7 +5,7 @@ internal import HTTPTypes
 /// Equal are GET and HEAD requests without a body whose URI, fields and time limits are the same byte by byte, Authorization and
 /// Cookie among the fields: users with credentials of their own never share a response. Requests that have connection options of their own, or
 /// options of links whose ``RequestOptions/Key/affectsResponse`` is true, go alone. A request joins another one until that one's
-/// response begins.
+/// response begins, for 30 seconds at most: a server that leaves one of them without an answer does not hold up all that come later.
 ///
 /// The response that several wait for is read ahead, up to ``bodyLimit``, and given to each as a whole. If it is larger, is a
 /// stream of events, has not ended ``patience`` after its head, or breaks off, the first request keeps it and each of the others is
@@ -176,8 +176,13 @@ private final class Flight: Sendable {
     private let bodyLimit: Int
     private let patience: Duration
     private let timekeeper: Timekeeper
+    /// In nanoseconds.
+    private let start: Int64
+    /// The longest time for which others may join, in nanoseconds: 30 seconds.
+    private static let joinLimit: Int64 = 30_000_000_000
 
     init(table: FlightTable) {
+        start = table.timekeeper.nanoseconds()
         bodyLimit = table.bodyLimit
         patience = table.patience
         timekeeper = table.timekeeper
@@ -187,8 +192,9 @@ private final class Flight: Sendable {
 
     /// - Returns: The number of a new member; nil if it is too late.
     func add() -> Int? {
-        state.withLock { state in
-            guard state.isOpen else { return nil }
+        let age = timekeeper.nanoseconds() - start
+        return state.withLock { state in
+            guard state.isOpen, age < Self.joinLimit else { return nil }
             defer { state.next += 1 }
             state.members.updateValue(nil, forKey: state.next)
             return state.next

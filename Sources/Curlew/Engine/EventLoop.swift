@@ -57,9 +57,38 @@ extension LoopActor {
     nonisolated func enter<Argument, Result>(
         _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
     ) -> Result {
+        #if compiler(>=6.4)
+        enterByAssumption(argument, operation)
+        #else
+        enterByCast(argument, operation)
+        #endif
+    }
+
+    /// The quick way. Being isolated is a matter of the type alone with the compilers of Swift 6.2 and 6.3: the same function is called with the
+    /// same arguments. No compiler promises that.
+    nonisolated func enterByCast<Argument, Result>(
+        _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
+    ) -> Result {
         loop.core.checkIsolated()
-        // Being isolated is a matter of the type alone: the same function is called with the same arguments. So it is with the
-        // compilers of Swift 6.2 and 6.3; with one where it is not, every request crashes, in tests as elsewhere.
         return unsafeBitCast(operation, to: ((Self, Argument) -> Result).self)(self, argument)
     }
+
+    /// The way that the language promises, for compilers that the quick way was not tried with.
+    nonisolated func enterByAssumption<Argument, Result>(
+        _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
+    ) -> Result {
+        loop.core.checkIsolated()
+        let carried = Carried(value: (argument, operation))
+        return assumeIsolated { actor in
+            let (argument, operation) = carried.value
+            return Carried(value: operation(actor, argument))
+        }.value
+    }
+}
+
+/// A value on its way to code on the same thread.
+///
+/// `@unchecked Sendable`: it leaves the thread of its loop nowhere between.
+private struct Carried<Value>: @unchecked Sendable {
+    let value: Value
 }

@@ -119,7 +119,7 @@ extension CurlewResponse {
         let complete = error.adding(
             CurlewError.Context(
                 method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
-                history: history))
+                history: history, showsQuery: showsQuery))
         if let file = complete.file { exchange?.report(.moveFailed(path: file, complete)) }
         return complete
     }

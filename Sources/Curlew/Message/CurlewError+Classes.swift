@@ -60,12 +60,17 @@ extension CurlewError {
     /// - Parameter request: The request of the task that was cancelled.
     @inline(never)
     init(_ cancellation: CancellationError, of request: CurlewRequest) {
-        self.init(cancellation, context: Context(method: request.method, uri: request.uri))
+        self.init(
+            cancellation,
+            context: Context(
+                method: request.method, uri: request.uri, showsQuery: request.options.showsQueries))
     }
 
     /// The same error with the method and the URI of its request; what it already knew stays.
     @inline(never)
     func adding(_ request: CurlewRequest) -> CurlewError {
-        adding(Context(method: request.method, uri: request.uri))
+        adding(
+            Context(
+                method: request.method, uri: request.uri, showsQuery: request.options.showsQueries))
     }
 }

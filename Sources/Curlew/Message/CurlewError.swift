@@ -2,7 +2,8 @@ public import HTTPTypes
 
 /// The one error type of the library: what failed, on which request, how far it got, and what came back.
 ///
-/// Its description never holds field values, user information or body bytes, so that it may be logged.
+/// Its description never holds field values, user information or body bytes, and the query only where ``RequestOptions/showsQueries`` is set, so
+/// that it may be logged.
 public struct CurlewError: Error, Sendable {
     /// How far an exchange got before it failed.
     public enum Stage: String, Sendable, Hashable, Codable {
@@ -42,13 +43,16 @@ public struct CurlewError: Error, Sendable {
         var engineCode: Int?
         var attempts = 1
         var history: [CurlewResponse.Redirect] = []
+        /// True if the description may hold the query.
+        var showsQuery = false
         fileprivate var keyed = KeyedValues()
 
         init(
             method: HTTPRequest.Method? = nil, uri: CurlewURI? = nil, stage: Stage = .preparing,
             response: HTTPResponse? = nil, bodyPrefix: [UInt8] = [], engineCode: Int? = nil, attempts: Int = 1,
-            history: [CurlewResponse.Redirect] = []
+            history: [CurlewResponse.Redirect] = [], showsQuery: Bool = false
         ) {
+            self.showsQuery = showsQuery
             self.method = method
             self.uri = uri
             self.stage = stage
@@ -130,6 +134,7 @@ public struct CurlewError: Error, Sendable {
         merged.method = merged.method ?? context.method
         merged.uri = merged.uri ?? context.uri
         merged.response = merged.response ?? context.response
+        merged.showsQuery = merged.showsQuery || context.showsQuery
         merged.engineCode = merged.engineCode ?? context.engineCode
         merged.keyed.merge(context.keyed)
         merged.attempts = max(merged.attempts, context.attempts)
@@ -143,7 +148,7 @@ public struct CurlewError: Error, Sendable {
 extension CurlewError: CustomStringConvertible {
     public var description: String {
         var text = "\(code): \(message)"
-        if let method, let uri { text += " (\(method) \(uri))" }
+        if let method, let uri { text += " (\(method) \(uri.loggedText(showsQuery: context.showsQuery)))" }
         if let response { text += " [status \(response.status.code)]" }
         // A foreign error may quote what it could not decode.
         if let cause = underlying as? CurlewError {

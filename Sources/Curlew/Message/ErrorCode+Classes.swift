@@ -87,6 +87,7 @@ extension CurlewError {
     package init(refusal response: CurlewResponse, _ message: String) {
         self.init(
             .unacceptableStatus, message,
-            context: Context(uri: response.uri, stage: .receiving, response: response.head))
+            context: Context(
+                uri: response.uri, stage: .receiving, response: response.head, showsQuery: response.showsQuery))
     }
 }

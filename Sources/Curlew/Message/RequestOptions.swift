@@ -288,3 +288,31 @@ extension RequestOptions {
 
     private func words<K: SourceKey>(of key: K.Type) throws -> String? { try K.sourceText(self[key]) }
 }
+
+extension RequestOptions {
+    private enum QueriesKey: Key {
+        static let defaultValue = false
+        static let affectsResponse = false
+    }
+
+    /// True if the query of the URI may be seen, where texts are made of a request: in the descriptions of errors, in the lines of
+    /// ``RequestLogging``, in the spans of `RequestTracing` and in ``CurlewRequest/curlCommand(maskingSecrets:)``. False by default: a query may
+    /// hold tokens and signatures, and `***` stands in its place (`REDACTED` in spans).
+    ///
+    /// A first link sets it for all requests of a session, as while one looks for a fault:
+    ///
+    /// ```swift
+    /// let api = try HTTPSession(baseURL: "https://api.example.com/") {
+    ///     Link { request, next in
+    ///         var request = request
+    ///         request.options.showsQueries = true
+    ///         return try await next(request)
+    ///     }
+    ///     RequestLogging()
+    /// }
+    /// ```
+    public var showsQueries: Bool {
+        get { self[QueriesKey.self] }
+        set { self[QueriesKey.self] = newValue }
+    }
+}

@@ -113,8 +113,14 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
         return (isEqual ?? nil) ?? text.utf8.prefix(count).elementsEqual(other.text.utf8.prefix(count))
     }
 
-    /// The URI without user information, so that it may be logged.
+    /// The URI without user information, with its query and fragment.
     public var description: String { text }
+
+    /// The URI for a log: without user information and fragment, and with `***` in the place of the query unless that may be seen.
+    func loggedText(showsQuery: Bool) -> String {
+        guard !showsQuery, layout.queryEnd > layout.pathEnd else { return requestText }
+        return slice(0..<layout.pathEnd + 1) + "***"
+    }
 
     /// What is requested, with the host in lower case and without the scheme's own port. Mostly that is as it was written.
     var normalizedText: String {

@@ -139,6 +139,11 @@ enum URIParser {
 
     private static func decodedUserInformation(_ bytes: ArraySlice<UInt8>) throws -> String {
         let decoded = PercentDecoding.bytes(of: bytes, isStrict: false) ?? []
+        let user = bytes.prefix { $0 != .colon }
+        // Behind it another user and another password would be read.
+        guard !(PercentDecoding.bytes(of: user, isStrict: false) ?? []).contains(.colon) else {
+            throw CurlewError(.invalidURL, "the user's name holds a colon, which cannot be sent (RFC 7617 §2)")
+        }
         guard !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }) else {
             throw CurlewError(.invalidURL, "the user information holds a control character")
         }

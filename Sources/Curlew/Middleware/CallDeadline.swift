@@ -25,7 +25,8 @@ struct CallDeadline {
     func limit(_ request: inout CurlewRequest) throws {
         guard let total, let remaining else { return }
         guard remaining > .zero else {
-            let context = CurlewError.Context(method: request.method, uri: request.uri)
+            let context = CurlewError.Context(
+                method: request.method, uri: request.uri, showsQuery: request.options.showsQueries)
             throw CurlewError(.totalTimeout, "not finished within \(total)", context: context)
         }
         request.options.totalTimeout = remaining

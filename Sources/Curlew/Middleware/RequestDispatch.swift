@@ -49,6 +49,9 @@ struct DetachedDispatch: RequestDispatch {
 extension CurlewResponse {
     private enum SentRequestKey: Key { static let defaultValue: CurlewRequest? = nil }
 
+    /// True if texts about it may hold the query of its request.
+    var showsQuery: Bool { (exchange?.request ?? sentRequest)?.options.showsQueries ?? false }
+
     /// The request as it was sent, where no exchange of a session has it.
     var sentRequest: CurlewRequest? {
         get { self[SentRequestKey.self] }

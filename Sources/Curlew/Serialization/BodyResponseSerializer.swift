@@ -111,6 +111,8 @@ public struct CollectedResponse: Sendable {
     public let uri: CurlewURI
     /// The JSON dialect of the session that brought it.
     public let json: JSONCoding
+    /// True if errors about it may show the query.
+    var showsQuery = false
 
     public init(head: HTTPResponse, body: [UInt8], uri: CurlewURI, json: JSONCoding = JSONCoding()) {
         self.head = head

@@ -45,8 +45,9 @@ extension ResponseAcceptance {
         let (bytes, readError) = await response.body.gather(upTo: errorBodyLimit)
         // A caller who is gone wants to hear of nothing else.
         if let readError, CurlewError.isCancellation(readError) { throw readError }
-        let collected = CollectedResponse(
+        var collected = CollectedResponse(
             head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
+        collected.showsQuery = response.showsQuery
         if isStatusAccepted, bytes.isEmpty {
             if let readError { throw readError }
             return .acceptedEmpty(collected)
@@ -61,9 +62,14 @@ extension ResponseAcceptance {
     func collect(_ response: CurlewResponse) async throws -> CollectedResponse {
         do {
             let bytes = try await response.body.collect(upTo: bodyLimit ?? response.collectLimit)
-            return CollectedResponse(head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
+            var collected = CollectedResponse(
+                head: response.head, body: bytes, uri: response.uri, json: response.jsonCoding)
+            collected.showsQuery = response.showsQuery
+            return collected
         } catch let error as CurlewError {
-            throw error.adding(CurlewError.Context(uri: response.uri, stage: .receiving, response: response.head))
+            throw error.adding(
+                CurlewError.Context(
+                    uri: response.uri, stage: .receiving, response: response.head, showsQuery: response.showsQuery))
         }
     }
 
@@ -95,7 +101,8 @@ extension ResponseAcceptance {
 extension CurlewError.Context {
     /// The details of a response whose body was read.
     init(_ response: CollectedResponse, acceptable: ResponseAcceptance.ContentTypes) {
-        self.init(uri: response.uri, stage: .receiving, response: response.head)
+        self.init(
+            uri: response.uri, stage: .receiving, response: response.head, showsQuery: response.showsQuery)
         bodyPrefix = Array(response.body.prefix(CurlewError.bodyPrefixLimit))
         failure = ResponseFailure(acceptable: acceptable, json: response.json)
     }

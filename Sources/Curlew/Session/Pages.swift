@@ -57,7 +57,8 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
         }
 
         private mutating func check(_ request: CurlewRequest) throws {
-            let context = CurlewError.Context(method: request.method, uri: request.uri)
+            let context = CurlewError.Context(
+                method: request.method, uri: request.uri, showsQuery: request.options.showsQueries)
             guard seen.count < pages.limit else {
                 throw CurlewError(.responseTooLarge, "there are more than \(pages.limit) pages", context: context)
             }

@@ -21,7 +21,9 @@ package enum SessionRegistry {
         let sessions = references.withLock { $0.values.compactMap(\.session) }
         var found: [TaskActor.Identifier: String] = [:]
         for session in sessions {
-            for task in await session.tasks() { found[task.id] = "\(task.request.method) \(task.request.uri)" }
+            for task in await session.tasks() {
+                found[task.id] = "\(task.request.method) \(task.request.uri.loggedText(showsQuery: false))"
+            }
         }
         return found
     }

@@ -76,7 +76,7 @@ extension CurlewResponse {
     private var context: CurlewError.Context {
         CurlewError.Context(
             method: exchange?.request.method, uri: uri, stage: .receiving, response: head, attempts: attempts,
-            history: history)
+            history: history, showsQuery: showsQuery)
     }
 
     /// Asks what is to become of the response, and does that.

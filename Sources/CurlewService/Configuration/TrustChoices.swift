@@ -20,8 +20,7 @@ extension SettingsDraft {
             if let identity = try identity() { policy.identity = identity }
             if let rotation = try rotation() { policy.rotation = rotation }
             if !pins.isEmpty {
-                policy.pinningMode = .publicKey
-                policy.pinnedKeys = SecurityPolicy.PinSet(pins, backups: backupPins)
+                policy.pinning = .keys(SecurityPolicy.PinSet(pins, backups: backupPins))
             } else if !backupPins.isEmpty {
                 throw SettingsProblem("security.backup-pins", message: "keys in reserve need security.pins beside them")
             }

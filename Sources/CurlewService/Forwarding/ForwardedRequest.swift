@@ -35,10 +35,12 @@ struct ForwardedRequest {
     ///   - head: The head as the server has received it.
     ///   - target: The path and query to ask for; nil is those of the head.
     ///   - client: The address that the request came from.
+    ///   - isSecure: True if it came over TLS; nil if that is not known.
     ///   - base: The URL of the upstream.
     /// - Throws: ``Refusal``.
     init(
-        _ head: HTTPRequest, target: String?, client: String?, base: CurlewURI, rules: HTTPSession.Forwarding
+        _ head: HTTPRequest, target: String?, client: String?, isSecure: Bool? = nil, base: CurlewURI,
+        rules: HTTPSession.Forwarding
     ) throws {
         guard head.method != .connect, head.method != .trace else {
             throw Refusal(.notImplemented, "the gateway does not forward \(head.method.rawValue)")
@@ -53,9 +55,19 @@ struct ForwardedRequest {
         try Self.checkLoop(head.headerFields, rules.name)
         let isTrusted = client.map { client in rules.trustedProxies.contains { $0.contains(address: client) } } ?? false
         try copy(head, without: listed, believing: isTrusted)
-        addClient(client, Client(scheme: head.scheme ?? "http", authority: asked.authority), rules)
+        let scheme = try Self.scheme(of: head)
+        addClient(
+            client, Client(scheme: isSecure.map { $0 ? "https" : "http" } ?? scheme, authority: asked.authority), rules)
         if rules.keepsHost, let authority = asked.authority { fields[.host] = authority }
         addVia(rules.name)
+    }
+
+    /// The scheme of a request. Any text may stand there over HTTP/2, and it goes into fields that upstreams believe.
+    private static func scheme(of head: HTTPRequest) throws -> String {
+        guard let scheme = head.scheme?.utf8 else { return "http" }
+        if scheme.elementsEqual("http".utf8, by: { $0 | 0x20 == $1 }) { return "http" }
+        if scheme.elementsEqual("https".utf8, by: { $0 | 0x20 == $1 }) { return "https" }
+        throw Refusal(.badRequest, "the scheme is neither http nor https")
     }
 
     /// The names of which Connection may not say that they are for one hop: whoever comes after would see another request than whoever
@@ -125,8 +137,13 @@ struct ForwardedRequest {
             case .maxForwards where head.method == .options: try copyMaxForwards(field)
             default:
                 if !isTrusted, name.tellsOfClient { continue }
+                if name.imitatesFraming { continue }
                 fields.append(field)
             }
+        }
+        // The own element would become a part of a string that is left open.
+        guard fields[values: .forwarded].allSatisfy({ Self.hasClosedStrings($0) }) else {
+            throw Refusal(.badRequest, "a quoted string in Forwarded has no end")
         }
         let codings = head.headerFields[values: .te].flatMap(HopFields.words)
         if codings.contains(where: { $0.lowercased() == "trailers" }) {
@@ -177,6 +194,17 @@ struct ForwardedRequest {
     private static func node(_ address: String?) -> String {
         guard let address else { return "unknown" }
         return address.utf8.contains(0x3A) ? "\"[\(address)]\"" : address
+    }
+
+    /// True if every quoted string in a value ends (RFC 9110 §5.6.4).
+    private static func hasClosedStrings(_ value: String) -> Bool {
+        var isQuoted = false
+        var bytes = value.utf8.makeIterator()
+        while let byte = bytes.next() {
+            if byte == 0x22 { isQuoted.toggle() }
+            if isQuoted, byte == 0x5C { _ = bytes.next() }
+        }
+        return !isQuoted
     }
 
     private mutating func extend(_ name: HTTPField.Name, with element: String) {

@@ -73,20 +73,44 @@ extension HTTPSession.Forwarding {
         public internal(set) var error: CurlewError?
         /// The body of the request, which may still be on its way.
         var received: (any ClosableBody)?
+        /// False if the head is the whole response, whatever its Content-Length.
+        private(set) var hasContent = true
 
         /// Makes an answer of the gateway's own. Content-Length is set where a body may be.
         public init(_ status: HTTPResponse.Status, fields: HTTPFields = HTTPFields(), bytes: [UInt8] = []) {
             self.status = status
             self.fields = fields
-            if status != .noContent, status != .notModified { self.fields[.contentLength] = String(bytes.count) }
+            let bytes = Self.hasContent(status) ? bytes : []
+            if Self.hasContent(status) { self.fields[.contentLength] = String(bytes.count) }
             body = .bytes(bytes)
             buffer = ByteBuffer(bytes: bytes)
         }
 
-        init(_ response: CurlewResponse, fields: HTTPFields) {
+        /// The answer of the upstream to a request with this method.
+        init(_ response: CurlewResponse, to method: HTTPRequest.Method, via: String) {
             status = response.status
-            self.fields = fields
+            // A HEAD and a 304 tell the length of what a GET would bring (RFC 9110 §8.6).
+            let length: Int64? =
+                switch status {
+                case .noContent: nil
+                case _ where method == .head, .notModified: response.contentLength
+                default: response.body.length
+                }
+            fields = HopFields.response(response.fields, length: length, via: via)
             body = response.body
+            hasContent = method != .head && Self.hasContent(status)
+        }
+
+        /// False for the statuses whose responses end with their head (RFC 9112 §6.3).
+        private static func hasContent(_ status: HTTPResponse.Status) -> Bool {
+            status != .noContent && status != .notModified && status.kind != .informational
+        }
+
+        /// Takes the body away, as a response to HEAD has none. The fields stay.
+        mutating func removeContent() {
+            hasContent = false
+            body = .bytes([])
+            if buffer != nil { buffer = ByteBuffer() }
         }
 
         /// Sends the body, waiting for each write, so that the upstream is no faster than the client.
@@ -96,8 +120,10 @@ extension HTTPSession.Forwarding {
         /// - Parameters:
         ///   - write: Writes a part of the body to the client.
         ///   - finish: Ends the body, with the upstream's trailers if it had any.
-        /// - Throws: What `write` and `finish` throw; the upstream's exchange ends then. A ``Curlew/CurlewError`` if the body breaks off: a
-        ///   server must then close the connection (over HTTP/2: reset the stream), or the client would take a part for the whole.
+        /// - Throws: What `write` and `finish` throw; the upstream's exchange ends then. A ``Curlew/CurlewError`` if the body breaks off, or has
+        ///   another length than Content-Length in ``fields`` (``Curlew/ErrorCode/responseTruncated`` or
+        ///   ``Curlew/ErrorCode/invalidResponse``; no byte beyond that length is written): a server must then close the connection (over
+        ///   HTTP/2: reset the stream), or the client would take a part for the whole.
         // Concurrent, as servers' writers are whose modules do not have `NonisolatedNonsendingByDefault`: one that is not Sendable could
         // not be captured otherwise.
         @concurrent
@@ -105,14 +131,48 @@ extension HTTPSession.Forwarding {
             _ write: @concurrent (ByteBuffer) async throws -> Void,
             finish: @concurrent (HTTPFields?) async throws -> Void
         ) async throws {
+            var length = ContentCount(announced: hasContent ? fields[values: .contentLength] : ["0"])
             if let buffer {
+                try length.take(buffer.readableBytes)
+                try length.end()
                 if buffer.readableBytes > 0 { try await write(buffer) }
                 return try await finish(nil)
             }
             var buffers = body.buffers.makeAsyncIterator()
-            while let buffer = try await buffers.next() { try await write(buffer) }
+            while let buffer = try await buffers.next() {
+                try length.take(buffer.readableBytes)
+                try await write(buffer)
+            }
+            try length.end()
             try await finish(HopFields.trailers(of: body))
             await received?.close()
+        }
+    }
+}
+
+/// The bytes of a body beside the length that a server has been told. A server that frames by Content-Length counts none itself.
+private struct ContentCount {
+    /// nil if no length is announced.
+    private var left: Int64?
+    private let isReadable: Bool
+
+    /// - Parameter values: The values of Content-Length.
+    init(announced values: [String]) {
+        left = values.first.flatMap { Int64($0) }
+        isReadable = values.isEmpty || values.count == 1 && (left ?? -1) >= 0
+    }
+
+    mutating func take(_ count: Int) throws {
+        guard isReadable else { throw CurlewError(.invalidResponse, "Content-Length of the answer is not one number") }
+        guard let left else { return }
+        guard count <= left else { throw CurlewError(.invalidResponse, "the answer is longer than its Content-Length") }
+        self.left = left - Int64(count)
+    }
+
+    func end() throws {
+        guard isReadable else { throw CurlewError(.invalidResponse, "Content-Length of the answer is not one number") }
+        guard (left ?? 0) == 0 else {
+            throw CurlewError(.responseTruncated, "the answer is shorter than its Content-Length")
         }
     }
 }

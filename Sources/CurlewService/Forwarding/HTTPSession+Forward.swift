@@ -27,6 +27,8 @@ extension HTTPSession {
     ///   - head: The request's head. Where a target is in absolute form, its host counts.
     ///   - body: The request's body, read while it is sent.
     ///   - client: The address that the request came from, for `Forwarded` and `X-Forwarded-For`.
+    ///   - isSecure: True if the request came over TLS, for `Forwarded` and `X-Forwarded-Proto`. nil takes the scheme of the head, which a
+    ///     client of HTTP/2 chooses as it likes.
     ///   - target: The path and query to ask for, with a slash at its beginning; nil is those of the head. Either comes below the path of
     ///     the base URL.
     ///   - rules: The rules of the gateway.
@@ -37,8 +39,8 @@ extension HTTPSession {
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/cancelled`` if the task was cancelled, as it should be when the client has
     ///   gone, and with ``Curlew/ErrorCode/invalidRequest`` for a session without a base URL.
     public func forward<Buffers: AsyncSequence & Sendable>(
-        _ head: HTTPRequest, body: Buffers, from client: SocketAddress? = nil, to target: String? = nil,
-        as rules: Forwarding, options: RequestOptions = RequestOptions()
+        _ head: HTTPRequest, body: Buffers, from client: SocketAddress? = nil, isSecure: Bool? = nil,
+        to target: String? = nil, as rules: Forwarding, options: RequestOptions = RequestOptions()
     ) async throws -> Forwarding.Answer where Buffers.Element == ByteBuffer {
         guard let baseURL else {
             throw CurlewError(.invalidRequest, "a session that forwards needs the base URL of the upstream")
@@ -47,20 +49,22 @@ extension HTTPSession {
         var answer: Forwarding.Answer
         do {
             let address = client?.ipAddress.flatMap { IPNetwork.canonicalAddress($0) }
-            let forwarded = try ForwardedRequest(head, target: target, client: address, base: baseURL, rules: rules)
+            let forwarded = try ForwardedRequest(
+                head, target: target, client: address, isSecure: isSecure, base: baseURL, rules: rules)
             let request = CurlewRequest(
                 head.method, forwarded.uri, fields: forwarded.fields,
                 body: try await Self.body(received, forwarded.content), options: options.forwarding)
             let response = try await send(request, rules.onInterim)
-            answer = Forwarding.Answer(response, fields: HopFields.response(response.fields, via: rules.via(response)))
+            answer = Forwarding.Answer(response, to: head.method, via: rules.via(response))
             if answer.fields.contains(.contentLength) {
                 let isReceived = request.body.isNone ? true : await received.isIdle
                 if isReceived { try await answer.collect(of: head.method, upTo: rules.collectedBody) }
             }
         } catch let refusal as ForwardedRequest.Refusal {
             guard !refusal.isAnswered else { return Forwarding.Answer(refusal.status) }
-            // Nothing has been read of the request's body, and nothing will be.
-            return await rules.answer(CurlewError(.invalidRequest, refusal.reason), refusal.status)
+            // No part of the request's body has been read, and none will be.
+            return await rules.answer(
+                CurlewError(.invalidRequest, refusal.reason), refusal.status, to: head.method)
         } catch {
             let error =
                 (error as? CurlewError) ?? CurlewError(.bodyFailed, "the request's body failed", underlying: error)
@@ -69,7 +73,7 @@ extension HTTPSession {
                 await received.close()
                 throw error
             }
-            answer = await rules.answer(error, Forwarding.status(for: error.code))
+            answer = await rules.answer(error, Forwarding.status(for: error.code), to: head.method)
             if await !received.isIdle { answer.buffer = nil }
         }
         answer.received = received
@@ -133,7 +137,7 @@ extension HTTPSession.Forwarding {
             ? "\(response.version.major).\(response.version.minor) \(name)" : "\(response.version.major) \(name)"
     }
 
-    func answer(_ error: CurlewError, _ status: HTTPResponse.Status) async -> Answer {
+    func answer(_ error: CurlewError, _ status: HTTPResponse.Status, to method: HTTPRequest.Method) async -> Answer {
         var answer: Answer
         if let onError {
             answer = await onError(error, status)
@@ -142,6 +146,7 @@ extension HTTPSession.Forwarding {
             answer = Answer(status, fields: [.contentType: "text/plain; charset=utf-8"], bytes: Array(text.utf8))
         }
         answer.error = error
+        if method == .head { answer.removeContent() }
         return answer
     }
 

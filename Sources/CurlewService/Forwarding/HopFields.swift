@@ -25,13 +25,28 @@ enum HopFields {
     }
 
     /// The fields of a response that go on to the client.
-    static func response(_ fields: HTTPFields, via: String) -> HTTPFields {
+    ///
+    /// Content-Length is made from the body. A server frames a response by that field, and a value that is not the body's would make the
+    /// client read the rest of the body as the next response (RFC 9112 §11.1).
+    static func response(_ fields: HTTPFields, length: Int64?, via: String) -> HTTPFields {
         let listed = fields.contains(.connection) ? listed(in: fields) : []
         var kept = HTTPFields()
         kept.reserveCapacity(fields.count + 1)
-        for field in fields where !names.contains(field.name) && !listed.contains(field.name) { kept.append(field) }
+        var hasLength = false
+        for field in fields where !names.contains(field.name) && !listed.contains(field.name) {
+            guard field.name == .contentLength else {
+                kept.append(field)
+                continue
+            }
+            // The field keeps its place; a second one is left out.
+            if let length, !hasLength { kept.append(HTTPField(name: field.name, value: String(length))) }
+            hasLength = true
+        }
+        if let length, !kept.contains(.contentLength) {
+            kept.append(HTTPField(name: .contentLength, value: String(length)))
+        }
         // A length leaves no room for trailers.
-        if kept.contains(.contentLength) { kept[.trailer] = nil }
+        if length != nil { kept[.trailer] = nil }
         kept.append(HTTPField(name: .via, value: via))
         return kept
     }
@@ -39,7 +54,9 @@ enum HopFields {
     /// The fields of an interim response that go on to the client.
     static func interim(_ fields: HTTPFields) -> HTTPFields {
         let listed = listed(in: fields)
-        return HTTPFields(fields.filter { !names.contains($0.name) && !listed.contains($0.name) })
+        // An interim response has no content, and no length of it (RFC 9110 §8.6).
+        return HTTPFields(
+            fields.filter { !names.contains($0.name) && !listed.contains($0.name) && $0.name != .contentLength })
     }
 
     /// The trailers that go on to the client; nil if there are none. What has a meaning for framing, routing or the connection may not
@@ -73,18 +90,38 @@ extension HTTPField.Name {
     static let forwardedFor = Self("X-Forwarded-For")!
     static let forwardedHost = Self("X-Forwarded-Host")!
     static let forwardedProtocol = Self("X-Forwarded-Proto")!
-    static let realAddress = Self("X-Real-IP")!
     static let keepAlive = Self("Keep-Alive")!
     static let proxyConnection = Self("Proxy-Connection")!
     static let http2Settings = Self("HTTP2-Settings")!
 
-    /// True if the name is one of those that tell of a client. Underscores count as hyphens, as they do for servers that make variables of
-    /// fields.
+    /// True if the name is one of those that tell of a client: its address, the scheme and host that it asked for, or its certificate (RFC 9440).
+    /// Underscores count as hyphens, as they do for servers that make variables of fields.
     var tellsOfClient: Bool {
-        if self == .forwarded || self == .realAddress { return true }
-        guard canonicalName.utf8.first == UInt8(ascii: "x") else { return false }
-        let name = String(decoding: canonicalName.utf8.map { $0 == 0x5F ? 0x2D : $0 }, as: UTF8.self)
-        return name.hasPrefix("x-forwarded-") || name == "x-real-ip"
+        let name = hyphenatedName
+        return name.hasPrefix("x-forwarded-") || Self.clientNames.contains(name)
     }
+
+    /// True if the name has an underscore, and would be a field of framing or of one hop with a hyphen in its place.
+    var imitatesFraming: Bool {
+        guard canonicalName.utf8.contains(0x5F), let name = HTTPField.Name(hyphenatedName) else { return false }
+        return HopFields.names.contains(name) || name == .contentLength
+    }
+
+    /// The name in lower case, with hyphens in the place of underscores.
+    private var hyphenatedName: String {
+        guard canonicalName.utf8.contains(0x5F) else { return canonicalName }
+        return String(decoding: canonicalName.utf8.map { $0 == 0x5F ? 0x2D : $0 }, as: UTF8.self)
+    }
+
+    /// The names, besides X-Forwarded-…, that proxies and networks of delivery give to the address, scheme, host and certificate of a client.
+    private static let clientNames: Set<String> = [
+        "forwarded", "x-forwarded", "forwarded-for", "x-real-ip", "x-client-ip", "client-ip", "x-client-cert",
+        "client-cert",
+        "client-cert-chain", "true-client-ip", "x-cluster-client-ip", "x-original-forwarded-for", "x-originating-ip",
+        "x-remote-ip", "x-remote-addr", "x-proxyuser-ip", "x-envoy-external-address", "x-azure-clientip",
+        "x-azure-socketip", "x-appengine-user-ip", "cf-connecting-ip", "cf-connecting-ipv6", "cf-pseudo-ipv4",
+        "cf-visitor", "fastly-client-ip", "fly-client-ip", "x-scheme", "x-url-scheme", "front-end-https", "x-host",
+        "x-original-host", "x-ssl-client-cert",
+    ]
 }
 #endif

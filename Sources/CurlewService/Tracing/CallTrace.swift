@@ -60,7 +60,7 @@ final class CallTrace: CallObserver {
     func redirected(_ status: HTTPResponse.Status, to request: CurlewRequest, number: Int) {
         var attributes = SpanAttributes()
         attributes["http.response.status_code"] = status.code
-        attributes["url.full"] = request.uri.text(masksQuery: link.masksQueries)
+        attributes["url.full"] = request.uri.text(showsQuery: request.options.showsQueries)
         span.addEvent(SpanEvent(name: "redirect", attributes: attributes))
     }
 

@@ -16,8 +16,8 @@ public import Tracing
 ///   most. ``propagates`` keeps it from servers of others.
 /// - The context of a call's span is the task's `ServiceContext` in the links behind, so that what they log has its identifiers.
 ///
-/// Attributes have no fields, no bodies and no user information, and `REDACTED` in the place of a query unless ``masksQueries`` says
-/// otherwise.
+/// Attributes have no fields, no bodies and no user information, and `REDACTED` in the place of a query unless the request's
+/// `RequestOptions.showsQueries` is set.
 ///
 /// Spans are started where the call runs, and get their attributes and their end from a thread of the link's own: a tracer that is
 /// slow to end spans holds up neither calls nor event loops. Beyond 8,192 spans that wait for it they are dropped, unended. Where
@@ -32,8 +32,6 @@ public import Tracing
 public struct RequestTracing: CurlewMiddleware {
     /// The tracer; nil is `InstrumentationSystem.tracer`, as it is when a call begins.
     public var tracer: (any Tracer)?
-    /// True if `REDACTED` stands in the place of queries, in `url.full` and in events. True by default.
-    public var masksQueries = true
     /// Decides whether a request carries the context of its span. All do by default.
     public var propagates: @Sendable (CurlewURI) -> Bool = { _ in true }
     private let ends: DeferredQueue<SpanEnd>

@@ -64,9 +64,9 @@ enum SpanEnd: Sendable {
     func perform() {
         switch self {
         case .call(let call, let result, let time):
-            SpanDescription(span: call.span, time: time, masksQuery: call.link.masksQueries).end(result)
+            SpanDescription(span: call.span, time: time).end(result)
         case .attempt(let attempt, let result, let time):
-            SpanDescription(span: attempt.span, time: time, masksQuery: attempt.call.link.masksQueries)
+            SpanDescription(span: attempt.span, time: time)
                 .end(result, resends: attempt.resends)
         }
     }
@@ -76,10 +76,9 @@ enum SpanEnd: Sendable {
 private struct SpanDescription {
     let span: any Span
     let time: DefaultTracerClock.Timestamp
-    let masksQuery: Bool
 
     func end(_ result: CallResult) {
-        var attributes = result.request.attributes(masksQuery: masksQuery)
+        var attributes = result.request.attributes
         if result.attempts > 1 { attributes["curlew.attempts"] = result.attempts }
         if result.redirects > 0 { attributes["curlew.redirects"] = result.redirects }
         if let status = result.cacheStatus { attributes["curlew.cache.result"] = status.rawValue }
@@ -88,7 +87,7 @@ private struct SpanDescription {
     }
 
     func end(_ result: AttemptResult, resends: Int) {
-        var attributes = result.request.attributes(masksQuery: masksQuery)
+        var attributes = result.request.attributes
         if resends > 0 { attributes["http.request.resend_count"] = resends }
         setOutcome(result.status, result.code, &attributes)
         if let metrics = result.metrics { describe(metrics, result, &attributes) }
@@ -141,7 +140,7 @@ private struct SpanDescription {
 
 extension CurlewRequest {
     /// What both kinds of spans have.
-    fileprivate func attributes(masksQuery: Bool) -> SpanAttributes {
+    fileprivate var attributes: SpanAttributes {
         var attributes = SpanAttributes()
         if SpanName.isKnown(method) {
             attributes["http.request.method"] = method.rawValue
@@ -150,7 +149,7 @@ extension CurlewRequest {
             attributes["http.request.method_original"] = method.rawValue
         }
         attributes["url.scheme"] = uri.scheme
-        attributes["url.full"] = uri.text(masksQuery: masksQuery)
+        attributes["url.full"] = uri.text(showsQuery: options.showsQueries)
         if let template = options.urlTemplate { attributes["url.template"] = template }
         attributes["server.address"] = uri.host
         attributes["server.port"] = uri.port
@@ -160,10 +159,10 @@ extension CurlewRequest {
 
 extension CurlewURI {
     /// The URI as an attribute has it: without user information and fragment, and by choice without what its query says.
-    func text(masksQuery: Bool) -> String {
+    func text(showsQuery: Bool) -> String {
         let text = "\(scheme)://\(authority)\(path)"
         guard let query else { return text }
-        return masksQuery ? text + "?REDACTED" : "\(text)?\(query)"
+        return showsQuery ? "\(text)?\(query)" : text + "?REDACTED"
     }
 }
 

@@ -2,7 +2,7 @@
 extension HeldCertificate {
     /// The contents of a certificate that is made.
     public struct Options: Sendable, Hashable {
-        /// The subject's common name. Clients look at the alternative names, not at this.
+        /// The subject's common name; an empty one leaves the subject empty. Clients look at the alternative names, not at this.
         public var commonName: String
         /// The names that the certificate is for, in order.
         public var alternativeNames: [AlternativeName]

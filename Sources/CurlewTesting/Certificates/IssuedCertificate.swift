@@ -53,10 +53,12 @@ struct IssuedCertificate {
         let commonName = Array(options.commonName.utf8)
         try self.check(X509_set_version(certificate, 2), "set the version")
         try self.check(ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial), "set the serial number")
-        try self.check(
-            X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, commonName, Int32(commonName.count), -1, 0),
-            "set the common name"
-        )
+        if !commonName.isEmpty {
+            try self.check(
+                X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, commonName, Int32(commonName.count), -1, 0),
+                "set the common name"
+            )
+        }
         // For a self-signed certificate `issuer` is the certificate itself, whose name is set by now.
         try self.check(X509_set_issuer_name(certificate, X509_get_subject_name(issuer)), "set the issuer")
         let start = Int(options.validity.start.components.seconds)

@@ -27,9 +27,8 @@ struct TrustSettingsTests {
         ])
         let security = read.session.security
         #expect(security.identity?.chain.map(\.der) == [leaf.certificateDER])
-        #expect(security.pinningMode == .publicKey)
-        #expect(security.pinnedKeys?.pins == [pin])
-        #expect(security.pinnedKeys?.backups.map(\.description) == [CurlewServiceTests.pin])
+        let backup = try SecurityPolicy.Pin(CurlewServiceTests.pin)
+        #expect(security.pinning == .keys(SecurityPolicy.PinSet([pin], backups: [backup])))
         #expect(security.ciphers == "ECDHE+AESGCM")
         #expect(security.cipherSuites == "TLS_AES_256_GCM_SHA384")
         #expect(security.groups == "X25519:P-256")

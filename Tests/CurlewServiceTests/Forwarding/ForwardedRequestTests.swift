@@ -57,20 +57,20 @@ struct ForwardedRequestTests {
     func trust() throws {
         let said: HTTPFields = [
             .forwarded: "for=203.0.113.9", .forwardedFor: "203.0.113.9", .forwardedHost: "evil.test",
-            .forwardedProtocol: "gopher", .realAddress: "203.0.113.9", .init("X-Forwarded-Prefix")!: "/admin",
+            .forwardedProtocol: "gopher", .init("X-Real-IP")!: "203.0.113.9", .init("X-Forwarded-Prefix")!: "/admin",
             .init("X_Forwarded_For")!: "203.0.113.9",
         ]
         let stranger = try forwarded(head(fields: said)).fields
         #expect(stranger[.forwardedFor] == "192.0.2.7" && stranger[.forwardedHost] == "shop.test")
         #expect(stranger[.forwardedProtocol] == "https")
         #expect(stranger[.forwarded]?.contains("203.0.113.9") == false)
-        #expect(!stranger.contains(.realAddress) && !stranger.contains(.init("X-Forwarded-Prefix")!))
+        #expect(!stranger.contains(.init("X-Real-IP")!) && !stranger.contains(.init("X-Forwarded-Prefix")!))
         #expect(!stranger.contains(.init("X_Forwarded_For")!))
         let balancer = try forwarded(head(fields: said)) { $0.trustedProxies = [try IPNetwork("192.0.2.0/24")] }.fields
         #expect(balancer[.forwardedFor] == "203.0.113.9, 192.0.2.7" && balancer[.forwardedHost] == "evil.test")
         #expect(
             balancer[.forwarded] == #"for=203.0.113.9, for=192.0.2.7;host="shop.test";proto=https"#)
-        #expect(balancer[.realAddress] == "203.0.113.9")
+        #expect(balancer[.init("X-Real-IP")!] == "203.0.113.9")
     }
 
     @Test("fields of one hop, and those that Connection lists, go no further")
@@ -213,15 +213,71 @@ struct ForwardedRequestTests {
         #expect(HTTPSession.Forwarding.status(for: code).code == status)
     }
 
+    @Test(
+        "a scheme other than http and https is refused",
+        arguments: ["https, for=127.0.0.1;proto=https", "ftp", "", "https\"", "HTTPSX"])
+    func refusedScheme(_ scheme: String) throws {
+        var forged = head()
+        forged.scheme = scheme
+        #expect(try refusal(forged) == .badRequest)
+    }
+
+    @Test("the scheme in the fields is that of the connection, where the server tells it")
+    func scheme() throws {
+        var plain = head()
+        plain.scheme = "HTTPS"
+        #expect(try forwarded(plain).fields[.forwardedProtocol] == "https")
+        let told = try ForwardedRequest(
+            plain, target: nil, client: "192.0.2.7", isSecure: false, base: try #require(base),
+            rules: try HTTPSession.Forwarding(named: "edge"))
+        #expect(told.fields[.forwardedProtocol] == "http")
+        #expect(told.fields[.forwarded]?.hasSuffix(";proto=http") == true)
+    }
+
+    @Test(
+        "a field that tells of the client passes from trusted proxies alone",
+        arguments: [
+            "X-Client-IP", "True-Client-IP", "CF-Connecting-IP", "cf_connecting_ip", "Fastly-Client-IP",
+            "X-Cluster-Client-IP", "X-Scheme", "X-Original-Host", "Client-Cert", "Forwarded-For",
+        ])
+    func clientFields(_ name: String) throws {
+        let name = try #require(HTTPField.Name(name))
+        let said = head(fields: [name: "203.0.113.9"])
+        #expect(try !forwarded(said).fields.contains(name))
+        #expect(try forwarded(said) { $0.trustedProxies = [try IPNetwork("192.0.2.0/24")] }.fields.contains(name))
+    }
+
+    @Test(
+        "a field whose name imitates one of framing goes no further",
+        arguments: ["Transfer_Encoding", "Content_Length"])
+    func imitatedFraming(_ name: String) throws {
+        let name = try #require(HTTPField.Name(name))
+        let sent = head(fields: [name: "5", .init("X_Other")!: "1"])
+        let fields = try forwarded(sent) { $0.trustedProxies = [try IPNetwork("192.0.2.0/24")] }.fields
+        #expect(!fields.contains(name) && fields.contains(.init("X_Other")!))
+    }
+
+    @Test("an open string in a trusted Forwarded is refused, as the next element would belong to it")
+    func openString() throws {
+        for (value, isRefused) in [
+            (#"for="203.0.113.9"#, true), (#"for="a\""#, true), (#"for="[2001:db8::1]";by=x"#, false),
+        ] {
+            let status = try refusal(head(fields: [.forwarded: value])) {
+                $0.trustedProxies = [try IPNetwork("192.0.2.0/24")]
+            }
+            #expect((status == .badRequest) == isRefused, "\(value)")
+        }
+    }
+
     @Test("an answer loses what is of one hop, and gains its entry in Via")
     func response() {
         let kept = HopFields.response(
             [
                 .connection: "close, X-Hop", .init("X-Hop")!: "1", .keepAlive: "timeout=5",
                 .transferEncoding: "chunked", .proxyAuthenticate: "Basic", .setCookie: "a=1", .trailer: "Digest",
-            ], via: "1.1 edge")
+            ], length: nil, via: "1.1 edge")
         #expect(Set(kept.map(\.name.canonicalName)) == ["set-cookie", "trailer", "via"])
-        let measured = HopFields.response([.contentLength: "3", .trailer: "Digest"], via: "2 edge")
+        let measured = HopFields.response([.contentLength: "3", .trailer: "Digest"], length: 3, via: "2 edge")
         #expect(Set(measured.map(\.name.canonicalName)) == ["content-length", "via"])
     }
 }

@@ -61,6 +61,26 @@ struct CoalescingTests {
         try await eventually("they wait") { scene.link.memberCount == count }
     }
 
+    @Test("a request joins no other that has had no answer for 30 seconds")
+    func silentServer() async throws {
+        let stub = StubTransport { request in request.index == 0 ? .stall : .response(.ok, body: "quick") }
+        let clock = TestClock()
+        let link = Coalescing(clock: clock)
+        let session = try HTTPSession(transport: stub, chain: .bare) { link }
+        let first = Task { try await session.get("http://a.test/") }
+        try await eventually("the first is under way") { stub.received.count == 1 }
+        clock.advance(by: .seconds(29))
+        let second = Task { try await session.get("http://a.test/") }
+        try await eventually("the second waits with it") { link.memberCount == 2 }
+        clock.advance(by: .seconds(1))
+        #expect(try await session.get("http://a.test/").body.collect(upTo: 10) == Array("quick".utf8))
+        #expect(stub.received.count == 2)
+        for task in [first, second] {
+            task.cancel()
+            _ = await task.result
+        }
+    }
+
     @Test("equal requests under way are sent once, and each gets the response")
     func once() async throws {
         let scene = try await Scene()

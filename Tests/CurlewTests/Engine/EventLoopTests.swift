@@ -26,6 +26,22 @@ struct EventLoopTests {
         _ = await reader.result
     }
 
+    @Test("an actor is entered on its loop by a cast and by assumption alike")
+    func entering() async throws {
+        let loop = try CurlewEventLoop(name: "curlew-enters")
+        let counter = LoopCounter(loop: loop)
+        let result = await withCheckedContinuation { done in
+            loop.core.execute {
+                let first = counter.enterByCast(2) { $0.add($1) }
+                let second = counter.enterByAssumption(3) { $0.add($1) }
+                let third = counter.enter(("x", 4)) { $0.add($1.1) }
+                done.resume(returning: [first, second, third])
+            }
+        }
+        #expect(result == [2, 5, 9])
+        #expect(await counter.count == 9)
+    }
+
     @Test("the thread of an event loop ends when nobody holds the loop any more")
     func ends() async throws {
         weak var core: LoopCore?
@@ -134,5 +150,20 @@ private final class Flood: Sendable {
             state.isStopped = true
             return state.count
         }
+    }
+}
+
+/// An actor on a loop that adds numbers.
+private actor LoopCounter: LoopActor {
+    nonisolated let loop: CurlewEventLoop
+    private(set) var count = 0
+
+    init(loop: CurlewEventLoop) { self.loop = loop }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    func add(_ number: Int) -> Int {
+        count += number
+        return count
     }
 }

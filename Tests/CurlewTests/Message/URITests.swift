@@ -1,8 +1,23 @@
 import Curlew
+import HTTPTypes
 import Testing
 
 @Suite("A URI")
 struct URITests {
+    @Test(
+        "a user whose name holds a colon is refused, as another user would be read behind it",
+        arguments: ["us%3Aer:pw", "us%3aer", "%3A", "a%3A:b:c"])
+    func colonInUser(_ information: String) {
+        let error = #expect(throws: CurlewError.self) { _ = try CurlewURI("http://\(information)@a.test/") }
+        #expect(error?.code == .invalidURL && error?.message.contains("us%3") == false)
+    }
+
+    @Test("a password may hold a colon, encoded or not", arguments: ["user:p%3Aw", "user:p:w"])
+    func colonInPassword(_ information: String) throws {
+        let request = try CurlewRequest(.get, "http://\(information)@a.test/")
+        #expect(request.curlCommand(maskingSecrets: false).contains("--user user:p:w "))
+    }
+
     @Test(
         "relative references are resolved as RFC 3986 §5.4 lists them",
         arguments: [

@@ -30,6 +30,28 @@ struct CertificateProfileTests {
         return try await TrustStage.code(of: [leaf] + issuers, by: policy)
     }
 
+    @Test("an authority without a subject name vouches for no server, anywhere on the path and under every policy")
+    func namelessAuthority() async throws {
+        let nameless = Options(commonName: "", authority: .authority())
+        #expect(try await code(leaf(), under: nameless) == .unsuitableCertificate)
+        let root = try HeldCertificate(nameless)
+        let between = try HeldCertificate(authority(), issuer: root)
+        for chain in [
+            [try HeldCertificate(leaf(), issuer: root)], [try HeldCertificate(leaf(), issuer: between), between],
+        ] {
+            #expect(try await TrustStage.code(of: chain, by: root.anchor) == .unsuitableCertificate)
+        }
+        #expect(
+            try await code(leaf(), under: nameless) { policy in
+                policy.allowsInvalidCertificates = true
+                policy.validatesDomainName = false
+            } == .unsuitableCertificate)
+        #expect(
+            try await code(leaf(), under: nameless) { policy in
+                policy.evaluator = SecurityPolicy.Evaluator { _ in .accept }
+            } == .unsuitableCertificate)
+    }
+
     // MARK: Name constraints
 
     struct Constraint: Sendable, CustomTestStringConvertible {

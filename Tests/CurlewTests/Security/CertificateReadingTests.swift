@@ -84,10 +84,10 @@ struct CertificateReadingTests {
     @Test("a policy is stored with its switches and pins, and read again")
     func stored() throws {
         var policy = try TestChain.root.get().anchor
-        policy.pinningMode = .certificate
-        policy.pinnedCertificates = [try TestChain.leaf.get().certificate]
-        policy.pinnedKeys = SecurityPolicy.PinSet(
-            [try TestChain.leaf.get().pin], expires: Date(timeIntervalSince1970: 2_000_000_000))
+        policy.pinning = .keys(
+            SecurityPolicy.PinSet(
+                [try TestChain.leaf.get().pin], expires: Date(timeIntervalSince1970: 2_000_000_000)),
+            of: [try TestChain.leaf.get().certificate])
         policy.allowsInvalidCertificates = true
         policy.validatesDomainName = false
         policy.allowsAuthorityAsServer = true

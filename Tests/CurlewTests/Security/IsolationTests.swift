@@ -10,8 +10,7 @@ import Testing
 struct PolicyIsolationTests {
     private func pinning(_ pin: HeldCertificate) throws -> SecurityPolicy {
         var policy = try TestChain.root.get().anchor
-        policy.pinningMode = .publicKey
-        policy.pinnedKeys = SecurityPolicy.PinSet([try pin.pin])
+        policy.pinning = .keys(SecurityPolicy.PinSet([try pin.pin]))
         return policy
     }
 
@@ -142,9 +141,10 @@ struct PolicyIsolationTests {
             variants.append(copy)
         }
         vary { $0.maximumTLSVersion = .tls12 }
-        vary { $0.pinningMode = .publicKey }
-        try vary { $0.pinnedCertificates = [try TestChain.leaf.get().certificate] }
-        try vary { $0.pinnedKeys = SecurityPolicy.PinSet([try TestChain.leaf.get().pin]) }
+        vary { $0.pinning = .keys(SecurityPolicy.PinSet([])) }
+        try vary { $0.pinning = .keys(of: [try TestChain.leaf.get().certificate]) }
+        try vary { $0.pinning = .certificates([try TestChain.leaf.get().certificate]) }
+        try vary { $0.pinning = .keys(SecurityPolicy.PinSet([try TestChain.leaf.get().pin])) }
         vary { $0.allowsInvalidCertificates = true }
         vary { $0.validatesDomainName = false }
         vary { $0.isStrict = true }

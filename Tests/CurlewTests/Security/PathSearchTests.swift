@@ -112,8 +112,7 @@ struct PathSearchTests {
         }
         for (pinned, expected) in [(graph.secondRoot, nil), (graph.firstRoot, ErrorCode.pinMismatch)] {
             var pinning = policy
-            pinning.pinningMode = .publicKey
-            pinning.pinnedCertificates = [try pinned.certificate]
+            pinning.pinning = .keys(of: [try pinned.certificate])
             #expect(try await stage.code(pinning) == expected)
         }
         let shared = graph.sharedBelowSecond

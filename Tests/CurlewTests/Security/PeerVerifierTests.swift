@@ -16,19 +16,14 @@ struct PeerVerifierTests {
             var policy = try TestChain.root.get().anchor
             switch self {
             case .nothing: break
-            case .leafCertificate: policy.pinnedCertificates = [try TestChain.leaf.get().certificate]
-            case .rootCertificate: policy.pinnedCertificates = [try TestChain.root.get().certificate]
-            case .otherCertificate: policy.pinnedCertificates = [try TestChain.otherRoot.get().certificate]
-            case .leafKey: policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.leaf.get().pin])
-            case .otherKey: policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.otherRoot.get().pin])
+            case .leafCertificate: policy.pinning = .certificates([try TestChain.leaf.get().certificate])
+            case .rootCertificate: policy.pinning = .certificates([try TestChain.root.get().certificate])
+            case .otherCertificate: policy.pinning = .certificates([try TestChain.otherRoot.get().certificate])
+            case .leafKey: policy.pinning = .keys(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))
+            case .otherKey: policy.pinning = .keys(SecurityPolicy.PinSet([try TestChain.otherRoot.get().pin]))
             case .expiredKey:
-                policy.pinnedKeys = SecurityPolicy.PinSet(
-                    [try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSince1970: 1))
-            }
-            switch self {
-            case .nothing: policy.pinningMode = .none
-            case .leafCertificate, .rootCertificate, .otherCertificate: policy.pinningMode = .certificate
-            case .leafKey, .otherKey, .expiredKey: policy.pinningMode = .publicKey
+                policy.pinning = .keys(
+                    SecurityPolicy.PinSet([try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSince1970: 1)))
             }
             return policy
         }
@@ -64,14 +59,13 @@ struct PeerVerifierTests {
     func unverifiedPeer() throws {
         let stranger = try HeldCertificate.localhost(issuedBy: TestChain.otherRoot.get())
         var policy = try TestChain.root.get().anchor
-        policy.pinningMode = .publicKey
-        policy.pinnedKeys = SecurityPolicy.PinSet([try stranger.pin])
+        policy.pinning = .keys(SecurityPolicy.PinSet([try stranger.pin]))
         #expect(try judge([stranger], policy).refusal?.code == .unknownIssuer)
         policy.allowsInvalidCertificates = true
         let accepted = try judge([stranger], policy)
         #expect(accepted.refusal == nil)
         #expect(accepted.pin == (try stranger.pin))
-        policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.leaf.get().pin])
+        policy.pinning = .keys(SecurityPolicy.PinSet([try TestChain.leaf.get().pin]))
         #expect(try judge([stranger], policy).refusal?.code == .pinMismatch)
     }
 
@@ -79,9 +73,8 @@ struct PeerVerifierTests {
     func unsignedCompany() throws {
         let stranger = try HeldCertificate.localhost(issuedBy: TestChain.otherRoot.get())
         var policy = try TestChain.root.get().anchor
-        policy.pinningMode = .publicKey
         policy.allowsInvalidCertificates = true
-        policy.pinnedKeys = SecurityPolicy.PinSet([try TestChain.intermediate.get().pin])
+        policy.pinning = .keys(SecurityPolicy.PinSet([try TestChain.intermediate.get().pin]))
         #expect(try judge([stranger, TestChain.intermediate.get()], policy).refusal?.code == .pinMismatch)
     }
 

@@ -47,12 +47,11 @@ struct PinTests {
         let reserve = try TestChain.otherRoot.get().pin
         let used = try TestChain.intermediate.get().pin
         var policy = try TestChain.root.get().anchor
-        policy.pinningMode = .publicKey
-        policy.pinnedKeys = SecurityPolicy.PinSet([reserve], backups: [used])
+        policy.pinning = .keys(SecurityPolicy.PinSet([reserve], backups: [used]))
         let response = try await stage.fetch(policy)
         #expect(response.security?.matchedPin == used)
         #expect(await response.task?.metrics.last?.security?.matchedPin == used)
-        policy.pinnedKeys = SecurityPolicy.PinSet([reserve])
+        policy.pinning = .keys(SecurityPolicy.PinSet([reserve]))
         let error = try #require(try await stage.refusal(policy))
         #expect(error.code == .pinMismatch)
         #expect(error.message.contains(used.description))
@@ -62,11 +61,12 @@ struct PinTests {
     func expiry() async throws {
         let stage = try await TrustStage(TestChain.sent())
         var policy = try TestChain.root.get().anchor
-        policy.pinningMode = .publicKey
-        policy.pinnedKeys = SecurityPolicy.PinSet(
-            [try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: 3600))
+        policy.pinning = .keys(
+            SecurityPolicy.PinSet(
+                [try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: 3600)))
         #expect(try await stage.code(policy) == .pinMismatch)
-        policy.pinnedKeys?.expires = Date(timeIntervalSinceNow: -1)
+        policy.pinning = .keys(
+            SecurityPolicy.PinSet([try TestChain.otherRoot.get().pin], expires: Date(timeIntervalSinceNow: -1)))
         #expect(try await stage.code(policy) == nil)
         policy.validatesDomainName = false
         policy.allowsInvalidCertificates = true
@@ -84,8 +84,29 @@ struct PinTests {
         let own = try TestChain.selfSigned.get()
         let stage = try await TrustStage([own])
         #expect(try await stage.code(.pinned(SecurityPolicy.PinSet([own.pin]))) == .selfSignedCertificate)
-        #expect(try await stage.code(.pinned(.certificate, certificates: [own.certificate])) == .selfSignedCertificate)
+        #expect(try await stage.code(.pinned(by: .certificates([own.certificate]))) == .selfSignedCertificate)
         #expect(try await stage.code(.system) == .selfSignedCertificate)
+    }
+
+    @Test("pins hold beside anchors of one's own, in one line or set afterwards")
+    func pinnedAnchors() async throws {
+        let stage = try await TrustStage(TestChain.sent())
+        let root = try TestChain.root.get()
+        let right = SecurityPolicy.PinSet([try TestChain.leaf.get().pin])
+        let wrong = SecurityPolicy.PinSet([try TestChain.otherRoot.get().pin])
+        for anchors in [
+            { SecurityPolicy.anchors(pem: root.certificatePEM, pins: $0) },
+            { SecurityPolicy.anchors([try root.certificate], pins: $0) },
+            { pins in
+                var policy = SecurityPolicy.anchors(pem: root.certificatePEM)
+                policy.pinning = .keys(pins)
+                return policy
+            },
+        ] as [(SecurityPolicy.PinSet) throws -> SecurityPolicy] {
+            #expect(try await stage.code(anchors(right)) == nil)
+            #expect(try await stage.code(anchors(wrong)) == .pinMismatch)
+            #expect(try await stage.code(anchors(SecurityPolicy.PinSet([]))) == .pinMismatch)
+        }
     }
 
     @Test("pins need https, as the base of a session and for each request")

@@ -9,22 +9,19 @@ struct SecurityWarningTests {
     @Test("a policy that may not do what it seems to has warnings, and other policies have none")
     func warnings() throws {
         let pin = try TestChain.leaf.get().certificate
-        func count(_ mode: SecurityPolicy.PinningMode, pins: Bool, allowsInvalid: Bool, validatesName: Bool = true)
-            -> Int
-        {
-            var policy = SecurityPolicy.pinned(mode, certificates: pins ? [pin] : [])
+        func count(_ pinning: SecurityPolicy.Pinning, allowsInvalid: Bool, validatesName: Bool = true) -> Int {
+            var policy = SecurityPolicy.pinned(by: pinning)
             policy.allowsInvalidCertificates = allowsInvalid
             policy.validatesDomainName = validatesName
             return SecurityWarnings.warnings(for: policy).count
         }
         #expect(SecurityWarnings.warnings(for: .system).isEmpty)
-        #expect(count(.certificate, pins: true, allowsInvalid: true) == 0)
-        #expect(count(.publicKey, pins: true, allowsInvalid: false) == 0)
-        #expect(count(.publicKey, pins: true, allowsInvalid: true) == 1)
-        #expect(count(.publicKey, pins: false, allowsInvalid: false) == 1)
-        #expect(count(.none, pins: true, allowsInvalid: false) == 1)
-        #expect(count(.none, pins: false, allowsInvalid: true) == 1)
-        #expect(count(.none, pins: false, allowsInvalid: true, validatesName: false) == 1)
+        #expect(count(.certificates([pin]), allowsInvalid: true) == 0)
+        #expect(count(.keys(of: [pin]), allowsInvalid: false) == 0)
+        #expect(count(.keys(of: [pin]), allowsInvalid: true) == 1)
+        #expect(count(.keys(of: []), allowsInvalid: false) == 1)
+        #expect(count(.none, allowsInvalid: true) == 1)
+        #expect(count(.none, allowsInvalid: true, validatesName: false) == 1)
     }
 
     @Test("warnings are logged once for a policy, to the logger of the task that makes the session")

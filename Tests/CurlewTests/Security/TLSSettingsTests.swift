@@ -64,7 +64,21 @@ struct TLSSettingsTests {
                 $0.minimumTLSVersion = .tls13
                 $0.maximumTLSVersion = .tls12
             }, { $0.minimumTLSVersion = other },
-            { $0.pinningMode = SecurityPolicy.PinningMode(rawValue: "some") },
+            {
+                let inner = SecurityPolicy.HostPolicy("b.test", .system)
+                var outer = SecurityPolicy.system
+                outer.hosts = [inner]
+                $0.hosts = [SecurityPolicy.HostPolicy("a.test", outer)]
+            },
+            {
+                $0.allowsInvalidCertificates = true
+                $0.isStrict = true
+            },
+            {
+                $0.allowsInvalidCertificates = true
+                $0.pinning = .keys(of: [try TestChain.leaf.get().certificate])
+                $0.isStrict = true
+            },
             { $0.stapling = SecurityPolicy.Stapling(rawValue: "perhaps") },
             { $0.hosts = [SecurityPolicy.HostPolicy("*", .system)] }, { $0.serverName = .name("a b") },
             { $0.hosts = [SecurityPolicy.HostPolicy("a.test", .anchors(pem: "x"))] }, { $0.intermediateLimit = -1 },

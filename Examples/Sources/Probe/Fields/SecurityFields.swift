@@ -8,9 +8,9 @@ extension FieldRule {
         FieldRule("verify") { field, order in order.security.allowsInvalidCertificates = !(try field.flag()) },
         FieldRule("verify_host") { field, order in order.security.validatesDomainName = try field.flag() },
         FieldRule("pinning") { field, order in
-            let mode = SecurityPolicy.PinningMode(rawValue: try field.string())
-            guard [.none, .publicKey, .certificate].contains(mode) else {
-                throw LineProblem.unsupported("pinning \(mode)")
+            let word = try field.string()
+            guard let mode = SecuritySettings.PinningMode(rawValue: word) else {
+                throw LineProblem.unsupported("pinning \(word)")
             }
             order.security.pinningMode = mode
         },

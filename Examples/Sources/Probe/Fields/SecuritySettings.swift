@@ -9,7 +9,7 @@ struct SecuritySettings: Sendable {
     var anchorsFile: String?
     var allowsInvalidCertificates = false
     var validatesDomainName = true
-    var pinningMode = SecurityPolicy.PinningMode.none
+    var pinningMode = PinningMode.none
     var pinnedFile: String?
     var pins: [String] = []
     var identityFile: String?
@@ -21,6 +21,13 @@ struct SecuritySettings: Sendable {
     var isStrict = false
     var minimumVersion: SecurityPolicy.TLSVersion?
     var maximumVersion: SecurityPolicy.TLSVersion?
+
+    /// The words for AFNetworking's pinning modes.
+    enum PinningMode: String {
+        case none
+        case publicKey = "public-key"
+        case certificate
+    }
 
     /// The policy, with its files read.
     func policy() async throws -> SecurityPolicy {
@@ -51,13 +58,17 @@ struct SecuritySettings: Sendable {
 
     /// Pins that are given alone ask for a public key.
     private func pin(_ policy: inout SecurityPolicy) async throws {
-        policy.pinningMode = pinningMode
-        if let pinnedFile {
-            policy.pinnedCertificates = try CurlewCertificate.all(inPEM: try await text(of: pinnedFile))
+        var certificates: [CurlewCertificate] = []
+        if let pinnedFile { certificates = try CurlewCertificate.all(inPEM: try await text(of: pinnedFile)) }
+        let keys = SecurityPolicy.PinSet(try pins.map { try SecurityPolicy.Pin($0) })
+        switch pinningMode {
+        // The mode none of AFNetworking has certificates and looks at none of them.
+        case .none: policy.pinning = pins.isEmpty ? .none : .keys(keys, of: certificates)
+        case .publicKey: policy.pinning = .keys(keys, of: certificates)
+        case .certificate:
+            guard pins.isEmpty else { throw LineProblem.unusable("pins are keys, and the pinning is by certificate") }
+            policy.pinning = .certificates(certificates)
         }
-        guard !pins.isEmpty else { return }
-        policy.pinnedKeys = SecurityPolicy.PinSet(try pins.map { try SecurityPolicy.Pin($0) })
-        if pinningMode == .none { policy.pinningMode = .publicKey }
     }
 
     private func text(of path: String) async throws -> String {

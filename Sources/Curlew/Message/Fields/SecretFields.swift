@@ -86,6 +86,48 @@ package enum SecretFields {
         else { return "***" }
         return "\(scheme) ***"
     }
+
+    /// A field value with URIs in it, with `***` in the place of their user information, queries and fragments.
+    static func withoutQueries(_ value: String) -> String {
+        var bytes: [UInt8] = []
+        /// The beginning of an authority, until a byte that ends it has come.
+        var authority: Int?
+        var isSkipping = false
+        for byte in value.utf8 {
+            if isSkipping {
+                guard byte == UInt8(ascii: ">") else { continue }
+                isSkipping = false
+            }
+            switch byte {
+            case .questionMark, .numberSign:
+                bytes.append(byte)
+                bytes += "***".utf8
+                isSkipping = true
+                authority = nil
+                continue
+            case .at:
+                if let start = authority {
+                    bytes.removeSubrange(start...)
+                    bytes += "***".utf8
+                }
+            case .slash:
+                authority = bytes.last == .slash && authority == nil ? bytes.count + 1 : nil
+            default: break
+            }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension HTTPField.Name {
+    /// True for fields whose values are URIs.
+    var holdsReferences: Bool {
+        switch canonicalName {
+        case "location", "content-location", "referer", "refresh", "link": true
+        default: false
+        }
+    }
 }
 
 /// The secret fields of a request that belong to the origin that it goes to, wherever the base of its session is. With their values:

@@ -110,7 +110,8 @@ struct AuthenticatedExchange {
         guard request.body.isReplayable else {
             throw Self.notReplayable("the body would have to be sent again with the credentials").adding(
                 CurlewError.Context(
-                    method: request.method, uri: request.uri, stage: .receiving, response: response.head))
+                    method: request.method, uri: request.uri, stage: .receiving, response: response.head,
+                    showsQuery: request.options.showsQueries))
         }
         answers += 1
         tried.insert(use.identity)

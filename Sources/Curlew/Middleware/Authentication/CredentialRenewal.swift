@@ -64,7 +64,8 @@ public struct CredentialRenewal<Value: Sendable>: CurlewMiddleware {
             throw CurlewError(
                 .bodyNotReplayable, "the body would have to be sent again with a new credential",
                 context: CurlewError.Context(
-                    method: request.method, uri: request.uri, stage: .receiving, response: response.head))
+                    method: request.method, uri: request.uri, stage: .receiving, response: response.head,
+                    showsQuery: request.options.showsQueries))
         }
         let renewed = try await store.renewed(after: issue)
         await response.discard()

@@ -91,7 +91,8 @@ public struct ConnectivityWait: CurlewMiddleware {
             await watch.isBack { onWait?(request, error) }
         }
         guard !Task.isCancelled else {
-            let context = CurlewError.Context(method: request.method, uri: request.uri)
+            let context = CurlewError.Context(
+                method: request.method, uri: request.uri, showsQuery: request.options.showsQueries)
             throw CurlewError(.cancelled, "the task was cancelled while it waited for the network", context: context)
         }
         return isBack ?? false

@@ -6,7 +6,8 @@ internal import HTTPTypes
 /// For each group of requests there is a circuit. It is *closed* as long as all is well. When of the calls of the last
 /// ``Policy/window`` too many failed, or were slow, it *opens*: nothing is sent, and callers get ``ErrorCode/circuitOpen``. After
 /// ``Policy/firstWait`` it is *half-open*: ``Policy/probes`` calls are sent. If all go well it closes; if one fails or is slow it opens again, for
-/// twice as long.
+/// twice as long. A probe without a head for 30 seconds, or for ``Policy/firstWait`` or ``Policy/slowAfter`` where that is longer, counts as failed
+/// with the next call.
 ///
 /// ```swift
 /// let breaker = CircuitBreaker()

@@ -39,8 +39,19 @@ package struct CircuitMachine: Sendable {
     private enum State: Sendable {
         case closed
         case open(until: Int64)
-        case halfOpen(granted: Int, Counts)
+        case halfOpen(Probes)
     }
+
+    /// The probes of a half-open circuit.
+    private struct Probes: Sendable {
+        var granted = 0
+        /// The moment at which the last was granted.
+        var lastGranted: Int64 = .min
+        var counts = Counts()
+    }
+
+    /// The least time after which a probe without a head counts as failed: 30 seconds.
+    private static let leastPatience: Int64 = 30_000_000_000
 
     private let policy: CircuitBreaker.Policy
     private var state = State.closed
@@ -90,16 +101,24 @@ package struct CircuitMachine: Sendable {
         let now = time.at(moment)
         var change: Change?
         if case .open(let until) = state, now >= until {
-            change = become(.halfOpen(granted: 0, Counts()), after: Counts())
+            change = become(.halfOpen(Probes()), after: Counts())
         }
         switch state {
         case .closed:
             underWay += 1
             return (Permit(period: period), change)
         case .open: return (nil, change)
-        case .halfOpen(let granted, let counts):
-            guard granted < policy.probes else { return (nil, change) }
-            state = .halfOpen(granted: granted + 1, counts)
+        case .halfOpen(var probes):
+            guard probes.granted < policy.probes else {
+                guard now >= probes.lastGranted.clampedAdding(patience) else { return (nil, change) }
+                // A server that answers nothing would keep the circuit half-open for as long as it likes.
+                var counts = probes.counts
+                counts += Counts(calls: 1, failures: 1, slow: 0)
+                return (nil, open(after: counts, now))
+            }
+            probes.granted += 1
+            probes.lastGranted = now
+            state = .halfOpen(probes)
             underWay += 1
             return (Permit(period: period), change)
         }
@@ -116,7 +135,7 @@ package struct CircuitMachine: Sendable {
         if result == .success, let limit = policy.slowAfter?.nanosecondsClamped, duration > limit { counts.slow = 1 }
         switch state {
         case .open: return nil
-        case .halfOpen(let granted, let sum): return takeProbe(result, counts, granted, sum, now)
+        case .halfOpen(let probes): return takeProbe(result, counts, probes, now)
         case .closed:
             guard result != .none else { return nil }
             window.add(counts, at: now)
@@ -127,24 +146,28 @@ package struct CircuitMachine: Sendable {
         }
     }
 
-    private mutating func takeProbe(
-        _ result: Result, _ counts: Counts, _ granted: Int, _ sum: Counts, _ now: Int64
-    ) -> Change? {
+    private mutating func takeProbe(_ result: Result, _ counts: Counts, _ probes: Probes, _ now: Int64) -> Change? {
+        var probes = probes
         guard result != .none else {
             // Another may be sent in its place.
-            state = .halfOpen(granted: granted - 1, sum)
+            probes.granted -= 1
+            state = .halfOpen(probes)
             return nil
         }
-        var sum = sum
-        sum += counts
-        if counts.failures + counts.slow > 0 { return open(after: sum, now) }
-        guard sum.calls >= policy.probes else {
-            state = .halfOpen(granted: granted, sum)
+        probes.counts += counts
+        if counts.failures + counts.slow > 0 { return open(after: probes.counts, now) }
+        guard probes.counts.calls >= policy.probes else {
+            state = .halfOpen(probes)
             return nil
         }
         openings = 0
         window.clear()
-        return become(.closed, after: sum)
+        return become(.closed, after: probes.counts)
+    }
+
+    /// The time for which a probe may be without a head.
+    private var patience: Int64 {
+        max(Self.leastPatience, policy.firstWait.nanosecondsClamped, policy.slowAfter?.nanosecondsClamped ?? 0)
     }
 
     private func isTooMuch(_ counts: Counts) -> Bool {

@@ -75,7 +75,7 @@ extension CurlewRequest {
         guard waited < total else {
             throw CurlewError(
                 .totalTimeout, "not finished within \(total), all of it spent waiting for a turn",
-                context: CurlewError.Context(method: method, uri: uri))
+                context: CurlewError.Context(method: method, uri: uri, showsQuery: options.showsQueries))
         }
         options.totalTimeout = total - waited
     }
@@ -87,6 +87,7 @@ extension CurlewRequest {
     }
 
     func refusal(_ code: ErrorCode, _ message: String) -> CurlewError {
-        CurlewError(code, message, context: CurlewError.Context(method: method, uri: uri))
+        CurlewError(
+            code, message, context: CurlewError.Context(method: method, uri: uri, showsQuery: options.showsQueries))
     }
 }

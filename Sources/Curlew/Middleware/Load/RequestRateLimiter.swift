@@ -2,11 +2,12 @@ internal import HTTPTypes
 
 /// Limits how many requests are sent in a time, and learns from what servers say about it.
 ///
-/// A bucket of tokens for each group of requests holds a rate of your own. Whether there is one or not, the link heeds for all calls
-/// that share it:
+/// A bucket of tokens for each group of requests holds a rate of your own. With or without one, the link heeds the words of a server for all calls
+/// of the group to its origin, and for no other origin's:
 /// - 429, and 503 with Retry-After: nothing is sent before that time, an hour at most; after a 429 that names none, for one second, doubling up to
-///   60 with each further one. Then one request goes, two more once it was answered well, and so on: those who wait do not come back
-///   all at once. A 429 also halves a rate of your own, once a second at most; it comes back within ten seconds.
+///   60 with each further one. Then one request goes, two more once it was answered well, and so on, so that those which wait do not come back
+///   all at once. If no answer comes for 30 seconds, another goes. A 429 also halves a rate of your own towards that server, once a second at most;
+///   it comes back within ten seconds.
 /// - RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers), RateLimit-Remaining and RateLimit-Reset, and these with `X-` in front:
 ///   as soon as nothing is left, requests wait for the reset. What cannot be understood says nothing.
 ///
@@ -20,13 +21,15 @@ internal import HTTPTypes
 /// It stands behind the standard chain, so that each attempt counts, and the answer of a cache does not. Those that wait have their
 /// turns by ``RequestOptions/priority``. Whoever would have to wait for longer than ``LoadQueue/timeout`` gets
 /// ``ErrorCode/rateLimited`` at once, whoever has less time than the wait ``ErrorCode/deadlineUnreachable``, and where the queue is full
-/// ``ErrorCode/overloaded``; nothing was sent then, and ``Retry`` does not repeat these. Copies of a link share their buckets.
+/// ``ErrorCode/overloaded``; nothing was sent then, and ``Retry`` does not repeat these. In a full queue a request for a server that has stopped
+/// its requests leaves its place to one for another server. Copies of a link share their buckets. Of a group at most 1,000 servers are
+/// remembered, those with requests under way or waiting aside.
 public struct RequestRateLimiter: CurlewMiddleware {
     private let core: Core
 
     /// - Parameters:
     ///   - rate: The rate for each group; nil heeds only what servers say.
-    ///   - scope: The requests that share the rate and what is learned.
+    ///   - scope: The requests that share the rate. The words of a server hold for its own requests alone, whatever the scope.
     ///   - queue: Where requests wait; a wait takes 30 seconds at most by default.
     ///   - clock: What measures the rate.
     public init(
@@ -135,6 +138,8 @@ extension RequestRateLimiter {
         /// The turn of a request.
         struct Turn: Sendable {
             let group: LoadGroup
+            /// The server, where a group may have several.
+            let origin: String
             let period: Int
             /// In nanoseconds.
             var waited: Int64 = 0
@@ -153,6 +158,7 @@ extension RequestRateLimiter {
         func arrive(_ request: CurlewRequest) -> Arrival {
             let now = now
             let ownName = scope.ownName(of: request)
+            let origin = origin(of: request)
             var resumed = ResumedTurns()
             defer { resumed.resume() }
             return groups.withLock { groups in
@@ -161,9 +167,9 @@ extension RequestRateLimiter {
                 }
                 guard let group else { return .isUnlimited }
                 let arrival = groups[group].machine.arrive(
-                    request.options.priority, remaining: request.remainingNanoseconds, now: now)
+                    request.options.priority, at: origin, remaining: request.remainingNanoseconds, now: now)
                 switch arrival {
-                case .goes(let period): return .goes(Turn(group: group, period: period))
+                case .goes(let period): return .goes(Turn(group: group, origin: origin, period: period))
                 case .isRefused: return .isRefused(group)
                 case .isTooLate(let wait): return .isTooLate(group, wait: wait)
                 case .isHopeless: return .isHopeless(group)
@@ -174,6 +180,11 @@ extension RequestRateLimiter {
                     return .waits(group, number, since: now)
                 }
             }
+        }
+
+        /// The server of a request; one name where a group has one server.
+        private func origin(of request: CurlewRequest) -> String {
+            if case .origin = scope.kind { "" } else { request.uri.origin }
         }
 
         /// Waits for the turn of a request that may not go yet.
@@ -194,7 +205,8 @@ extension RequestRateLimiter {
                     .deadlineUnreachable, "its turn\(group.place) would come too late, so nothing was sent")
             case .waits(let group, let number, let start):
                 let period = try await turn(of: number, in: group, request)
-                let turn = Turn(group: group, period: period, waited: max(0, now - start))
+                let turn = Turn(
+                    group: group, origin: origin(of: request), period: period, waited: max(0, now - start))
                 do {
                     try request.shortenTotal(by: .nanoseconds(turn.waited))
                 } catch {
@@ -219,9 +231,14 @@ extension RequestRateLimiter {
             let now = now
             var resumed = ResumedTurns()
             groups.withLock { groups in
-                groups[turn.group].machine.take(answer, of: turn.period, now: now)
+                groups[turn.group].machine.take(answer, from: turn.origin, of: turn.period, now: now)
                 guard groups[turn.group].machine.waiting > 0 else { return }
                 advance(&groups[turn.group], now, &resumed)
+                guard groups[turn.group].machine.waiting > 0 else {
+                    groups[turn.group].pump?.cancel()
+                    groups[turn.group].pump = nil
+                    return
+                }
                 startPump(turn.group, &groups[turn.group], now)
             }
             resumed.resume()
@@ -235,7 +252,7 @@ extension RequestRateLimiter {
 
         /// Under the lock.
         private func startPump(_ group: LoadGroup, _ state: inout State, _ now: Int64) {
-            guard state.pump == nil, state.machine.waiting > 0, state.machine.wait(at: now) != nil else { return }
+            guard state.pump == nil, state.machine.waiting > 0 else { return }
             state.pump = Task { [weak self] in
                 while let sleep = self?.pump(group) {
                     guard let timekeeper = self?.timekeeper else { return }
@@ -255,11 +272,11 @@ extension RequestRateLimiter {
                 // Whoever cancels has begun another, or there is nobody who waits.
                 guard !Task.isCancelled, groups.holds(group) else { return nil }
                 advance(&groups[group], now, &resumed)
-                guard groups[group].machine.waiting > 0, let wait = groups[group].machine.wait(at: now) else {
+                guard groups[group].machine.waiting > 0 else {
                     groups[group].pump = nil
                     return nil
                 }
-                return min(max(wait, 1), Self.longestSleep)
+                return min(max(groups[group].machine.wait(at: now), 1), Self.longestSleep)
             }
         }
     }

@@ -27,11 +27,40 @@ package struct WaitingQueue: Sendable {
     /// Lets somebody wait.
     /// - Returns: The number to call it by.
     package mutating func join(_ priority: RequestOptions.Priority) -> UInt64 {
-        lastNumber += 1
-        levelOf[lastNumber] = priority.rawValue
-        levels[priority.rawValue].numbers.append(lastNumber)
-        levels[priority.rawValue].waiting += 1
+        join(priority, as: lastNumber + 1)
         return lastNumber
+    }
+
+    /// Lets somebody wait under a number above all before, as where several queues share their numbers.
+    mutating func join(_ priority: RequestOptions.Priority, as number: UInt64) {
+        lastNumber = number
+        levelOf[number] = priority.rawValue
+        levels[priority.rawValue].numbers.append(number)
+        levels[priority.rawValue].waiting += 1
+    }
+
+    /// A request that waits, beside others: the level of its priority, and its number.
+    struct Head: Equatable {
+        let level: Int
+        let number: UInt64
+    }
+
+    /// The first of the highest priority; nil if none waits.
+    mutating func first() -> Head? { head(of: levels.indices.reversed()) }
+
+    /// The first of the lowest priority; nil if none waits.
+    mutating func last() -> Head? { head(of: levels.indices) }
+
+    /// The request that has waited longest; nil if none waits.
+    mutating func oldest() -> Head? {
+        levelOfOldest().flatMap { level in head(of: level).map { Head(level: level, number: $0) } }
+    }
+
+    private mutating func head(of levels: some Sequence<Int>) -> Head? {
+        for level in levels {
+            if let number = head(of: level) { return Head(level: level, number: number) }
+        }
+        return nil
     }
 
     /// - Returns: Whether it has waited.

@@ -19,7 +19,8 @@ public import Logging
 ///
 /// Bodies are never written, nor user information, nor the values of fields with secrets: Authorization, Proxy-Authorization,
 /// Cookie, Set-Cookie, others known to be secret, and those that ``secretFields`` or ``RequestOptions/secretFields`` name.
-/// Fields are written at ``Levels/fields`` alone. A query is written as it is, unless ``masksQueries`` is set.
+/// Fields are written at ``Levels/fields`` alone. `***` stands in the place of a query, also of those in Location, Content-Location, Referer,
+/// Refresh and Link, unless ``RequestOptions/showsQueries`` is set.
 ///
 /// How long a body took, and how it ended, is not known here: ``SessionActor/events`` has it.
 ///
@@ -62,8 +63,6 @@ public struct RequestLogging: CurlewMiddleware {
     public var logger: Logger?
     /// The level of each kind of line.
     public var levels: Levels
-    /// True if `***` stands in the place of queries. False by default.
-    public var masksQueries = false
     /// Fields with secrets, beside those known to be secret and those that a request marks.
     public var secretFields: Set<HTTPField.Name> = []
     /// Makes the identifier of a call: 16 random hexadecimal digits by default.
@@ -167,7 +166,10 @@ final class RequestLog: CallObserver {
     // MARK: What the lines hold
 
     private func about(_ request: CurlewRequest) -> Logger.Metadata {
-        ["method": .string(request.method.rawValue), "uri": .string(text(of: request.uri))]
+        [
+            "method": .string(request.method.rawValue),
+            "uri": .string(request.uri.loggedText(showsQuery: request.options.showsQueries)),
+        ]
     }
 
     private func begin(_ request: CurlewRequest) -> Logger.Metadata {
@@ -185,7 +187,8 @@ final class RequestLog: CallObserver {
         if response.attempts > 1 { metadata["attempts"] = "\(response.attempts)" }
         if !response.history.isEmpty {
             metadata["redirects"] = "\(response.history.count)"
-            metadata["final_uri"] = .string(text(of: response.uri))
+            metadata["final_uri"] = .string(
+                response.uri.loggedText(showsQuery: request.options.showsQueries))
         }
         metadata["fields"] = fields(response.fields, of: request)
         return metadata
@@ -220,19 +223,15 @@ final class RequestLog: CallObserver {
         return metadata
     }
 
-    /// Without user information, which no URI's text has, and without the fragment, which is not sent.
-    private func text(of uri: CurlewURI) -> String {
-        let text = uri.requestText
-        guard link.masksQueries, let mark = text.firstIndex(of: "?") else { return text }
-        return text[...mark] + "***"
-    }
-
     private func fields(_ fields: HTTPFields, of request: CurlewRequest) -> Logger.Metadata.Value? {
         guard logger.logLevel <= link.levels.fields else { return nil }
         let marked = link.secretFields.union(request.options.secretFields)
         return .array(
             fields.map { field in
-                let value = SecretFields.masked(field, marked: marked)
+                var value = SecretFields.masked(field, marked: marked)
+                if !request.options.showsQueries, field.name.holdsReferences {
+                    value = SecretFields.withoutQueries(value)
+                }
                 return .string("\(field.name.rawName): \(value)".replacingControlCharacters)
             })
     }

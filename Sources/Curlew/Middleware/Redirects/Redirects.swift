@@ -104,7 +104,8 @@ public struct Redirects: CurlewMiddleware {
         } catch let error as CurlewError {
             throw error.adding(
                 CurlewError.Context(
-                    method: request.method, uri: request.uri, stage: .receiving, response: response.head))
+                    method: request.method, uri: request.uri, stage: .receiving, response: response.head,
+                    showsQuery: request.options.showsQueries))
         }
     }
 

@@ -159,7 +159,8 @@ public struct Retry: CurlewMiddleware {
             }
             try Task.checkCancellation()
         } catch {
-            let context = CurlewError.Context(method: request.method, uri: request.uri, attempts: attempts)
+            let context = CurlewError.Context(
+                method: request.method, uri: request.uri, attempts: attempts, showsQuery: request.options.showsQueries)
             throw CurlewError(.cancelled, "the task was cancelled before the next attempt", context: context)
         }
     }

@@ -18,8 +18,11 @@ final class CompiledPolicy: Sendable {
     private init(_ policy: SecurityPolicy, number: UInt64) throws {
         self.number = number
         rules = try TrustRules(policy)
+        guard policy.hosts.allSatisfy(\.policy.hosts.isEmpty) else {
+            throw CurlewError(.invalidTLSSetting, "the policy for a host has policies for hosts of its own")
+        }
         hosts = try policy.hosts.map { (try HostPattern($0.pattern), try TrustRules($0.policy)) }
-        isPinning = ([policy] + policy.hosts.map(\.policy)).contains { $0.pinningMode != .none }
+        isPinning = ([policy] + policy.hosts.map(\.policy)).contains { $0.pinning != .none }
         validatesEveryName = ([policy] + policy.hosts.map(\.policy)).allSatisfy {
             $0.validatesDomainName && !$0.allowsInvalidCertificates && $0.evaluator == nil
         }
@@ -86,18 +89,16 @@ enum SecurityWarnings {
 
     static func warnings(for policy: SecurityPolicy) -> [String] {
         var found: [String] = []
-        let hasPins = !policy.pinnedCertificates.isEmpty || policy.pinnedKeys?.all.isEmpty == false
-        if policy.pinningMode != .none, !hasPins { found.append("a policy that pins nothing accepts nobody") }
-        if policy.pinningMode == .none, hasPins { found.append("pins are not looked at in the pinning mode none") }
+        if policy.pinning != .none, policy.pinning.isEmpty { found.append("a policy that pins nothing accepts nobody") }
         guard policy.allowsInvalidCertificates else { return found }
-        switch policy.pinningMode {
+        switch policy.pinning.kind {
         case .none where policy.validatesDomainName:
             found.append(
                 "to check the name of a server with an invalid certificate, pin it; this policy accepts nobody")
         case .none: found.append("this policy accepts any server at all")
-        case .publicKey:
+        case .keys:
             found.append("pinned keys with invalid certificates allowed: name, dates and issuers are not looked at")
-        default: break
+        case .certificates: break
         }
         return found
     }

@@ -3,7 +3,8 @@ extension SecurityPolicy {
     public struct HostPolicy: Sendable, Hashable, Codable {
         /// `example.com`, an address, or `*.example.com` for every name beneath it, however deep.
         public var pattern: String
-        /// The policy that holds for them instead of the one around it. Its own ``SecurityPolicy/hosts`` are not looked at.
+        /// The policy that holds for them instead of the one around it. One with ``SecurityPolicy/hosts`` of its own is
+        /// ``ErrorCode/invalidTLSSetting`` when a session is made of it.
         public var policy: SecurityPolicy
 
         public init(_ pattern: String, _ policy: SecurityPolicy) {

@@ -18,12 +18,8 @@ public struct SecurityPolicy: Sendable, Hashable, Codable {
 
     private(set) var anchors: Anchors
 
-    /// The part of the server's chain that has to be pinned. `none` by default.
-    public var pinningMode = SecurityPolicy.PinningMode.none
-    /// The pinned certificates. In the mode `certificate` they are the only anchors; in `publicKey` their keys are pinned.
-    public var pinnedCertificates: [CurlewCertificate] = []
-    /// Public keys that are pinned in the mode `publicKey` besides those of ``pinnedCertificates``.
-    public var pinnedKeys: SecurityPolicy.PinSet?
+    /// The keys or certificates, one of which has to be in the server's chain. `none` by default.
+    public var pinning = SecurityPolicy.Pinning.none
     /// True if certificates are taken that cannot be verified. The table in <doc:Security> says what is left then: with
     /// pinned keys neither name nor dates nor issuers are looked at. False by default.
     public var allowsInvalidCertificates = false
@@ -132,21 +128,31 @@ extension SecurityPolicy {
         SecurityPolicy(anchors: .certificates(certificates))
     }
 
-    /// The certificate authorities of the system, and one of these keys in the chain that they vouch for.
+    /// These certificates, in PEM, and no others, and one of these keys in the chain that they vouch for.
     ///
-    /// Without a pin it accepts nobody.
-    public static func pinned(_ keys: SecurityPolicy.PinSet) -> SecurityPolicy {
-        var policy = SecurityPolicy.system
-        policy.pinningMode = .publicKey
-        policy.pinnedKeys = keys
-        return policy
+    /// Without a pin it accepts no server.
+    public static func anchors(pem: String, pins: SecurityPolicy.PinSet) -> SecurityPolicy {
+        anchors(pem: pem).pinning(.keys(pins))
     }
 
-    /// A policy as `AFSecurityPolicy policyWithPinningMode:withPinnedCertificates:` made it.
-    public static func pinned(_ mode: SecurityPolicy.PinningMode, certificates: [CurlewCertificate]) -> SecurityPolicy {
-        var policy = SecurityPolicy.system
-        policy.pinningMode = mode
-        policy.pinnedCertificates = certificates
+    /// These certificates and no others, and one of these keys in the chain that they vouch for.
+    ///
+    /// Without a pin it accepts no server.
+    public static func anchors(_ certificates: [CurlewCertificate], pins: SecurityPolicy.PinSet) -> SecurityPolicy {
+        anchors(certificates).pinning(.keys(pins))
+    }
+
+    /// The certificate authorities of the system, and one of these keys in the chain that they vouch for.
+    ///
+    /// Without a pin it accepts no server.
+    public static func pinned(_ keys: SecurityPolicy.PinSet) -> SecurityPolicy { pinned(by: .keys(keys)) }
+
+    /// The certificate authorities of the system, and this pinning, as `AFSecurityPolicy policyWithPinningMode:withPinnedCertificates:` made it.
+    public static func pinned(by pinning: SecurityPolicy.Pinning) -> SecurityPolicy { system.pinning(pinning) }
+
+    private func pinning(_ pinning: SecurityPolicy.Pinning) -> SecurityPolicy {
+        var policy = self
+        policy.pinning = pinning
         return policy
     }
 
@@ -192,27 +198,8 @@ extension SecurityPolicy {
     /// A session that pins cannot speak without TLS.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidTLSSetting``.
     func checkBase(_ base: CurlewURI?) throws {
-        guard pinningMode != .none, let base, !base.layout.isSecure else { return }
-        throw CurlewError(
-            .invalidTLSSetting, "a security policy with the pinning mode \(pinningMode) needs a base URL of https")
-    }
-}
-
-extension SecurityPolicy {
-    /// The part of the server's chain that has to be known beforehand.
-    public struct PinningMode: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-        public let rawValue: String
-
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// Nothing: trusted is who an anchor vouches for.
-        public static let none = SecurityPolicy.PinningMode(rawValue: "none")
-        /// A public key: one of the chain has to be pinned.
-        public static let publicKey = SecurityPolicy.PinningMode(rawValue: "public-key")
-        /// A certificate: the pinned ones are the only anchors, and one of them has to be in the chain.
-        public static let certificate = SecurityPolicy.PinningMode(rawValue: "certificate")
-
-        public var description: String { rawValue }
+        guard pinning != .none, let base, !base.layout.isSecure else { return }
+        throw CurlewError(.invalidTLSSetting, "a security policy that pins needs a base URL of https")
     }
 }
 

@@ -29,9 +29,13 @@ final class TrustRules: Sendable {
         self.policy = policy
         try Self.check(policy)
         ownAnchors = try Self.anchors(policy.anchors)
-        let pinned = try policy.pinnedCertificates.map { try $0.handle() }
-        pinnedAnchors = policy.pinningMode == .certificate ? try TrustStore(pinned) : nil
-        certificates = Set(policy.pinnedCertificates.map(\.der))
+        let pinned = try policy.pinning.certificates.map { try $0.handle() }
+        if case .certificates = policy.pinning.kind {
+            pinnedAnchors = try TrustStore(pinned)
+        } else {
+            pinnedAnchors = nil
+        }
+        certificates = Set(policy.pinning.certificates.map(\.der))
         keysOfCertificates = Set(pinned.compactMap(\.pin))
         path = PathValidation.Rules(
             isStrict: policy.isStrict, allowsAuthorityAsServer: policy.allowsAuthorityAsServer,
@@ -49,14 +53,14 @@ final class TrustRules: Sendable {
     /// The anchors at which paths may end; nil if the system has none.
     var anchors: TrustStore? { ownAnchors ?? SystemAnchors.store }
 
-    var isPinning: Bool { policy.pinningMode != .none }
+    var isPinning: Bool { policy.pinning != .none }
 
     func pins(at moment: Int64) -> Pins {
         var pins = keysOfCertificates
-        let isExpired = policy.pinnedKeys?.expires.map { $0.timeIntervalSince1970 <= Double(moment) } ?? false
-        if !isExpired { pins.formUnion(policy.pinnedKeys?.all ?? []) }
+        let isExpired = policy.pinning.pins?.expires.map { $0.timeIntervalSince1970 <= Double(moment) } ?? false
+        if !isExpired { pins.formUnion(policy.pinning.pins?.all ?? []) }
         if !pins.isEmpty { return .active(pins) }
-        return isExpired && policy.pinnedKeys?.all.isEmpty == false ? .expired : .none
+        return isExpired && policy.pinning.pins?.all.isEmpty == false ? .expired : .none
     }
 
     private static func anchors(_ anchors: SecurityPolicy.Anchors) throws -> TrustStore? {
@@ -70,10 +74,21 @@ final class TrustRules: Sendable {
         return try TrustStore(certificates.map { try $0.handle() })
     }
 
-    private static func check(_ policy: SecurityPolicy) throws {
-        guard [.none, .publicKey, .certificate].contains(policy.pinningMode) else {
-            throw CurlewError(.invalidTLSSetting, "there is no pinning mode \"\(policy.pinningMode)\"")
+    /// Refuses what has no effect on servers whose certificates are not verified.
+    private static func checkLeniency(_ policy: SecurityPolicy) throws {
+        guard policy.allowsInvalidCertificates else { return }
+        if case .certificates = policy.pinning.kind { return }
+        if policy.revocationLists != nil {
+            throw CurlewError(
+                .invalidTLSSetting, "revocation lists have no effect where invalid certificates are allowed")
         }
+        if policy.isStrict {
+            throw CurlewError(.invalidTLSSetting, "strict mode has no effect where invalid certificates are allowed")
+        }
+    }
+
+    private static func check(_ policy: SecurityPolicy) throws {
+        try checkLeniency(policy)
         guard [.off, .ifPresent, .required].contains(policy.stapling) else {
             throw CurlewError(.invalidTLSSetting, "there is no stapling \"\(policy.stapling)\"")
         }

@@ -21,6 +21,9 @@ enum ChainChecks {
             guard X509_get_version(certificate.raw) == 2 else {
                 return refuse(.unsuitableCertificate, certificate, "it is not of version 3")
             }
+            if X509_NAME_entry_count(X509_get_issuer_name(certificate.raw)) == 0 {
+                return refuse(.unsuitableCertificate, certificate, "its issuer has no name")
+            }
             if index > 0, X509_check_ca(certificate.raw) != 1 {
                 return refuse(.unsuitableCertificate, certificate, "it may not issue others")
             }

@@ -7,7 +7,7 @@ struct PeerVerifier {
         var chain: [CertificateHandle]
         var refusal: TrustFailure?
         var pin: SecurityPolicy.Pin?
-        /// True if we failed, and not the peer: nothing may accept it then.
+        /// True if nothing may accept it: validation itself has failed, or libcurl would refuse it.
         var isInternalFailure = false
     }
 
@@ -22,6 +22,14 @@ struct PeerVerifier {
     private var policy: SecurityPolicy { rules.policy }
 
     func judge() -> Judgment {
+        // libcurl 7.88 refuses these by itself, whatever the policy says, and later versions do not. Nothing may accept them, so that the
+        // verdict is the same.
+        guard X509_NAME_entry_count(X509_get_issuer_name(leaf.raw)) > 0 else {
+            return Judgment(
+                chain: [leaf],
+                refusal: TrustFailure(.unsuitableCertificate, "the issuer of the certificate has no name"),
+                isInternalFailure: true)
+        }
         let pins = rules.pins(at: moment)
         if policy.allowsInvalidCertificates, policy.validatesDomainName, !hasPins(pins) {
             return Judgment(
@@ -31,17 +39,18 @@ struct PeerVerifier {
                     "to check the name of a server with an invalid certificate, its certificate or key has to be pinned"
                 ))
         }
-        switch policy.pinningMode {
-        case .certificate: return judgeByCertificates()
-        case .publicKey: return judgeByKeys(pins)
-        default: return policy.allowsInvalidCertificates ? lenient(validated(rules.anchors)) : validated(rules.anchors)
+        switch policy.pinning.kind {
+        case .certificates: return judgeByCertificates()
+        case .keys: return judgeByKeys(pins)
+        case .none:
+            return policy.allowsInvalidCertificates ? lenient(validated(rules.anchors)) : validated(rules.anchors)
         }
     }
 
     private func hasPins(_ pins: TrustRules.Pins) -> Bool {
-        switch (policy.pinningMode, pins) {
-        case (.certificate, _): !rules.certificates.isEmpty
-        case (.publicKey, .active): true
+        switch (policy.pinning.kind, pins) {
+        case (.certificates, _): !rules.certificates.isEmpty
+        case (.keys, .active): true
         default: false
         }
     }

@@ -134,7 +134,9 @@ private struct CurlCommand {
             append("--globoff")
         }
         if request.uri.layout.hasDotSegment { append("--path-as-is") }
-        words.append(ShellWord.quoted(request.uri.requestText))
+        words.append(
+            ShellWord.quoted(
+                request.uri.loggedText(showsQuery: !masksSecrets || request.options.showsQueries)))
     }
 
     /// True if the text may stand in a command: no control characters but line feeds and tabs, no marks that turn the
@@ -187,8 +189,8 @@ extension CurlewRequest {
     /// Every part is quoted, so that nothing in the request means anything to the shell. A body of text stands in the
     /// command; other bytes in Base 64 before it; a file is named; a stream, and bytes beyond 64 KiB, are to be piped into the
     /// command. Trailers, which curl cannot send, and options that have no counterpart are left out.
-    /// - Parameter maskingSecrets: Puts `***` in place of user information and of the values of Authorization, Cookie and
-    ///   the like. The query and the body are written as they are.
+    /// - Parameter maskingSecrets: Puts `***` in place of user information, of the values of Authorization, Cookie and
+    ///   the like, and of the query unless ``RequestOptions/showsQueries`` is set. The body is written as it is.
     public func curlCommand(maskingSecrets: Bool = true) -> String {
         CurlCommand(self, masksSecrets: maskingSecrets).text
     }

@@ -14,9 +14,14 @@ final class JSONDecoding {
     // Both are only used by calls that call nothing else.
     @exclusivity(unchecked) private var types: JSONTypes
     /// nil when the decoding has ended: a decoder that is kept holds what it is for, and that would hold its containers.
-    @exclusivity(unchecked) private var containers: JSONContainerCache? = JSONContainerCache()
+    @exclusivity(unchecked) private var containers: JSONContainerCache?
 
-    init(_ tape: JSONTape, coding: JSONCoding, userInfo: [CodingUserInfoKey: any Sendable] = [:]) {
+    /// - Parameter reusesContainers: Whether keyed containers are kept for use again.
+    init(
+        _ tape: JSONTape, coding: JSONCoding, userInfo: [CodingUserInfoKey: any Sendable] = [:],
+        reusesContainers: Bool = JSONContainerCache.isKnownToWork
+    ) {
+        containers = reusesContainers ? JSONContainerCache() : nil
         self.tape = tape
         self.coding = coding
         self.userInfo = userInfo
@@ -27,9 +32,10 @@ final class JSONDecoding {
 
     /// The whole text as a type.
     static func decode<Value: Decodable>(
-        _ type: Value.Type, from tape: JSONTape, coding: JSONCoding, userInfo: [CodingUserInfoKey: any Sendable] = [:]
+        _ type: Value.Type, from tape: JSONTape, coding: JSONCoding, userInfo: [CodingUserInfoKey: any Sendable] = [:],
+        reusesContainers: Bool = JSONContainerCache.isKnownToWork
     ) throws -> Value {
-        let decoding = JSONDecoding(tape, coding: coding, userInfo: userInfo)
+        let decoding = JSONDecoding(tape, coding: coding, userInfo: userInfo, reusesContainers: reusesContainers)
         defer {
             decoding.containers = nil
             JSONTypes.keep(decoding.types)

@@ -51,7 +51,8 @@ struct DownloadAttempts: Sendable {
 
     private func context(_ response: CurlewResponse) -> CurlewError.Context {
         var context = CurlewError.Context(
-            method: request.method, uri: response.uri, stage: .receiving, response: response.head)
+            method: request.method, uri: response.uri, stage: .receiving, response: response.head,
+            showsQuery: request.options.showsQueries)
         context.history = response.history
         context.attempts = response.attempts
         return context

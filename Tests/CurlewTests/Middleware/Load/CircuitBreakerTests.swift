@@ -98,6 +98,35 @@ struct CircuitBreakerTests {
         #expect(error?.code == .circuitOpen && error?.attempts == 4 && stub.received.count == 3)
     }
 
+    @Test("a probe without a head keeps others from the server for 30 seconds at most, and the circuit opens again")
+    func silentProbe() async throws {
+        let clock = TestClock()
+        let breaker = CircuitBreaker(policy, clock: clock)
+        let stub = StubTransport { request in
+            switch request.index {
+            case 0..<3: .failure(.connectionLost)
+            case 3: .stall
+            default: .response(.ok)
+            }
+        }
+        let session = try HTTPSession(transport: stub, chain: .bare) { breaker }
+        for _ in 0..<3 { _ = await curlewError { _ = try await session.get("http://a.test/") } }
+        clock.advance(by: .seconds(5))
+        let probe = Task { try await session.get("http://a.test/") }
+        try await eventually("the probe is under way") { stub.received.count == 4 }
+        clock.advance(by: .seconds(29))
+        #expect(await curlewError { _ = try await session.get("http://a.test/") }?.code == .circuitOpen)
+        #expect(breaker.states.values.first == .halfOpen)
+        clock.advance(by: .seconds(1))
+        #expect(await curlewError { _ = try await session.get("http://a.test/") }?.code == .circuitOpen)
+        #expect(breaker.states.values.first == .open)
+        clock.advance(by: .seconds(10))
+        #expect(try await session.get("http://a.test/").status == .ok)
+        #expect(breaker.states.values.first == .closed)
+        probe.cancel()
+        _ = await curlewError { _ = try await probe.value }
+    }
+
     @Test("a probe that is cancelled leaves its place to another")
     func cancelledProbe() async throws {
         let clock = TestClock()

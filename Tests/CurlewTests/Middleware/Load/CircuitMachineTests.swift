@@ -85,6 +85,35 @@ struct CircuitMachineTests {
         #expect(call(&machine, .success, at: 5 * second)?.to == .closed)
     }
 
+    @Test("probes without a head open the circuit again after 30 seconds, and what they bring later says nothing")
+    func silentProbes() throws {
+        var machine = opened()
+        let probes = [machine.ask(at: 5 * second).permit, machine.ask(at: 6 * second).permit].compactMap(\.self)
+        #expect(probes.count == 2)
+        let early = machine.ask(at: 36 * second - 1)
+        #expect(early.permit == nil && early.change == nil)
+        let change = try #require(machine.ask(at: 36 * second).change)
+        #expect(change.from == .halfOpen && change.to == .open && change.wait == 10 * second)
+        #expect(change.counts == CircuitMachine.Counts(calls: 1, failures: 1, slow: 0))
+        #expect(machine.take(.success, probes[0], duration: 0, at: 37 * second) == nil && machine.current == .open)
+        for _ in 0..<2 { call(&machine, .success, at: 46 * second) }
+        #expect(machine.current == .closed)
+    }
+
+    @Test("a probe has as long as a slow call, and as the first wait, where that is longer than 30 seconds")
+    func patience() {
+        for policy in [
+            CircuitBreaker.Policy(minimumCalls: 1, firstWait: .seconds(40), probes: 1),
+            CircuitBreaker.Policy(slowAfter: .seconds(40), minimumCalls: 1, probes: 1),
+        ] {
+            var machine = CircuitMachine(policy)
+            call(&machine, .failure, at: 0)
+            #expect(machine.ask(at: 50 * second).permit != nil)
+            #expect(machine.ask(at: 90 * second - 1).change == nil)
+            #expect(machine.ask(at: 90 * second).change?.to == .open)
+        }
+    }
+
     @Test("a call of an earlier state changes nothing when it comes back")
     func lateResults() throws {
         var machine = CircuitMachine(policy)

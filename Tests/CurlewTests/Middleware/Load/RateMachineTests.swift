@@ -52,7 +52,7 @@ struct RateMachineTests {
         let first = machine.next(at: 8 * second)
         #expect(first?.number == numbers[0] && first?.period == 1)
         #expect(machine.next(at: 8 * second)?.number == nil)
-        #expect(machine.wait(at: 8 * second) == nil)
+        #expect(machine.wait(at: 8 * second) == 30 * second)
         machine.take(.init(status: 200), of: 1, now: 8 * second)
         #expect(machine.next(at: 8 * second)?.number == numbers[1])
         #expect(machine.next(at: 8 * second)?.number == numbers[2])
@@ -110,7 +110,7 @@ struct RateMachineTests {
         for period in 0..<10 {
             #expect(machine.arrive(.normal, remaining: nil, now: now) == .goes(period))
             machine.take(.init(status: 429), of: period, now: now)
-            let wait = machine.wait(at: now) ?? 0
+            let wait = machine.wait(at: now)
             waits.append(wait / second)
             now += wait
         }
@@ -190,6 +190,81 @@ struct RateMachineTests {
             let quota = ServerQuota(remaining: .max, reset: .seconds(86_400))
             other.take(.init(status: 429, quota: quota), of: period, now: moment)
         }
+    }
+
+    @Test(
+        "the words of one server stop its own requests, and no others of the group",
+        arguments: [
+            RateMachine.Answer(status: 429, retryAfter: .seconds(900)), RateMachine.Answer(status: 429),
+            RateMachine.Answer(status: 503, retryAfter: .seconds(900)),
+            RateMachine.Answer(status: 200, quota: ServerQuota(remaining: 0, reset: .seconds(900))),
+        ])
+    func servers(_ answer: RateMachine.Answer) {
+        var machine = machine(.perSecond(10, burst: 5))
+        #expect(machine.arrive(.normal, at: "hostile", remaining: nil, now: 0) == .goes(0))
+        machine.take(answer, from: "hostile", of: 0, now: 0)
+        let stopped = number(machine.arrive(.normal, at: "hostile", remaining: nil, now: 0))
+        #expect(stopped != nil)
+        for _ in 0..<4 { #expect(machine.arrive(.normal, at: "good", remaining: nil, now: 0) == .goes(0)) }
+        // The rate of our own is one for all, and not slowed down.
+        let limited = number(machine.arrive(.normal, at: "good", remaining: nil, now: 0))
+        #expect(machine.wait(at: 0) == second / 10)
+        #expect(machine.next(at: second / 10)?.number == limited)
+        #expect(machine.next(at: second / 2)?.number == nil)
+        #expect(machine.next(at: 900 * second)?.number == stopped)
+    }
+
+    @Test("requests for several servers have their turns by priority and by age")
+    func turnsOfServers() {
+        var machine = machine(.perSecond(1, burst: 1))
+        #expect(machine.arrive(.normal, at: "a", remaining: nil, now: 0) == .goes(0))
+        let first = number(machine.arrive(.normal, at: "b", remaining: nil, now: 0))
+        let second = number(machine.arrive(.normal, at: "a", remaining: nil, now: 0))
+        let urgent = number(machine.arrive(.high, at: "c", remaining: nil, now: 0))
+        #expect((1...3).map { machine.next(at: $0 * self.second)?.number } == [urgent, first, second])
+        #expect(machine.waiting == 0)
+    }
+
+    @Test("requests for a server that has stopped them leave a full queue to those for another")
+    func fullQueue() {
+        var machine = RateMachine(
+            .perSecond(10, burst: 1), LoadQueue(capacity: 2, timeout: .seconds(1000)), now: 0)
+        #expect(machine.arrive(.normal, at: "hostile", remaining: nil, now: 0) == .goes(0))
+        machine.take(.init(status: 429, retryAfter: .seconds(900)), from: "hostile", of: 0, now: 0)
+        let stopped = (0..<2).map { _ in number(machine.arrive(.normal, at: "hostile", remaining: nil, now: 0)) }
+        #expect(machine.arrive(.normal, at: "hostile", remaining: nil, now: 0) == .isRefused)
+        #expect(machine.arrive(.normal, at: "good", remaining: nil, now: 0) == .waits(3, dropping: stopped[0]))
+        #expect(machine.arrive(.normal, at: "good", remaining: nil, now: 0) == .waits(4, dropping: stopped[1]))
+        #expect(machine.arrive(.normal, at: "good", remaining: nil, now: 0) == .isRefused)
+        #expect(machine.waiting == 2)
+    }
+
+    @Test(
+        "a server that does not answer the first request after its refusal holds up the others for 30 seconds at most")
+    func silence() {
+        var machine = machine(nil)
+        #expect(machine.arrive(.normal, remaining: nil, now: 0) == .goes(0))
+        machine.take(.init(status: 429, retryAfter: .seconds(1)), of: 0, now: 0)
+        #expect(machine.arrive(.normal, remaining: nil, now: second) == .goes(1))
+        let numbers = (0..<2).map { _ in number(machine.arrive(.normal, remaining: nil, now: second)) }
+        #expect(machine.next(at: 31 * second - 1)?.number == nil)
+        #expect(machine.next(at: 31 * second)?.number == numbers[0])
+        #expect(machine.next(at: 31 * second)?.number == nil)
+        #expect(machine.next(at: 61 * second)?.number == numbers[1])
+    }
+
+    @Test("the servers of a group are remembered up to a bound, and those in use for as long")
+    func bound() {
+        var machine = machine(nil)
+        #expect(machine.arrive(.normal, at: "used", remaining: nil, now: 0) == .goes(0))
+        for index in 0..<5000 {
+            #expect(machine.arrive(.normal, at: "\(index)", remaining: nil, now: 0) == .goes(0))
+            machine.take(.init(status: 429, retryAfter: .seconds(900)), from: "\(index)", of: 0, now: 0)
+        }
+        #expect(machine.serverCount <= LoadScope.groupLimit)
+        machine.take(.init(status: 429, retryAfter: .seconds(7)), from: "used", of: 0, now: 0)
+        #expect(number(machine.arrive(.normal, at: "used", remaining: nil, now: 0)) != nil)
+        #expect(number(machine.arrive(.normal, at: "4999", remaining: nil, now: 0)) != nil)
     }
 
     @Test("a group is in use while a request is under way or waits")

@@ -72,6 +72,22 @@ struct RequestRateLimiterTests {
         #expect(try await session.get("http://b.test/").status == .tooManyRequests)
     }
 
+    @Test("a server that asks for an hour stops its own requests, and none to other servers of a shared rate")
+    func hostileServer() async throws {
+        let stub = StubTransport { request in
+            request.request.uri.host == "hostile.test"
+                ? .response(.ok, fields: [.init("RateLimit-Remaining")!: "0", .init("RateLimit-Reset")!: "3600"])
+                : .response(.ok)
+        }
+        let limiter = RequestRateLimiter(.perSecond(100, burst: 100), per: .all, clock: TestClock())
+        let session = try HTTPSession(transport: stub, chain: .bare) { limiter }
+        #expect(try await session.get("http://hostile.test/").status == .ok)
+        let error = await curlewError { _ = try await session.get("http://hostile.test/") }
+        #expect(error?.code == .rateLimited)
+        for _ in 0..<20 { #expect(try await session.get("http://good.test/").status == .ok) }
+        #expect(stub.received.count == 21)
+    }
+
     @Test("a quota that is used up lets requests wait for the reset")
     func quota() async throws {
         let stub = StubTransport { request in

@@ -25,7 +25,7 @@ struct RequestLoggingTests {
         let lines = log.lines
         #expect(lines.map(\.message) == ["request", "response"])
         #expect(lines.map(\.level) == [.debug, .debug])
-        #expect(lines.allSatisfy { $0["method"] == "GET" && $0["uri"] == "http://a.test/path?q=1" })
+        #expect(lines.allSatisfy { $0["method"] == "GET" && $0["uri"] == "http://a.test/path?***" })
         #expect(Set(lines.map { $0["call.id"] }).count == 1)
         #expect(lines[0]["call.id"]?.count == 16)
         #expect(lines[1]["status"] == "201" && lines[1]["length"] == "6" && lines[1]["version"] == "HTTP/1.1")
@@ -76,21 +76,74 @@ struct RequestLoggingTests {
         #expect(!log.text.contains("secret"))
     }
 
-    @Test("queries are masked if that is asked for, those of redirects too")
-    func queries() async throws {
-        let stub = StubTransport()
-        stub.enqueue(.response(.found, fields: [.location: "/b?token=secret"]), .response(.ok))
-        var link = RequestLogging(log.logger(.trace))
-        link.masksQueries = true
-        link.secretFields = [.location]
-        let session = try HTTPSession(transport: stub, chain: .bare) { [link] in
-            link
+    /// A session whose first link, if that is asked for, shows the queries.
+    private func querySession(_ stub: StubTransport, showsQueries: Bool) throws -> HTTPSession {
+        let logger = log.logger(.trace)
+        return try HTTPSession(transport: stub, chain: .bare) {
+            Link { request, next in
+                var request = request
+                request.options.showsQueries = showsQueries
+                return try await next(request)
+            }
+            RequestLogging(logger)
             Redirects()
         }
-        _ = try await session.get("http://a.test/a?token=secret")
-        #expect(log.lines.first?["uri"] == "http://a.test/a?***")
-        #expect(log.lines.last?["final_uri"] == "http://a.test/b?***")
-        #expect(!log.text.contains("secret"))
+    }
+
+    @Test("queries are masked in lines, also those of redirects and of fields, unless they may be shown")
+    func queries() async throws {
+        for showsQueries in [false, true] {
+            let log = log.lines.count
+            let stub = StubTransport()
+            stub.enqueue(
+                .response(.found, fields: [.location: "/b?token=secret"]),
+                .response(
+                    .ok,
+                    fields: [
+                        .contentLocation: "http://me:secret@a.test/c?x=secret",
+                        .init("Link")!: #"</d?y=secret>; rel="next", </e#secret>; rel="last""#,
+                    ]))
+            let session = try querySession(stub, showsQueries: showsQueries)
+            _ = try await session.get(
+                "http://a.test/a?token=secret", fields: [.referer: "http://b.test/?z=secret"])
+            let lines = self.log.lines.dropFirst(log)
+            let tail = showsQueries ? "token=secret" : "***"
+            #expect(lines.first?["uri"] == "http://a.test/a?\(tail)")
+            #expect(lines.last?["final_uri"] == "http://a.test/b?\(tail)")
+            if showsQueries {
+                #expect(lines.last?["fields"]?.contains("y=secret") == true)
+            } else {
+                #expect(!self.log.text.contains("secret"))
+                let fields = try #require(lines.last?["fields"])
+                #expect(fields.contains("Link: </d?***>;") && fields.contains("</e#***>;"))
+                #expect(fields.contains("Content-Location: http://***@a.test/c?***"))
+            }
+        }
+    }
+
+    @Test("queries are masked in descriptions of errors, and in their lines, unless they may be shown")
+    func errorQueries() async throws {
+        for showsQueries in [false, true] {
+            let stub = StubTransport { request in
+                switch request.path {
+                case "/loop": .response(.found, fields: [.location: "/loop?token=secret"])
+                case "/absent": .response(.notFound)
+                default: .failure(.connectionLost)
+                }
+            }
+            let session = try querySession(stub, showsQueries: showsQueries)
+            // A stub does not know the option.
+            for path in ["/absent", "/loop"] + (showsQueries ? [] : ["/lost"]) {
+                let error = await curlewError {
+                    _ = try await session.get(.raw("http://a.test\(path)?token=secret"), as: .text)
+                }
+                let text = try #require(error).description
+                #expect(text.contains("http://a.test\(path)?"), "\(text)")
+                #expect(text.contains("secret") == showsQueries, "\(text)")
+                #expect(error?.uri?.query == "token=secret")
+            }
+            if !showsQueries { #expect(!log.text.contains("secret")) }
+        }
     }
 
     @Test("redirects and retries are logged with the identifier of their call")

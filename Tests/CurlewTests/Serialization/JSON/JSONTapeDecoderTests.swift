@@ -202,11 +202,28 @@ struct JSONTapeDecoderTests {
     @Test("a keyed container is one reference, as its reuse needs it to be")
     func containerLayout() throws {
         #expect(MemoryLayout<KeyedDecodingContainer<JSONKey>>.size == MemoryLayout<AnyObject>.size)
-        let decoding = JSONDecoding(try JSONTape(Array("{}".utf8), options: .anyValue), coding: JSONCoding())
+        let decoding = JSONDecoding(
+            try JSONTape(Array("{}".utf8), options: .anyValue), coding: JSONCoding(), reusesContainers: true)
         // It is the same one again, as nobody holds it.
         let first = try reference(JSONTapeDecoder(decoding, JSONTape.root, in: 0).container(keyedBy: JSONKey.self))
         let again = try reference(JSONTapeDecoder(decoding, JSONTape.root, in: 0).container(keyedBy: JSONKey.self))
         #expect(first == again)
+    }
+
+    @Test("values are the same with containers that are used again and with new ones", arguments: [true, false])
+    func reuse(_ reusesContainers: Bool) throws {
+        struct Bird: Decodable, Equatable {
+            var name: String
+            var young: [Bird]?
+        }
+        let text = #"[{"name":"a","young":[{"name":"b"},{"name":"c","young":[]}]},{"name":"d"}]"#
+        let birds = try JSONDecoding.decode(
+            [Bird].self, from: JSONTape(Array(text.utf8), options: .anyValue), coding: JSONCoding(),
+            reusesContainers: reusesContainers)
+        #expect(
+            birds == [
+                Bird(name: "a", young: [Bird(name: "b"), Bird(name: "c", young: [])]), Bird(name: "d"),
+            ])
     }
 
     /// The reference that a container is, by two ways of looking at it.

@@ -11,9 +11,15 @@ func pinnedPolicySnippet(inUse: String, reserve: String, pem: String) throws -> 
     return api
 }
 
+func pinnedAnchorsSnippet(pem: String, keys: SecurityPolicy.PinSet) -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.security = .anchors(pem: pem, pins: keys)
+    return configuration
+}
+
 func migratedPolicySnippet(folder: String) throws -> SecurityPolicy {
     let certificates = try SecurityPolicy.certificates(inDirectory: folder)
-    var policy = SecurityPolicy.pinned(.certificate, certificates: certificates)
+    var policy = SecurityPolicy.pinned(by: .certificates(certificates))
     policy.allowsInvalidCertificates = true
     return policy
 }

@@ -136,4 +136,9 @@ enum SerializationSnippets {
         let api = try HTTPSession(baseURL: "https://example.com/v1")
         return try await api.get("resources", parameters: ["foo": "bar", "baz": [1, 2, 3]])
     }
+
+    private func migratedPolicy(authority: String, keys: SecurityPolicy.PinSet) -> SecurityPolicy {
+        let policy = SecurityPolicy.anchors(pem: authority, pins: keys)
+        return policy
+    }
 }
