@@ -147,10 +147,10 @@ struct CacheSourceTests {
         let url = "https://localhost:\(server.port)/"
         #expect(try await api.fetch(url) == Array("ok".utf8))
         var pinned = SecurityPolicy.anchors(pem: chain.certificatePEM)
-        pinned.pinningMode = .publicKey
-        pinned.pinnedKeys = SecurityPolicy.PinSet([
-            try SecurityPolicy.Pin("sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-        ])
+        pinned.pinning = .keys(
+            SecurityPolicy.PinSet([
+                try SecurityPolicy.Pin("sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+            ]))
         let options = changed { $0.security = pinned }
         let error = await curlewError { _ = try await api.fetch(url, options: options) }
         #expect(error != nil)

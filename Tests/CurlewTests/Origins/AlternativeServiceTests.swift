@@ -96,9 +96,8 @@ struct AlternativeServiceTests {
         let uri = try note(store, origin, "h2=\":\(alternative.port)\"")
         let session = try session(store) { configuration in
             var policy = SecurityPolicy.anchors(pem: own.certificatePEM + certificate.certificatePEM)
-            policy.pinningMode = .publicKey
-            policy.pinnedKeys = (try? SecurityPolicy.Pin(of: CurlewCertificate(der: own.certificateDER))).map {
-                SecurityPolicy.PinSet([$0])
+            if let pin = try? SecurityPolicy.Pin(of: CurlewCertificate(der: own.certificateDER)) {
+                policy.pinning = .keys(SecurityPolicy.PinSet([pin]))
             }
             configuration.security = policy
         }

@@ -60,10 +60,10 @@ struct StrictTransportTests {
         #expect(store.note(Array("max-age=1000".utf8), from: try CurlewURI(local(server.url()))))
         for (isRight, certificate) in [(true, own), (false, try HeldCertificate.selfSigned())] {
             var policy = SecurityPolicy.anchors(pem: own.certificatePEM)
-            policy.pinningMode = .publicKey
-            policy.pinnedKeys = SecurityPolicy.PinSet([
-                try SecurityPolicy.Pin(of: CurlewCertificate(der: certificate.certificateDER))
-            ])
+            policy.pinning = .keys(
+                SecurityPolicy.PinSet([
+                    try SecurityPolicy.Pin(of: CurlewCertificate(der: certificate.certificateDER))
+                ]))
             let session = try session(store, security: policy)
             if isRight {
                 #expect(try await session.get(.raw(plain(server.url()))).status == .ok)
