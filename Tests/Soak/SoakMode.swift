@@ -33,7 +33,10 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
             ]
         case .closing: [try await closing(nil), try await closing(ServerTLS([certificate]))]
         case .mixed:
-            [try await mock([.http2, .http11], mixed(certificate)), try await mock([.http2, .http11], mixed(certificate))]
+            [
+                try await mock([.http2, .http11], mixed(certificate)),
+                try await mock([.http2, .http11], mixed(certificate)),
+            ]
         case .refusing: [try await mock([.http2], ServerTLS([certificate])), try await mock([.http2])]
         case .oneStream:
             [try await oneStream(nil), try await oneStream(ServerTLS([certificate], applicationProtocols: ["h2"]))]

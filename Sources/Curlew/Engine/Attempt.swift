@@ -465,7 +465,9 @@ struct Attempt {
         guard isAnsweredEarly, pauses.isDisjoint(with: [.reader, .suspended, .sendingRate, .receivingRate]) else {
             return false
         }
-        if incoming.status >= 300 { return incoming.isBodyWhole(method: request.method) || incoming.framing.contentLength == nil }
+        if incoming.status >= 300 {
+            return incoming.isBodyWhole(method: request.method) || incoming.framing.contentLength == nil
+        }
         return !pauses.contains(.body) && incoming.isBodyWhole(method: request.method)
     }
 

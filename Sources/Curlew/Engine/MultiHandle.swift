@@ -341,7 +341,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// - Parameter connection: nil if several may be meant.
     func isTaken(_ connection: Connection?, tlsSession: OpaquePointer, besides easy: EasyHandle) -> Bool {
         active.contains { transfer in
-            guard connection == nil || transfer.connection === connection, let other = transfer.easy else { return false }
+            guard connection == nil || transfer.connection === connection, let other = transfer.easy else {
+                return false
+            }
             return other !== easy && other.tlsSession == tlsSession
         }
     }

@@ -66,7 +66,9 @@ public struct ServerTLS: Sendable {
 
     /// The contexts of the first connections; the last one is for all others.
     func contexts() throws -> [NIOSSLContext] {
-        try self.firstApplicationProtocols.map { try self.context($0) } + [self.context(self.applicationProtocols ?? [])]
+        try self.firstApplicationProtocols.map { try self.context($0) } + [
+            self.context(self.applicationProtocols ?? [])
+        ]
     }
 
     private func context(_ applicationProtocols: [String]) throws -> NIOSSLContext {

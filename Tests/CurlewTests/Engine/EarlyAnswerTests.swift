@@ -155,7 +155,9 @@ struct EarlyAnswerTests {
         // The end of the stream, or of the connection, is not shown; before 8.2 a response is lost that comes with its reset.
         outcomes.formUnion(["http2-failed", "invalid-response", "response-truncated", "connection-lost"])
         if cell.hasNoVisibleEnd { outcomes.insert("idle-timeout") }
-        if Engine.overlooksEndOfStream, cell.status == 413, !cell.hasLength, cell.end == .reset { outcomes.insert("413 ") }
+        if Engine.overlooksEndOfStream, cell.status == 413, !cell.hasLength, cell.end == .reset {
+            outcomes.insert("413 ")
+        }
         return outcomes
     }
 

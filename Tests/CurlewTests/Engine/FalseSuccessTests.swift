@@ -285,7 +285,9 @@ enum FalseSuccess {
                     var stage = try AttemptStage(method)
                     #expect(stage.connect(isReused: true) == true)
                     #expect(stage.connect() == false)
-                    #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == (mayGo ? again : .failure(.connectionLost)), "\(method)")
+                    #expect(
+                        stage.end(CURLE_ABORTED_BY_CALLBACK) == (mayGo ? again : .failure(.connectionLost)), "\(method)"
+                    )
                     var refused = try AttemptStage(method)
                     refused.connect(isReused: true)
                     refused.attempt.reject(.refusedStream)

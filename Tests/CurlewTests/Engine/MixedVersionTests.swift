@@ -45,7 +45,9 @@ struct MixedVersionTests {
                 configuration.tls = tls
             }
             let server = try await MockServer.start(configuration) { request in
-                if cause == .ntlm, request.path == "/held", let challenge = Self.challenge(to: request) { return challenge }
+                if cause == .ntlm, request.path == "/held", let challenge = Self.challenge(to: request) {
+                    return challenge
+                }
                 if request.path == "/held" {
                     arrived.yield()
                     for await _ in openings {}
@@ -105,7 +107,9 @@ struct MixedVersionTests {
         // All of them are answered while the first request waits.
         let paths = (0..<8).map { "/\($0)" }
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
-            for path in paths { group.addTask { try await scene.text(path) { $0.options.totalTimeout = .seconds(10) } } }
+            for path in paths {
+                group.addTask { try await scene.text(path) { $0.options.totalTimeout = .seconds(10) } }
+            }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(texts.sorted() == paths)
