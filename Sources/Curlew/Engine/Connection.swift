@@ -91,9 +91,7 @@ final class Connection: LoopTimer, SocketHandler {
         if events & Readiness.output != 0 { action |= CURL_CSELECT_OUT }
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let uploaded = multi.uploadedBytes
-        let connecting = Engine.startsNextAddressLate && !isUsed ? user?.transfer : nil
         multi.act(on: descriptor, action)
-        if let connecting, !multi.knows(self) { connecting.lookForAddress() }
         if Engine.overlooksEndOfStream, isMultiplexed, action & CURL_CSELECT_IN != 0 { multi.lookForEnds(on: self) }
         guard Engine.asksInVain, isMultiplexed, multi.knows(self) else { return }
         noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded)

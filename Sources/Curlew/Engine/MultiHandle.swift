@@ -36,9 +36,6 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// The limit that the session's transfers share; nil if there is none.
     var rate: SharedRate?
 
-    /// True if libcurl's timer was set for later.
-    private var hasTimerWaited = false
-
     /// Bytes of bodies given to the engine so far; it may wrap.
     var uploadedBytes = 0
 
@@ -261,19 +258,13 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// The engine's own timer. libcurl does not ask for it again if it fires before its time by libcurl's clock, which may be by
     /// the time that a turn of the loop takes. So it is asked.
     override func fire() {
-        let hasWaited = hasTimerWaited
         act(on: CURL_SOCKET_TIMEOUT, 0)
-        // Looking makes libcurl ask for a timer without a wait, after which it is not to look again.
-        if Engine.startsNextAddressLate, hasWaited {
-            for transfer in active where transfer.isConnecting { transfer.lookForAddress() }
-        }
         var milliseconds = -1
         guard deadline == .distantFuture, let raw, curl_multi_timeout(raw, &milliseconds) == CURLM_OK else { return }
         if milliseconds >= 0 { timerChanged(milliseconds: max(1, milliseconds)) }
     }
 
     func timerChanged(milliseconds: Int) {
-        hasTimerWaited = milliseconds > 0
         let wait = Int64(min(milliseconds, Self.longestWait)) * 1_000_000
         core.timers.set(self, to: milliseconds < 0 ? .distantFuture : core.now.advanced(by: wait))
     }

@@ -601,16 +601,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         resume(easy)
     }
 
-    /// True if the attempt looks for a connection, or makes one.
-    var isConnecting: Bool { attempt.stage == .connecting && !clock.isWaiting }
-
-    /// Has libcurl look at the attempt's addresses once more (``Engine/startsNextAddressLate``).
-    func lookForAddress() {
-        guard outcome == nil, let easy, isConnecting else { return }
-        _ = easy.pause(attempt.pauses.union([.reader, .body]))
-        resume(easy)
-    }
-
     // MARK: Time
 
     /// Called with every byte either way.
