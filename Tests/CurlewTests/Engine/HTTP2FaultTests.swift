@@ -192,7 +192,9 @@ struct HTTP2FaultTests {
         let session = try makeSession { $0.security = .anchors(pem: certificate.certificatePEM) }
         #expect(try await session.fetch(server.url()) == [1])
         let upload = Task {
-            try await session.send(.post, .raw(server.url()), body: .once(
+            try await session.send(
+                .post, .raw(server.url()),
+                body: .once(
                     length: 200_000,
                     AsyncStream<[UInt8]> {
                         $0.yield(Array(repeating: 1, count: 200_000))
