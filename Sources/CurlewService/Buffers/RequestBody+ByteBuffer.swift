@@ -24,7 +24,7 @@ extension CurlewRequest.Body {
     ///
     /// - Important: The sequence is read by a task of its own, which is cancelled when the exchange ends. Where an answer comes
     ///   before the body was read to its end, a server's connection may not be of use after that.
-    ///   ``Curlew/HTTPSession/forward(_:body:from:to:as:options:)`` has a remedy.
+    ///   ``Curlew/HTTPSession/forward(_:body:from:isSecure:to:as:options:)`` has a remedy.
     /// - Parameters:
     ///   - buffers: The body.
     ///   - length: The number of bytes that it will have; nil sends it chunked. Another number is

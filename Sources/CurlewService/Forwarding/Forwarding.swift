@@ -23,7 +23,7 @@ extension HTTPSession {
         /// True if the upstream is sent the client's Host field. False, the default, sends that of the upstream's URL; what the client
         /// asked for is in `X-Forwarded-Host` and `Forwarded`.
         public var keepsHost = false
-        /// The largest body that is awaited whole before ``HTTPSession/forward(_:body:from:to:as:options:)`` returns, if its length is known:
+        /// The largest body that is awaited whole before ``HTTPSession/forward(_:body:from:isSecure:to:as:options:)`` returns, if its length is known:
         /// a server then writes head and body at once, and an upstream that breaks off in it is a 502. 16 KiB by default; zero hands
         /// every body on as it comes.
         public var collectedBody: ByteSize = .kibibytes(16)
