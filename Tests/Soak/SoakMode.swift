@@ -168,6 +168,8 @@ struct SoakServer: Sendable {
         switch mode {
         case .faults: fail(mock, &random)
         case .refusing:
+            // One at a time: a request may be refused a bounded number of times.
+            mock.removeFaults()
             try? mock.inject(
                 Fault(.atRequestStart, random.next(upTo: 3) == 0 ? .goAway(.noError) : .resetStream(.refusedStream)))
         case .closing, .mixed, .oneStream, .early: break

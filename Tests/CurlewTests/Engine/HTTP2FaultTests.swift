@@ -148,6 +148,20 @@ struct HTTP2FaultTests {
         )
     }
 
+    @Test("a response that needs window updates is whole after a GOAWAY", arguments: [1, 8])
+    func windowsAfterGoAway(_ count: Int) async throws {
+        let body = [UInt8](repeating: 7, count: 400_000)
+        let server = try await MockServer.start(.init(protocols: [.http2])) { _ in MockResponse(body: .bytes(body)) }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
+        try server.inject(Fault(.atRequestStart, .goAway(.noError)), at: .exchange(count / 2))
+        let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<count { group.addTask { try await session.fetch(server.url()) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(bodies.allSatisfy { $0 == body })
+        await server.shutdown()
+    }
+
     @Test("a refused stream is asked again on another connection")
     func refused() async throws {
         let result = try await run { connection, stream in
