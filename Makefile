@@ -25,7 +25,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 SWIFT_FILES = find $(SOURCES) -name '.build*' -prune -o -name '*.swift' -type f -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
+.PHONY: help setup demo gallery examples test test-examples test-traits test-postgres test-uploads test-gallery test-early-answers test-crash simulate soak test-large test-newer-libcurl test-thread test-address lint format docs bench clean
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -83,6 +83,10 @@ test-thread: setup ## Runs the tests under ThreadSanitizer
 	@rm -rf .build-thread/reports && mkdir -p .build-thread/reports
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=thread --scratch-path .build-thread \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
+
+# All 576 combinations; `make test` has those in which each combination of three properties occurs.
+test-early-answers: setup ## Tests every HTTP/2 response that comes before the end of its upload
+	CURLEW_TEST_EARLY_ANSWERS=all $(MAKE) --no-print-directory test FILTER=EarlyAnswerTests
 
 test-crash: setup ## Kills processes that download, upload, use a cache or share a queue, at random moments; CRASH_SEED=… repeats them
 	$(SWIFT) build --product crash-campaign $(TRAITS) $(SWIFTFLAGS)

@@ -58,7 +58,7 @@ public struct PostgresSettings: Sendable {
         case verified
         /// TLS with any server: `sslmode=require` or `verify-ca`. Those that can redirect connections can stand in for the server.
         case encrypted
-        /// Nothing is asked for; libpq's default, `sslmode=prefer`, is such a connection.
+        /// A connection without any demand, such as libpq's default, `sslmode=prefer`.
         case none
     }
 

@@ -184,7 +184,7 @@ struct SoakServer: Sendable {
         ]
         let trigger = triggers[Int(random.next() % UInt64(triggers.count))]
         var effects: [Fault.Effect] = [.close, .reset, .halfClose, .stall]
-        // Nobody can tell garbage inside a body of HTTP/1.1 from content before the content ends too early.
+        // Garbage inside a body of HTTP/1.1 looks like content until the content ends too early.
         if isHTTP2 || trigger != .inResponseBody(after: bytes) { effects.append(.garbage(Array("?!?!?!?!?!".utf8))) }
         if usesTLS { effects.append(.truncatedTLS) }
         if isHTTP2 { effects += [.goAway(.noError), .resetStream(.cancel), .resetStream(.refusedStream)] }

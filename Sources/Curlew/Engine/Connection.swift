@@ -33,6 +33,12 @@ final class Connection: LoopTimer, SocketHandler {
     /// True if requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
     /// other request may go over it.
     var isSilent = false
+    /// True if libcurl was seen to read a GOAWAY from it.
+    var hasGoAway = false
+    /// True if the bytes are looked at that libcurl writes in reply to what comes.
+    var watchesOutput = false
+    private var writtenBeforeInput: Int64?
+    private var writtenWhenClosed: Int64?
     /// True if the peer had not ended it when it was closed.
     private(set) var wasOpenWhenClosed = false
     /// When bytes last came.
@@ -62,7 +68,17 @@ final class Connection: LoopTimer, SocketHandler {
     }
 
     /// It is about to be closed here.
-    func noteEnd() { wasOpenWhenClosed = isMultiplexed && isOpenAtPeer }
+    func noteEnd() {
+        guard isMultiplexed else { return }
+        wasOpenWhenClosed = isOpenAtPeer
+        if writtenBeforeInput != nil { writtenWhenClosed = writtenBytes }
+    }
+
+    /// The bytes that libcurl has written since something last came, as far as it is watched.
+    var writtenSinceInput: Int64? {
+        guard let writtenBeforeInput, let written = writtenWhenClosed ?? writtenBytes else { return nil }
+        return written - writtenBeforeInput
+    }
 
     /// A request is about to go over it.
     func noteUse() {
@@ -91,6 +107,7 @@ final class Connection: LoopTimer, SocketHandler {
         if events & Readiness.output != 0 { action |= CURL_CSELECT_OUT }
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let uploaded = multi.uploadedBytes
+        if watchesOutput, action & CURL_CSELECT_IN != 0 { writtenBeforeInput = writtenBytes }
         multi.act(on: descriptor, action)
         if Engine.overlooksEndOfStream, isMultiplexed, action & CURL_CSELECT_IN != 0 { multi.lookForEnds(on: self) }
         guard Engine.asksInVain, isMultiplexed, multi.knows(self) else { return }

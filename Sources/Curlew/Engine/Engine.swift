@@ -46,6 +46,10 @@ extension Engine {
     /// on it takes that for an error (`CURLE_SEND_ERROR`).
     static let overlooksEndOfStream = versionNumber < 0x080200
 
+    /// Before 8.2 it has no words for an error in what an HTTP/2 server sends on a connection, ends the connection, and would repeat
+    /// requests of which it had no response as if their streams had been refused.
+    static let hidesConnectionErrors = versionNumber < 0x080200
+
     /// Before 8.5, once one connection to a host speaks HTTP/2, it sends requests over every connection to that host, those
     /// included that speak HTTP/1.1 and have an exchange under way. The responses then reach the wrong requests.
     static let sharesEveryConnection = versionNumber < 0x080500

@@ -57,8 +57,11 @@ enum EngineCallbacks {
         @convention(c) (
             UnsafeMutableRawPointer?, curl_infotype, UnsafeMutablePointer<CChar>?, Int, UnsafeMutableRawPointer?
         ) -> Int32 = { _, kind, bytes, count, context in
-            if kind == CURLINFO_DATA_IN {
-                transfer(context)?.observeRawBody(UnsafeRawBufferPointer(start: bytes, count: count))
+            let bytes = UnsafeRawBufferPointer(start: bytes, count: count)
+            switch kind {
+            case CURLINFO_DATA_IN: transfer(context)?.observeRawBody(bytes)
+            case CURLINFO_TEXT: transfer(context)?.observeWords(bytes)
+            default: break
             }
             return 0
         }

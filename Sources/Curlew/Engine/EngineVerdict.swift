@@ -14,8 +14,9 @@ struct EngineFailure {
     var proxyReply = CURLPX_OK
     /// The TLS connection that was begun for the attempt.
     var handshake: Handshake?
-    /// True if the attempt's HTTP/2 connection is open, or was when libcurl closed it.
-    var isConnectionOpen = false
+    /// True if a GOAWAY was read from the attempt's HTTP/2 connection, and the server has not ended that, or had not when libcurl
+    /// closed it.
+    var isAfterGoAway = false
 
     init(_ code: CURLcode) { self.code = code }
 
@@ -30,9 +31,9 @@ struct EngineFailure {
         return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR
     }
 
-    /// True if the server has not processed the request, as its GOAWAY says (RFC 9113 §6.8): libcurl then has no words, and the
-    /// server has not ended the connection yet.
-    var isGoAway: Bool { code == CURLE_HTTP2 && text.isEmpty && isConnectionOpen }
+    /// True if the server has not processed the request, as its GOAWAY says (RFC 9113 §6.8). libcurl then has no words, as it has
+    /// none for some errors of the connection, after which nobody knows.
+    var isGoAway: Bool { code == CURLE_HTTP2 && text.isEmpty && isAfterGoAway }
 
     /// libcurl's own words, or its general ones for the code.
     var words: String { text.isEmpty ? String(cString: curl_easy_strerror(code)) : text }

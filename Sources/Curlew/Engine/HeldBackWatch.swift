@@ -15,16 +15,21 @@ struct HeldBackWatch {
     ///   - tlsVersion: nil without TLS.
     init(written: Int64, tlsVersion: SecurityPolicy.TLSVersion?, at now: Instant) {
         deadline = now.advanced(by: Self.patience)
-        // The least that the protection of a record adds with any cipher that HTTP/2 permits (RFC 8446 §5.2, RFC 7905 §2).
-        let protection: Int64 =
-            switch tlsVersion {
-            case nil: 0
-            case .tls13: 22
-            default: 21
-            }
-        mostWritten = written + Self.acknowledgement + protection
+        mostWritten = written + Self.acknowledgement + Connection.leastProtection(tlsVersion)
     }
 
     /// True if so few bytes were written that the request is not among them.
     func isHeldBack(written: Int64) -> Bool { written <= mostWritten }
+}
+
+extension Connection {
+    /// The least number of bytes that the protection of a record adds, with any cipher that HTTP/2 permits (RFC 8446 §5.2,
+    /// RFC 7905 §2); 0 without TLS.
+    static func leastProtection(_ version: SecurityPolicy.TLSVersion?) -> Int64 {
+        switch version {
+        case nil: 0
+        case .tls13: 22
+        default: 21
+        }
+    }
 }

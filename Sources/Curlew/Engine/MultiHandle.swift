@@ -328,6 +328,11 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         connections.candidates(localPort: localPort, newest: easy.lastConnection)
     }
 
+    /// True if other transfers are on the connection.
+    func isShared(_ connection: Connection, besides transfer: Transfer) -> Bool {
+        active.contains { $0 !== transfer && $0.connection === connection }
+    }
+
     /// True if another transfer uses the TLS connection: libcurl knows no session of a handle that has ended its exchange.
     /// - Parameter connection: nil if several may be meant.
     func isTaken(_ connection: Connection?, tlsSession: OpaquePointer, besides easy: EasyHandle) -> Bool {

@@ -140,7 +140,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
         var failure = result == CURLE_OK ? nil : easy.failure(result)
-        if failure != nil, attempt.speaksHTTP2 { failure?.isConnectionOpen = isConnectionOpen }
+        if failure != nil, attempt.connection?.hasGoAway == true { failure?.isAfterGoAway = isConnectionOpen }
         if attempt.isToBeRepeated(after: failure, makeRoom: { multi.makeRoom() }) { return repeatAttempt() }
         if failure == nil { publishChallenge() }
         settle(attempt.outcome(after: failure))
@@ -265,8 +265,21 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard attempt.speaksHTTP2, easy.errorText.isEmpty else { return .resend }
         // A new connection that dies is not followed by another by libcurl.
         if isOnNewConnection { return .refusedStream }
-        return isConnectionOpen ? .refusedStream : .resend
+        return isConnectionOpen && !mayHideConnectionError ? .refusedStream : .resend
     }
+
+    /// True if libcurl may have ended the connection for an error in what has come (``Engine/hidesConnectionErrors``). It has written
+    /// a GOAWAY then, and no request shares the connection any more.
+    private var mayHideConnectionError: Bool {
+        guard Engine.hidesConnectionErrors, let connection = attempt.connection,
+            !multi.isShared(connection, besides: self)
+        else { return false }
+        guard let written = connection.writtenSinceInput else { return true }
+        return written >= Self.goAwayBytes + Connection.leastProtection(attempt.security?.tlsVersion)
+    }
+
+    /// The bytes of a GOAWAY frame without debug data (RFC 9113 §6.8).
+    private static let goAwayBytes: Int64 = 17
 
     /// True if the peer has not ended the attempt's connection, or had not when libcurl closed it.
     private var isConnectionOpen: Bool {
@@ -302,7 +315,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         noteActivity()
         if candidate.speaksHTTP2, !candidate.isReused { awaitFirstAnswer(easy) }
         if candidate.speaksHTTP2, candidate.isReused { watchForHeldBack() }
-        if !request.hasBody || attempt.outgoing.isSent { clock.awaitHead(since: multi.core.now) }
+        if !request.hasBody || attempt.outgoing.isSent {
+            clock.awaitHead(since: multi.core.now)
+            listenForGoAway()
+        }
         rearm()
         return true
     }
@@ -371,6 +387,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         noteActivity()
         clock.endAwaitingHead()
         attempt.watchForHeldBack(nil)
+        if attempt.speaksHTTP2 { try? easy?.showRawBody(false) }
         if attempt.takeUnaskedCheck(), isUnasked {
             attempt.reject(.unaskedAnswer)
             return false
@@ -440,6 +457,19 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     /// The raw bytes of a chunked body, before libcurl takes the chunks apart.
     func observeRawBody(_ bytes: UnsafeRawBufferPointer) { attempt.follow(raw: bytes) }
+
+    /// libcurl says something. It says of a GOAWAY when it reads it.
+    func observeWords(_ words: UnsafeRawBufferPointer) {
+        if String(decoding: words, as: UTF8.self).contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
+    }
+
+    /// Has libcurl say what it reads as long as no response has begun, and looks at what it writes, if only a refusal by the server
+    /// would permit that the request is sent again. Not while the request is sent, as libcurl then says much.
+    private func listenForGoAway() {
+        guard attempt.speaksHTTP2, !request.isIdempotent, attempt.mayResendBody else { return }
+        try? easy?.showRawBody(true)
+        attempt.connection?.watchesOutput = true
+    }
 
     /// Bytes of the body, after chunked coding.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
@@ -587,6 +617,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if attempt.awaitsHead {
             clock.awaitHead(since: multi.core.now)
             rearm()
+            listenForGoAway()
         }
         // Not at once: libcurl has yet to send what it is given now.
         if Engine.overlooksEndOfStream, attempt.mayEndByRequest { multi.core.execute { self.lookForEnd() } }

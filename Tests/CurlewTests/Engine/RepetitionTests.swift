@@ -51,6 +51,44 @@ struct RepetitionTests {
         #expect(requests.load(ordering: .relaxed) == 2)
     }
 
+    /// The way in which an HTTP/2 connection fails after its server has read a POST.
+    enum Failure: CaseIterable { case end, reset, connectionError, goAwayAndEnd }
+
+    @Test("a POST that an HTTP/2 server may have processed is sent once", arguments: Failure.allCases, [false, true])
+    func unsafeHTTP2Request(_ failure: Failure, isKept: Bool) async throws {
+        let certificate = try HeldCertificate.localhost()
+        let tls = ServerTLS([certificate], applicationProtocols: ["h2"])
+        let requests = Atomic(0)
+        let server = try await RawServer.start(tls: tls) { connection in
+            try await connection.openHTTP2()
+            if isKept {
+                let stream = try await connection.readRequestStream()
+                try await connection.write(
+                    .response(stream: stream, status: 200, fields: [("content-length", "2")]),
+                    .data(stream: stream, Array("ok".utf8), endStream: true))
+            }
+            let stream = try await connection.readRequestStream()
+            _ = try await connection.readFrame { $0.flags.contains(.endStream) }
+            requests.add(1, ordering: .relaxed)
+            switch failure {
+            case .end: break
+            case .reset: await connection.reset()
+            case .connectionError:
+                // A DATA frame on stream 0 is a connection error (RFC 9113 §6.1).
+                try await connection.write(.data(stream: 0, Array("x".utf8)))
+                try await connection.closed
+            case .goAwayAndEnd: try await connection.write(.goAway(lastStream: stream, .noError))
+            }
+        }
+        let session = try makeSession {
+            $0.security = .anchors(pem: certificate.certificatePEM)
+            $0.timeouts.idle = .seconds(5)
+        }
+        if isKept { #expect(try await session.fetch(server.url()) == Array("ok".utf8)) }
+        _ = await curlewError { _ = try await session.post(.raw(server.url()), body: .string("x")) }
+        #expect(requests.load(ordering: .relaxed) == 1)
+    }
+
     /// A server that allows one stream of each connection. It refuses others, unless its SETTINGS come early enough.
     private func oneStreamServer(tls: ServerTLS?) async throws -> RawServer {
         try await RawServer.start(tls: tls) { connection in

@@ -79,7 +79,7 @@ struct AlternativeServiceTests {
         try await fetch(session, origin)
         #expect(alternative.requestCount == 1 && origin.requestCount == 0)
         #expect(cache.figures.hits == 1 && cache.figures.stored == 1)
-        // What a caller connects elsewhere is kept apart.
+        // A response that a caller's own route has brought is kept apart.
         var options = RequestOptions()
         options.route = ConnectionRoute(redirections: [.init(toHost: "127.0.0.1", toPort: origin.port)])
         try await fetch(session, origin, options)
