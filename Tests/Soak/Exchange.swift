@@ -62,8 +62,13 @@ struct Exchange: Sendable {
     }
 
     /// An exchange that a server without other faults answers: a body at once, or the summary of an upload.
-    init(orderly random: inout SeededNumbers, isUpload: Bool) {
-        kind = isUpload || random.next(upTo: 3) == 0 ? .upload : .plain
+    init(orderly random: inout SeededNumbers, _ content: SoakServer.Content) {
+        kind =
+            switch content {
+            case .both: random.next(upTo: 3) == 0 ? .upload : .plain
+            case .downloads: .plain
+            case .uploads: .upload
+            }
         nonce = random.next()
         size = [1, 100, 2_000, 20_000, 150_000][random.next(upTo: 5)]
         isChunked = false

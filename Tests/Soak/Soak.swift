@@ -53,7 +53,7 @@ final class Soak: Sendable {
         let early = await withTaskGroup(of: Resources?.self) { group in
             for worker in 0..<Self.workers {
                 group.addTask {
-                    var random = SeededNumbers(seed: self.seed &+ UInt64(worker) &* 0x9E37_79B9_7F4A_7C15)
+                    var random = SeededNumbers(seed: self.seed &+ UInt64(worker) &* 0xD134_2543_DE82_EF95)
                     while ContinuousClock.now < end {
                         let server = servers[Int(random.next() % UInt64(servers.count))]
                         await self.perform(self.exchange(with: server, &random), server, session)
@@ -82,7 +82,7 @@ final class Soak: Sendable {
     private func exchange(with server: SoakServer, _ random: inout SeededNumbers) -> Exchange {
         mode == .faults
             ? Exchange(&random, mayBeChunked: !server.isHTTP2)
-            : Exchange(orderly: &random, isUpload: server.takesUploadsAlone)
+            : Exchange(orderly: &random, server.content)
     }
 
     private func watch(from start: ContinuousClock.Instant, _ session: HTTPSession) async -> Resources? {
@@ -136,7 +136,8 @@ final class Soak: Sendable {
             return tally.find("\(exchange.path) is answered \(response.status)")
         }
         let expected =
-            isEarly ? Array(exchange.path.utf8) : server.takesUploadsAlone ? exchange.content : exchange.expected
+            isEarly
+            ? Array(exchange.path.utf8) : server.content == .uploads ? exchange.content : exchange.expected
         guard case .whole = exchange.reading else {
             for try await chunk in response.body {
                 guard expected.starts(with: chunk) else {

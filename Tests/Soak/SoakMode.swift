@@ -37,7 +37,12 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
                 try await mock([.http2, .http11], mixed(certificate)),
                 try await mock([.http2, .http11], mixed(certificate)),
             ]
-        case .refusing: [try await mock([.http2], ServerTLS([certificate])), try await mock([.http2])]
+        case .refusing:
+            [
+                try await mock([.http2], ServerTLS([certificate])), try await mock([.http2]),
+                try await mock([.http2], ServerTLS([certificate]), endsConnections: true),
+                try await mock([.http2], endsConnections: true),
+            ]
         case .oneStream:
             [try await oneStream(nil), try await oneStream(ServerTLS([certificate], applicationProtocols: ["h2"]))]
         case .early:
@@ -54,7 +59,9 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
         return tls
     }
 
-    private func mock(_ versions: [ProtocolVersion], _ tls: ServerTLS? = nil) async throws -> SoakServer {
+    private func mock(
+        _ versions: [ProtocolVersion], _ tls: ServerTLS? = nil, endsConnections: Bool = false
+    ) async throws -> SoakServer {
         var configuration = MockServer.Configuration()
         configuration.protocols = versions
         configuration.recordedBodyLimit = 0
@@ -65,7 +72,9 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
             guard isEarly, request.method == .put else { return try await Exchange.response(to: request) }
             return MockResponse(status: .contentTooLarge, body: .bytes(Array(request.path.utf8)))
         }
-        return SoakServer(.mock(server), isHTTP2: versions == [.http2], usesTLS: tls != nil)
+        return SoakServer(
+            .mock(server), isHTTP2: versions == [.http2], usesTLS: tls != nil,
+            content: endsConnections ? .downloads : .both, endsConnections: endsConnections)
     }
 
     /// A server that ends each connection after some responses: at once, or when the next request comes.
@@ -124,7 +133,7 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
                 served = nil
             }
         }
-        return SoakServer(.raw(server), isHTTP2: true, usesTLS: tls != nil, takesUploadsAlone: true)
+        return SoakServer(.raw(server), isHTTP2: true, usesTLS: tls != nil, content: .uploads)
     }
 }
 
@@ -138,14 +147,24 @@ struct SoakServer: Sendable {
     private let kind: Kind
     let isHTTP2: Bool
     let usesTLS: Bool
-    /// True if it reads no fields, and echoes bodies.
-    let takesUploadsAlone: Bool
+    /// The requests that the server can answer.
+    enum Content: Sendable {
+        case both
+        case downloads
+        /// The server reads no fields, and echoes bodies.
+        case uploads
+    }
+    let content: Content
+    /// True if the server announces the end of its connections instead of refusing streams. Such a server gets no uploads:
+    /// SwiftNIO answers the DATA of a stream that it refuses after its GOAWAY with a connection error.
+    let endsConnections: Bool
 
-    init(_ kind: Kind, isHTTP2: Bool, usesTLS: Bool, takesUploadsAlone: Bool = false) {
+    init(_ kind: Kind, isHTTP2: Bool, usesTLS: Bool, content: Content = .both, endsConnections: Bool = false) {
         self.kind = kind
         self.isHTTP2 = isHTTP2
         self.usesTLS = usesTLS
-        self.takesUploadsAlone = takesUploadsAlone
+        self.content = content
+        self.endsConnections = endsConnections
     }
 
     func url(_ path: String) -> String {
@@ -171,7 +190,7 @@ struct SoakServer: Sendable {
             // One at a time: a request may be refused a bounded number of times.
             mock.removeFaults()
             try? mock.inject(
-                Fault(.atRequestStart, random.next(upTo: 3) == 0 ? .goAway(.noError) : .resetStream(.refusedStream)))
+                Fault(.atRequestStart, endsConnections ? .goAway(.noError) : .resetStream(.refusedStream)))
         case .closing, .mixed, .oneStream, .early: break
         }
     }

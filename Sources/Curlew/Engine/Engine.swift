@@ -54,6 +54,10 @@ extension Engine {
     /// included that speak HTTP/1.1 and have an exchange under way. The responses then reach the wrong requests.
     static let sharesEveryConnection = versionNumber < 0x080500
 
+    /// Before 8.4, when an address has failed, it opens no socket to the next one until a timer or another socket of the transfer
+    /// makes it look.
+    static let startsNextAddressLate = versionNumber < 0x080400
+
     /// Before 8.5 it asks for a writable socket also while HTTP/2's flow control lets nothing out.
     static let asksInVain = versionNumber < 0x080500
 

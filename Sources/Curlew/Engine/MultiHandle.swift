@@ -45,6 +45,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Why the last socket could not be made; libcurl does not keep it. 0 after a success.
     var socketError: Int32 = 0
 
+    /// Handles whose connecting socket libcurl has left in this call (``Engine/startsNextAddressLate``).
+    private var leftAddresses: [EasyHandle] = []
+
     private let idleTimer = IdleTimer()
     private var idleSince = Instant(nanoseconds: 0)
 
@@ -253,6 +256,13 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         var running: Int32 = 0
         curl_multi_socket_action(raw, descriptor, action, &running)
         scheduleNotification()
+        if !leftAddresses.isEmpty { tryNextAddresses() }
+    }
+
+    private func tryNextAddresses() {
+        let left = leftAddresses
+        leftAddresses.removeAll(keepingCapacity: left.count <= Self.keptCapacity)
+        for easy in left { easy.transfer?.tryNextAddress() }
     }
 
     /// The engine's own timer. libcurl does not ask for it again if it fires before its time by libcurl's clock, which may be by
@@ -294,6 +304,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped(isOpen: !hasEnded(descriptor)) }
         let connection = known ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
+            if Engine.startsNextAddressLate, connection.isTracked, !connection.isUsed, let user = connection.user {
+                leftAddresses.append(user)
+            }
             connection.user = nil
             if connection.isTracked, !connection.isUsed, !connection.isOpen {
                 closing(descriptor)

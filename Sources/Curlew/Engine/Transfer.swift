@@ -632,6 +632,13 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         resume(easy)
     }
 
+    /// Has libcurl open a socket to the next address of the host (``Engine/startsNextAddressLate``).
+    func tryNextAddress() {
+        guard outcome == nil, let easy, attempt.stage == .connecting else { return }
+        _ = easy.pause(attempt.pauses.union([.reader, .body]))
+        resume(easy)
+    }
+
     // MARK: Time
 
     /// Called with every byte either way.

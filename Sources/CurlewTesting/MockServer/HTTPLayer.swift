@@ -53,7 +53,18 @@ enum HTTPLayer: Sendable {
                 return try ServerPort(installingOn: stream)
             }
         }
+        try channel.pipeline.syncOperations.addHandler(ConnectionErrorCloser())
         return .http2(multiplexer)
+    }
+}
+
+/// Closes an HTTP/2 connection after the GOAWAY of a connection error (RFC 9113 §5.4.1), which SwiftNIO leaves open.
+private final class ConnectionErrorCloser: ChannelInboundHandler {
+    typealias InboundIn = Any
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.fireErrorCaught(error)
+        if !(error is NIOHTTP2Errors.StreamError) { context.close(promise: nil) }
     }
 }
 #endif

@@ -27,6 +27,59 @@ struct ConnectErrorTests {
         _ = try await session.get(.raw(server.url())).body.collect(upTo: .kibibytes(1))
     }
 
+    @Test("the second address is tried while the first one does not answer")
+    func secondAddress() async throws {
+        let stalled = try StalledListener()
+        let server = try await MockServer.start(.init(address: .ip("127.0.0.8", port: stalled.port))) { _ in
+            MockResponse(body: "ok")
+        }
+        let session = try makeSession {
+            $0.timeouts.connect = .seconds(6)
+            $0.route.hosts = [.init(host: "h.test", port: stalled.port, addresses: ["127.0.0.1", "127.0.0.8"])]
+        }
+        #expect(try await session.fetch("http://h.test:\(stalled.port)/") == Array("ok".utf8))
+        await server.shutdown()
+    }
+
+    @Test("the third address is tried at once after two refusals")
+    func thirdAddress() async throws {
+        let server = try await MockServer.start(.init(address: .ip("127.0.0.8", port: 0))) { _ in
+            MockResponse(body: "ok")
+        }
+        let session = try makeSession {
+            $0.timeouts.connect = .seconds(60)
+            $0.route.hosts = [
+                .init(host: "h.test", port: server.port, addresses: ["127.0.0.5", "127.0.0.6", "127.0.0.8"])
+            ]
+        }
+        #expect(try await session.fetch("http://h.test:\(server.port)/") == Array("ok".utf8))
+        await server.shutdown()
+    }
+
+    @Test("a connect timeout names the host of the request, not the name that stands for its addresses")
+    func timeoutNames() async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession {
+            $0.timeouts.connect = .milliseconds(300)
+            $0.route.hosts = [.init(host: "h.test", port: stalled.port, addresses: ["127.0.0.1"])]
+        }
+        let error = await curlewError { _ = try await session.get(.raw("http://h.test:\(stalled.port)/")) }
+        #expect(error?.code == .connectTimeout)
+        #expect(error?.message == "no connection to h.test:\(stalled.port) within 0.3 seconds")
+    }
+
+    @Test("two addresses that do not answer end in a connect timeout")
+    func silentAddresses() async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession {
+            $0.timeouts.connect = .milliseconds(500)
+            $0.timeouts.total = .seconds(30)
+            $0.route.hosts = [.init(host: "h.test", port: stalled.port, addresses: ["127.0.0.1", "127.0.0.1"])]
+        }
+        let error = await curlewError { _ = try await session.get(.raw("http://h.test:\(stalled.port)/")) }
+        #expect(error?.code == .connectTimeout)
+    }
+
     @Test("a request with another read buffer size works after a name was not found")
     func otherBuffer() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }

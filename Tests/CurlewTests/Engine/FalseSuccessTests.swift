@@ -81,6 +81,11 @@ enum FalseSuccess {
             beginning: "A request's own `Connection: close`",
             proof: .test("a request that closes its connection leaves it to no other", in: "Engine/ReuseTests")),
         Row(
+            beginning: "Before 8.4 the next address of a host",
+            proof: .test(
+                "the second address is tried while the first one does not answer",
+                in: "Engine/ConnectErrorTests")),
+        Row(
             beginning: "A connection that ends inside the head is success",
             proof: .attempt {
                 try expect(.failure(.connectionLost), after: ["HTTP/1.1 200 OK", "Content-Length: 0"])
