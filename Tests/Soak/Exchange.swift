@@ -72,7 +72,8 @@ struct Exchange: Sendable {
         nonce = random.next()
         size = [1, 100, 2_000, 20_000, 150_000][random.next(upTo: 5)]
         isChunked = false
-        reading = random.next(upTo: 20) == 0 ? .cancelled(.microseconds(Int64(random.next(upTo: 5_000)))) : .whole
+        let isCancelled = random.next(upTo: 20) == 0 && content != .downloads
+        reading = isCancelled ? .cancelled(.microseconds(Int64(random.next(upTo: 5_000)))) : .whole
     }
 
     var path: String { "/\(kind.rawValue)/\(nonce)/\(size)/\(isChunked)" }
