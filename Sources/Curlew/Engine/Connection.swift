@@ -33,6 +33,8 @@ final class Connection: LoopTimer, SocketHandler {
     /// True if requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
     /// other request may go over it.
     var isSilent = false
+    /// True if a transfer has ended with an error of the HTTP/2 connection.
+    var hasFailed = false
     /// True if libcurl was seen to read a GOAWAY from it.
     var hasGoAway = false
     /// True if the bytes are looked at that libcurl writes in reply to what comes.

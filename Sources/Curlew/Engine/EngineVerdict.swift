@@ -12,6 +12,8 @@ struct EngineFailure {
     var tunnelStatus = 0
     /// What a SOCKS proxy replied.
     var proxyReply = CURLPX_OK
+    /// True if something came over the connection that was being made.
+    var hasProxyAnswered = false
     /// The TLS connection that was begun for the attempt.
     var handshake: Handshake?
     /// True if a GOAWAY was read from the attempt's HTTP/2 connection, and the server has not ended that, or had not when libcurl
@@ -204,8 +206,7 @@ private struct ProxyVerdict {
             return error(.proxyNotFound, "no address was found for \(place)")
         case CURLE_COULDNT_CONNECT: return error(.proxyFailed, failure.connectSentence(to: place))
         case CURLE_PROXY: return socksError(failure.proxyReply, error)
-        case CURLE_OPERATION_TIMEDOUT:
-            return error(.connectTimeout, "no connection through \(place) within \(request.timeouts.connect)")
+        case CURLE_OPERATION_TIMEDOUT: return error(.connectTimeout, timeoutSentence(failure))
         default: break
         }
         let status = failure.tunnelStatus
@@ -217,6 +218,15 @@ private struct ProxyVerdict {
         let isOfProxy =
             Self.isBreak(failure.code) || (proxy.scheme == .https && !isTunnelled && Self.isOfTLS(failure.code))
         return isOfProxy ? error(.proxyFailed, "\(place) broke off: \(failure.words)") : nil
+    }
+
+    /// libcurl waits for ten bytes of a SOCKS 5 reply, though one with a short name has fewer (RFC 1928 §6).
+    private func timeoutSentence(_ failure: EngineFailure) -> String {
+        let time = request.timeouts.connect
+        guard failure.hasProxyAnswered else { return "no connection through \(place) within \(time)" }
+        let isSOCKS5 = proxy.scheme == .socks5 || proxy.scheme == .socks5h
+        let hint = isSOCKS5 ? ", or its SOCKS reply has fewer than the ten bytes that libcurl reads" : ""
+        return "\(place) answered, but no connection was ready within \(time): it is slow\(hint)"
     }
 
     private func socksError(_ reply: CURLproxycode, _ error: (ErrorCode, String) -> CurlewError) -> CurlewError {

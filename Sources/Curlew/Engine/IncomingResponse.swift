@@ -94,6 +94,11 @@ struct IncomingResponse {
             && !framing.isChunked
     }
 
+    /// True if the end of the stream alone is the end of the body.
+    func isEndHidden(method: HTTPRequest.Method) -> Bool {
+        version == .http2 && method != .head && ![204, 304].contains(status) && framing.contentLength == nil
+    }
+
     /// The bytes that the body will have, if that is known.
     func expectedBodyBytes(method: HTTPRequest.Method) -> Int64? {
         method == .head || status == 204 || status == 304 ? 0 : framing.contentLength

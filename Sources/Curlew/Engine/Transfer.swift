@@ -141,8 +141,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard outcome == nil, let easy else { return }
         var failure = result == CURLE_OK ? nil : easy.failure(result)
         if failure != nil, attempt.connection?.hasGoAway == true { failure?.isAfterGoAway = isConnectionOpen }
+        if failure?.code == CURLE_HTTP2, attempt.rejection == nil { attempt.connection?.hasFailed = true }
         if attempt.isToBeRepeated(after: failure, makeRoom: { multi.makeRoom() }) { return repeatAttempt() }
-        if failure == nil { publishChallenge() }
+        if failure == nil {
+            publishChallenge()
+            if isCutShort { return fail(.cutShort) }
+        }
         settle(attempt.outcome(after: failure))
     }
 
@@ -268,6 +272,20 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         return isConnectionOpen && !mayHideConnectionError ? .refusedStream : .resend
     }
 
+    /// True if the end of a body that has no length is not that of its stream, but an error of the HTTP/2 connection, which libcurl
+    /// before 8.2 takes for it. libcurl has closed the connection then, after a GOAWAY of its own, or has ended another transfer
+    /// with the error. Of several transfers the first to be told may be one that it takes for whole: that stays unknown.
+    private var isCutShort: Bool {
+        guard Engine.hidesConnectionErrors, let connection = attempt.connection, connection.isMultiplexed,
+            attempt.incoming.isEndHidden(method: request.method)
+        else { return false }
+        if connection.hasFailed { return true }
+        guard !multi.knows(connection), connection.wasOpenWhenClosed, let written = connection.writtenSinceInput else {
+            return false
+        }
+        return written >= Self.goAwayBytes + Connection.leastProtection(attempt.security?.tlsVersion)
+    }
+
     /// True if libcurl may have ended the connection for an error in what has come (``Engine/hidesConnectionErrors``). It has written
     /// a GOAWAY then, and no request shares the connection any more.
     private var mayHideConnectionError: Bool {
@@ -308,6 +326,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             if !connection.isUsed { connection.proxy = request.options.values.proxy }
             connection.noteUse()
             connection.isMultiplexed = candidate.speaksHTTP2
+            connection.watchesOutput = Engine.hidesConnectionErrors && candidate.speaksHTTP2
             if connection.isWorn, !candidate.speaksHTTP2 { try? easy.forbidReuse(true) }
         }
         attempt.watchForUnaskedAnswer(
@@ -468,7 +487,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func listenForGoAway() {
         guard attempt.speaksHTTP2, !request.isIdempotent, attempt.mayResendBody else { return }
         try? easy?.showRawBody(true)
-        attempt.connection?.watchesOutput = true
     }
 
     /// Bytes of the body, after chunked coding.
@@ -757,6 +775,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 }
 
 extension CurlewError {
+    fileprivate static var cutShort: CurlewError {
+        CurlewError(
+            .responseTruncated,
+            "the HTTP/2 connection broke, and whether the body, which has no length, was whole is not known")
+    }
+
     /// The error that something of the engine's has thrown.
     fileprivate init(ofEngine error: any Error) {
         self = error as? CurlewError ?? CurlewError(.engineFailed, "\(error)")

@@ -140,6 +140,35 @@ struct ProxyFaultTests {
         #expect([ErrorCode.proxyFailed, .connectTimeout].contains(broken?.code))
     }
 
+    @Test("an interim response to CONNECT is an error that names it", arguments: [100, 103])
+    func interimConnect(_ status: Int) async throws {
+        let proxy = try await RawServer.start { connection in
+            _ = try await connection.readHead()
+            try await connection.write("HTTP/1.1 \(status) Interim\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
+            try await connection.closed
+        }
+        let refused = try await error("http://127.0.0.1:\(proxy.port)")
+        #expect(refused?.code == .proxyFailed)
+        #expect(refused?.message == "the proxy 127.0.0.1:\(proxy.port) answered CONNECT with \(status)")
+    }
+
+    @Test("a SOCKS reply of fewer than ten bytes is a connect timeout that names the proxy and the cause")
+    func shortReply() async throws {
+        let proxy = try await RawServer.start { connection in
+            _ = try await connection.readExactly(3)
+            try await connection.write([5, 0])
+            _ = try await connection.readExactly(4)
+            try await connection.write([5, 0, 0, 3, 1, 0x61, 0, 80])
+            try await connection.closed
+        }
+        let late = try await error("socks5h://127.0.0.1:\(proxy.port)", connect: .milliseconds(400))
+        #expect(late?.code == .connectTimeout)
+        #expect(
+            late?.message
+                == "the proxy 127.0.0.1:\(proxy.port) answered, but no connection was ready within 0.4 seconds: it is slow, "
+                + "or its SOCKS reply has fewer than the ten bytes that libcurl reads")
+    }
+
     @Test("a proxy that answers 407 for ever is given up", arguments: ["", ", stale=true"])
     func endlessChallenges(_ stale: String) async throws {
         let proxy = try await RawServer.start { connection in
