@@ -62,18 +62,12 @@ struct Exchange: Sendable {
     }
 
     /// An exchange that a server without other faults answers: a body at once, or the summary of an upload.
-    init(orderly random: inout SeededNumbers, _ content: SoakServer.Content) {
-        kind =
-            switch content {
-            case .both: random.next(upTo: 3) == 0 ? .upload : .plain
-            case .downloads: .plain
-            case .uploads: .upload
-            }
+    init(orderly random: inout SeededNumbers, isUpload: Bool) {
+        kind = isUpload || random.next(upTo: 3) == 0 ? .upload : .plain
         nonce = random.next()
         size = [1, 100, 2_000, 20_000, 150_000][random.next(upTo: 5)]
         isChunked = false
-        let isCancelled = random.next(upTo: 20) == 0 && content != .downloads
-        reading = isCancelled ? .cancelled(.microseconds(Int64(random.next(upTo: 5_000)))) : .whole
+        reading = random.next(upTo: 20) == 0 ? .cancelled(.microseconds(Int64(random.next(upTo: 5_000)))) : .whole
     }
 
     var path: String { "/\(kind.rawValue)/\(nonce)/\(size)/\(isChunked)" }

@@ -82,7 +82,7 @@ final class Soak: Sendable {
     private func exchange(with server: SoakServer, _ random: inout SeededNumbers) -> Exchange {
         mode == .faults
             ? Exchange(&random, mayBeChunked: !server.isHTTP2)
-            : Exchange(orderly: &random, server.content)
+            : Exchange(orderly: &random, isUpload: server.takesUploadsAlone)
     }
 
     private func watch(from start: ContinuousClock.Instant, _ session: HTTPSession) async -> Resources? {
@@ -137,7 +137,7 @@ final class Soak: Sendable {
         }
         let expected =
             isEarly
-            ? Array(exchange.path.utf8) : server.content == .uploads ? exchange.content : exchange.expected
+            ? Array(exchange.path.utf8) : server.takesUploadsAlone ? exchange.content : exchange.expected
         guard case .whole = exchange.reading else {
             for try await chunk in response.body {
                 guard expected.starts(with: chunk) else {

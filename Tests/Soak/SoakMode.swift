@@ -39,9 +39,8 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
             ]
         case .refusing:
             [
-                try await mock([.http2], ServerTLS([certificate])), try await mock([.http2]),
-                try await mock([.http2], ServerTLS([certificate]), endsConnections: true),
-                try await mock([.http2], endsConnections: true),
+                try await mock([.http2], ServerTLS([certificate])), try await mock([.http2]), try await ending(nil),
+                try await ending(ServerTLS([certificate], applicationProtocols: ["h2"])),
             ]
         case .oneStream:
             [try await oneStream(nil), try await oneStream(ServerTLS([certificate], applicationProtocols: ["h2"]))]
@@ -59,9 +58,7 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
         return tls
     }
 
-    private func mock(
-        _ versions: [ProtocolVersion], _ tls: ServerTLS? = nil, endsConnections: Bool = false
-    ) async throws -> SoakServer {
+    private func mock(_ versions: [ProtocolVersion], _ tls: ServerTLS? = nil) async throws -> SoakServer {
         var configuration = MockServer.Configuration()
         configuration.protocols = versions
         configuration.recordedBodyLimit = 0
@@ -72,9 +69,7 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
             guard isEarly, request.method == .put else { return try await Exchange.response(to: request) }
             return MockResponse(status: .contentTooLarge, body: .bytes(Array(request.path.utf8)))
         }
-        return SoakServer(
-            .mock(server), isHTTP2: versions == [.http2], usesTLS: tls != nil,
-            content: endsConnections ? .downloads : .both, endsConnections: endsConnections)
+        return SoakServer(.mock(server), isHTTP2: versions == [.http2], usesTLS: tls != nil)
     }
 
     /// A server that ends each connection after some responses: at once, or when the next request comes.
@@ -123,17 +118,55 @@ enum SoakMode: String, CaseIterable, CustomStringConvertible, Sendable {
                 default: if frame.stream == served { served = nil }
                 }
                 guard frame.stream == served, frame.flags.contains(.endStream) else { continue }
-                try await connection.write(
-                    .response(stream: frame.stream, status: 200, fields: [("content-length", "\(body.count)")]))
-                for start in stride(from: 0, to: body.count, by: 16_384) {
-                    try await connection.write(
-                        .data(stream: frame.stream, Array(body[start..<min(start + 16_384, body.count)])))
-                }
-                try await connection.write(.data(stream: frame.stream, [], endStream: true))
+                try await connection.echo(body, on: frame.stream)
                 served = nil
             }
         }
-        return SoakServer(.raw(server), isHTTP2: true, usesTLS: tls != nil, content: .uploads)
+        return SoakServer(.raw(server), isHTTP2: true, usesTLS: tls != nil, takesUploadsAlone: true)
+    }
+
+    /// A server that echoes bodies, and announces the end of each connection after some requests.
+    private func ending(_ tls: ServerTLS?) async throws -> SoakServer {
+        let server = try await RawServer.start(tls: tls) { connection in
+            try await connection.openHTTP2()
+            let limit = 1 + connection.index % 20
+            var count = 0
+            var bodies: [UInt32: [UInt8]] = [:]
+            while true {
+                let frame = try await connection.readFrame {
+                    $0.kind == .headers || $0.kind == .data || $0.kind == .resetStream
+                }
+                if frame.kind == .headers, count < limit {
+                    count += 1
+                    bodies[frame.stream] = []
+                    if count == limit { try await connection.write(.goAway(lastStream: frame.stream, .noError)) }
+                }
+                if frame.kind == .data, !frame.payload.isEmpty {
+                    let length = UInt32(frame.payload.count)
+                    try await connection.write(.windowUpdate(increment: length))
+                    guard bodies[frame.stream] != nil else { continue }
+                    bodies[frame.stream]? += frame.payload
+                    try await connection.write(.windowUpdate(stream: frame.stream, increment: length))
+                }
+                if frame.kind == .resetStream { bodies[frame.stream] = nil }
+                guard frame.flags.contains(.endStream), let body = bodies.removeValue(forKey: frame.stream) else {
+                    continue
+                }
+                try await connection.echo(body, on: frame.stream)
+            }
+        }
+        return SoakServer(.raw(server), isHTTP2: true, usesTLS: tls != nil, takesUploadsAlone: true)
+    }
+}
+
+extension RawConnection {
+    /// A response with this body.
+    fileprivate func echo(_ body: [UInt8], on stream: UInt32) async throws {
+        try await write(.response(stream: stream, status: 200, fields: [("content-length", "\(body.count)")]))
+        for start in stride(from: 0, to: body.count, by: 16_384) {
+            try await write(.data(stream: stream, Array(body[start..<min(start + 16_384, body.count)])))
+        }
+        try await write(.data(stream: stream, [], endStream: true))
     }
 }
 
@@ -147,25 +180,14 @@ struct SoakServer: Sendable {
     private let kind: Kind
     let isHTTP2: Bool
     let usesTLS: Bool
-    /// The requests that the server can answer.
-    enum Content: Sendable {
-        case both
-        case downloads
-        /// The server reads no fields, and echoes bodies.
-        case uploads
-    }
-    let content: Content
-    /// True if the server announces the end of its connections instead of refusing streams. Such a server gets no uploads and
-    /// no cancelled requests: SwiftNIO answers DATA and RST_STREAM of a stream that it refuses after its GOAWAY with a
-    /// connection error.
-    let endsConnections: Bool
+    /// True if it reads no fields, and echoes bodies.
+    let takesUploadsAlone: Bool
 
-    init(_ kind: Kind, isHTTP2: Bool, usesTLS: Bool, content: Content = .both, endsConnections: Bool = false) {
+    init(_ kind: Kind, isHTTP2: Bool, usesTLS: Bool, takesUploadsAlone: Bool = false) {
         self.kind = kind
         self.isHTTP2 = isHTTP2
         self.usesTLS = usesTLS
-        self.content = content
-        self.endsConnections = endsConnections
+        self.takesUploadsAlone = takesUploadsAlone
     }
 
     func url(_ path: String) -> String {
@@ -190,10 +212,8 @@ struct SoakServer: Sendable {
         case .refusing:
             // One at a time: a request may be refused a bounded number of times.
             mock.removeFaults()
-            // libcurl's queue is not fair: a request may wait for longer than its timeout if connections end all the time.
-            guard random.next(upTo: endsConnections ? 8 : 3) == 0 else { return }
-            try? mock.inject(
-                Fault(.atRequestStart, endsConnections ? .goAway(.noError) : .resetStream(.refusedStream)))
+            guard random.next(upTo: 3) == 0 else { return }
+            try? mock.inject(Fault(.atRequestStart, .resetStream(.refusedStream)))
         case .closing, .mixed, .oneStream, .early: break
         }
     }
