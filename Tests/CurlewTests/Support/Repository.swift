@@ -10,6 +10,15 @@ enum Repository {
         try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
     }
 
+    /// Paths of the Swift files below folders of the repository, without build folders.
+    static func swiftFiles(under folders: String...) throws -> [String] {
+        try folders.flatMap { folder in
+            try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").filter { path in
+                path.hasSuffix(".swift") && !path.split(separator: "/").contains { $0.hasPrefix(".build") }
+            }.map { "\(folder)/\($0)" }
+        }
+    }
+
     /// The Swift files below a folder; the folder in it that a file lies in is its room.
     static func sources(in folder: String) throws -> [SourceFile] {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")
