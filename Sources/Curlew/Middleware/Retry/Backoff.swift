@@ -43,7 +43,10 @@ package enum RetryAfter {
     /// The wait, from zero up to ``longest``; nil if the field is absent or says nothing that can be understood.
     ///
     /// A date is taken relative to the response's Date, so that the clocks need not agree, else to ours. One that has passed
-    /// is no wait. Of several fields the longest wait counts.
+    /// is no wait. Of several fields, and of several numbers in one, the longest wait counts.
+    ///
+    /// Servers also send fractions and units, which RFC 9110 does not have: `1.5` is 2 seconds and `30s` is 30, as a request that comes
+    /// too early does harm and one that comes a second late does none. A negative number says nothing.
     static func wait(_ fields: HTTPFields, now: HTTPDate = .now) -> Duration? {
         let values = fields[values: .retryAfter]
         guard !values.isEmpty else { return nil }
@@ -55,11 +58,32 @@ package enum RetryAfter {
     package static func wait(askedBy fields: HTTPFields) -> Duration? { wait(fields) }
 
     private static func wait(_ value: String, _ sent: HTTPDate, _ now: HTTPDate) -> Duration? {
-        if !value.isEmpty, value.utf8.allSatisfy(\.isDigit) {
-            // More digits than a number holds are a long time all the same.
-            return min(.seconds(Int64(value) ?? .max), longest)
+        if let date = HTTPDate(value, now: now) {
+            return min(.seconds(max(0, date.secondsSince1970 - sent.secondsSince1970)), longest)
         }
-        guard let date = HTTPDate(value, now: now) else { return nil }
-        return min(.seconds(max(0, date.secondsSince1970 - sent.secondsSince1970)), longest)
+        let numbers = Array(value.utf8).split(separator: .comma, maxSplits: 15).compactMap { SecondsText.roundedUp($0) }
+        return numbers.max().map { min(.seconds($0), longest) }
     }
+}
+
+/// A number of seconds as servers write it where digits alone are allowed.
+enum SecondsText {
+    /// The number, rounded up: digits, a fraction if there is one, and `s`, `sec` or `seconds` behind them. Too large a number is the
+    /// largest; any other text is nil.
+    static func roundedUp(_ text: ArraySlice<UInt8>) -> Int64? {
+        var rest = text.trimmingBlanks
+        let digits = rest.prefix(while: \.isDigit)
+        rest = rest.dropFirst(digits.count)
+        guard var seconds = DeltaSeconds.read(digits) else { return nil }
+        if rest.first == UInt8(ascii: ".") {
+            let fraction = rest.dropFirst().prefix(while: \.isDigit)
+            rest = rest.dropFirst(1 + fraction.count)
+            if fraction.contains(where: { $0 != UInt8(ascii: "0") }), seconds < .max { seconds += 1 }
+        }
+        let unit = rest.trimmingBlanks
+        let isUnit = unit.isEmpty || units.contains { unit.isEqual(ignoringCase: $0) }
+        return isUnit ? seconds : nil
+    }
+
+    private static let units: [StaticString] = ["s", "sec", "secs", "second", "seconds"]
 }
