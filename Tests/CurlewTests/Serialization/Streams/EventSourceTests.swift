@@ -218,8 +218,33 @@ struct EventSourceTests {
         for await event in try source(server, lastEventID: "é1") { #expect(word(event) == "no event") }
         let request = await server.takeRequest()
         #expect(request?.fields[.accept] == "text/event-stream")
-        #expect(request?.fields[.cacheControl] == "no-store")
+        // The Fetch standard, HTTP-network-or-cache fetch: the cache mode `no-store` sends `no-cache`.
+        #expect(request?.fields[.cacheControl] == "no-cache")
         #expect(request?.fields[Self.lastEventID] == "é1")
+    }
+
+    @Test("a field that the caller gives an event source is kept", arguments: ["no-store", "max-age=0"])
+    func ownCacheControl(_ value: String) throws {
+        let session = try HTTPSession(transport: StubTransport(), chain: .bare) {}
+        let source = EventSource(session, try CurlewRequest(.get, "http://a.test/", fields: [.cacheControl: value]))
+        #expect(source.request.fields[.cacheControl] == value)
+    }
+
+    @Test("no event stream is stored or taken from a cache, though its request asks for no more than validation")
+    func cache() async throws {
+        let server = try await MockServer.start { _ in
+            MockResponse(
+                fields: [.contentType: "text/event-stream", .cacheControl: "max-age=600"], body: "data: a\n\n")
+        }
+        let cache = HTTPCache()
+        let session = try HTTPSession(chain: .bare) { cache }
+        for _ in 0..<2 {
+            for await event in try session.eventSource(.raw(server.url())) {
+                if case .message = event { break }
+            }
+        }
+        #expect(await server.takeRequest() != nil)
+        #expect(await server.takeRequest() != nil)
     }
 
     @Test(
