@@ -1,5 +1,6 @@
 import CurlewTesting
 import CurlewTestingTraits
+import HTTPTypes
 import Testing
 
 @testable import Curlew

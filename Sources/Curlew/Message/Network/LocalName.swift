@@ -1,7 +1,7 @@
 /// Names of this machine: `localhost` and all below it, in any case, with a dot at the end or without (RFC 6761 §6.3).
 ///
-/// libcurl takes them for the loopback without asking anybody, but for those with the dot, which go to DNS up to libcurl 8.14; so does
-/// the resolver of the C library with all but `localhost` itself.
+/// libcurl takes them for the loopback without DNS, but for those with the dot. The C library takes `localhost` alone, if `/etc/hosts`
+/// has it.
 enum LocalName {
     /// True for a name of this machine.
     static func contains(_ host: some StringProtocol) -> Bool {

@@ -36,9 +36,9 @@ extension JSONTape {
             let value = Int64(token.body)
             return JSONValue.Number(isNegative ? -value : value)
         }
-        // Fifteen digits are in any double as they came.
+        // Fifteen digits are in any double as they came, unless the number is too small for one.
         if token.flags.contains(.exact), !token.flags.contains(.integer), token.body < 1_000_000_000_000_000,
-            let value = double(at: place), let number = JSONValue.Number(value)
+            let value = double(at: place), value != 0 || token.body == 0, let number = JSONValue.Number(value)
         {
             return number
         }

@@ -224,10 +224,12 @@ struct EventSourceTests {
     }
 
     @Test("a field that the caller gives an event source is kept", arguments: ["no-store", "max-age=0"])
-    func ownCacheControl(_ value: String) throws {
-        let session = try HTTPSession(transport: StubTransport(), chain: .bare) {}
-        let source = EventSource(session, try CurlewRequest(.get, "http://a.test/", fields: [.cacheControl: value]))
-        #expect(source.request.fields[.cacheControl] == value)
+    func ownCacheControl(_ value: String) async throws {
+        let server = try await MockServer.start()
+        server.enqueue(MockResponse(status: .noContent))
+        let source = try makeSession().eventSource(.raw(server.url()), fields: [.cacheControl: value])
+        for await _ in source {}
+        #expect(await server.takeRequest()?.fields[.cacheControl] == value)
     }
 
     @Test("no event stream is stored or taken from a cache, though its request asks for no more than validation")

@@ -308,7 +308,9 @@ struct CharsetTests {
     }
 
     @Test("a conversion that the C library lacks is none")
-    func noConversion() { #expect(SystemConversion(from: "no-such-charset") == nil) }
+    func noConversion() {
+        if SystemConversion(from: "no-such-charset") != nil { Issue.record("there is a conversion") }
+    }
 
     @Test("an unknown charset is named in the error, without control characters and not at length")
     func unknownLabel() {
