@@ -26,7 +26,7 @@ struct FuzzURIs: FuzzTarget {
         }
     }
 
-    /// What is added stands behind one separator, and there is none at the beginning.
+    /// Added pairs stand behind one separator, and there is none at the beginning of a query.
     private static func checkSeparator(_ old: String, _ new: String) {
         let (old, new) = (Array(old.utf8), Array(new.utf8))
         require(new.starts(with: old), "a longer query changes the one before")

@@ -23,7 +23,7 @@ struct QueryAppendingTests {
         }
     }
 
-    @Test("nothing to add leaves a URI as it is", arguments: ["/p", "/p?", "/p?x", "/p?x&", "/p#f", "/p?#f"])
+    @Test("an empty query to add leaves a URI as it is", arguments: ["/p", "/p?", "/p?x", "/p?x&", "/p#f", "/p?#f"])
     func nothing(_ path: String) throws {
         let uri = try CurlewURI("http://a.test\(path)")
         #expect(try uri.appending(query: "") == uri && uri.appending(query: "&") == uri)

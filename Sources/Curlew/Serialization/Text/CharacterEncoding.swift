@@ -1,7 +1,7 @@
 extension StringResponseSerializer {
     /// An encoding of characters as bytes.
     ///
-    /// Those of Unicode, ASCII, ISO 8859-1 and windows-1252 have constants. The other encodings of the WHATWG Encoding Standard, such as
+    /// The encodings of Unicode, ASCII, ISO 8859-1 and windows-1252 have constants. The other encodings of the WHATWG Encoding Standard, such as
     /// `windows-1251`, `Shift_JIS`, `EUC-KR`, `Big5` and `GBK`, are made by ``init(name:)``; the C library (iconv) brings their
     /// characters.
     ///

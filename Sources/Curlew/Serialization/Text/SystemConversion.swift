@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// One of the C library's conversions of characters (iconv), from an encoding to Unicode.
+/// A conversion of characters by the C library (iconv), from an encoding to Unicode.
 ///
 /// A table asks it for single characters; no text goes through it. The C library does not say of invalid bytes how many of them are
 /// one error, and composes letters and marks in some encodings.
