@@ -19,6 +19,7 @@ let names = [
     "FuzzCacheEntries",
     "FuzzCacheFields",
     "FuzzChallenges",
+    "FuzzCharsets",
     "FuzzChunkedCoding",
     "FuzzContentCodings",
     "FuzzContentDisposition",

@@ -9,9 +9,7 @@ enum XMLSource {
     /// - Throws: ``Curlew/CurlewError`` with ``Curlew/ErrorCode/decodingFailed``.
     static func utf8(_ bytes: [UInt8], charset: String? = nil) throws -> [UInt8] {
         let encoding = try encoding(of: bytes, charset: charset)
-        guard let text = encoding.decode(bytes[...], repairs: false) else {
-            throw CurlewError(.decodingFailed, "the bytes are not valid \(encoding)")
-        }
+        let text = try encoding.decode(bytes[...], repairs: false)
         return withoutDeclaration(Array(text.utf8))
     }
 
@@ -21,7 +19,7 @@ enum XMLSource {
         if bytes.starts(with: [0x3C, 0]) { return .utf16LittleEndian }
         guard let name = charset ?? declaredEncoding(bytes) else { return .utf8 }
         guard let encoding = StringResponseSerializer.Encoding(name: name) else {
-            throw CurlewError(.decodingFailed, "the encoding of the XML is not known")
+            throw CharsetLabels.unknown(name, of: "the XML")
         }
         return encoding
     }

@@ -38,7 +38,12 @@ struct FuzzChallenges: FuzzTarget {
         }
         if let digest = DigestChallenge(challenge) {
             requireEqual(digest.nonce, challenge.parameters["nonce"], "the nonce is another")
-            require(digest.quality != nil || challenge.parameters["qop"] == nil, "a digest without a known quality")
+            let offered = (challenge.parameters["qop"] ?? "").lowercased().split {
+                $0 == "," || $0 == " " || $0 == "\t"
+            }
+            let isKnown = offered.contains { $0 == "auth" || $0 == "auth-int" }
+            requireEqual(digest.quality != nil, isKnown, "a known quality is not used, or there is none")
+            require(digest.quality != nil || !digest.algorithm.isSession, "a session has no nonce of the client")
         }
     }
 

@@ -15,8 +15,19 @@ struct FuzzContentDisposition: FuzzTarget {
         if choices.flag() { fields.append(HTTPField(name: .contentDisposition, lenientValue: disposition)) }
         check(SuggestedFileName.name(fields: fields, uri: uri))
         if let name = SuggestedFileName.sanitized(String(guessing: disposition)) { check(name) }
+        checkSpace(disposition)
         let parts = FileName(String(guessing: disposition))
         requireEqual(parts.stem + parts.fileExtension, String(guessing: disposition), "a name is not its parts")
+    }
+
+    /// White space around the equals sign of a file's name changes nothing.
+    private static func checkSpace(_ value: [UInt8]) {
+        guard !value.contains(where: { $0 == .semicolon || $0 == .quote }), let first = value.first, !first.isBlank,
+            first != .carriageReturn, first != .lineFeed
+        else { return }
+        let texts = ["x; filename=", "x;filename =\t", "X ; FileName = "].map { Array($0.utf8) + value }
+        let names = texts.map { ContentDisposition($0).fileName }
+        require(names.allSatisfy { $0 == names[0] }, "white space around an equals sign makes another name")
     }
 
     private static func check(_ name: String) {

@@ -12,32 +12,50 @@ struct FuzzJSON: FuzzTarget {
         let text = choices.rest
         var lenient = JSONReadingOptions.anyValue
         lenient.duplicateKeys = .lastWins
+        lenient.outOfRange = .keep
         let all = try? JSONValue(parsing: text, options: lenient)
         guard let value = try? JSONValue(parsing: text, options: options) else { return }
         require(all != nil, "a text is taken by strict options alone")
-        checkRoundTrip(value)
-        if let all { checkRoundTrip(all) }
+        if options.outOfRange == .fail { require(value.isFinite, "a number beyond the range of Double is taken") }
+        checkRoundTrip(value, options.outOfRange)
+        if let all { checkRoundTrip(all, .keep) }
     }
 
     private static func options(_ choices: inout Choices) -> JSONReadingOptions {
         var options = JSONReadingOptions()
         options.allowsFragments = choices.flag()
         options.bigNumbers = choices.flag() ? .fail : .keep
+        options.outOfRange = choices.one(of: [.fail, .infinity, .keep])
         options.duplicateKeys = choices.one(of: [.firstWins, .lastWins, .fail])
         options.removesKeysWithNullValues = choices.flag()
         options.maximumDepth = choices.one(of: [512, 3, 20])
         return options
     }
 
-    private static func checkRoundTrip(_ value: JSONValue) {
+    private static func checkRoundTrip(_ value: JSONValue, _ outOfRange: JSONReadingOptions.OutOfRangeNumbers) {
+        var options = JSONReadingOptions.anyValue
+        options.outOfRange = outOfRange
         let written = value.jsonBytes()
-        guard let again = try? JSONValue(parsing: written) else {
+        guard let again = try? JSONValue(parsing: written, options: options) else {
             return require(false, "what was written is not read: \(value)")
         }
         requireEqual(again, value, "a value is another when it is read again")
         requireEqual(again.jsonBytes(), written, "a value is written otherwise when it is read again")
         require(again.hashValue == value.hashValue, "equal values have different hashes")
         requireEqual(
-            try? JSONValue(parsing: value.jsonBytes(sortsKeys: true)), value, "a value with sorted keys is another")
+            try? JSONValue(parsing: value.jsonBytes(sortsKeys: true), options: options), value,
+            "a value with sorted keys is another")
+    }
+}
+
+extension JSONValue {
+    /// True if each number in it has a double.
+    fileprivate var isFinite: Bool {
+        switch self {
+        case .array(let values): values.allSatisfy(\.isFinite)
+        case .object(let object): object.allSatisfy { $0.value.isFinite }
+        case .number(let number): number.double?.isFinite == true
+        default: true
+        }
     }
 }

@@ -27,15 +27,15 @@ struct FuzzJSONDecoding: FuzzTarget {
 }
 
 extension JSONValue {
-    /// True if Foundation reads the value by the same rules. It takes letters for equal that are composed otherwise, and rounds a
-    /// number of many digits before it looks whether it is an integer.
+    /// True if Foundation reads the value by the same rules. It takes letters for equal that are composed otherwise, rounds a
+    /// number of many digits before it looks whether it is an integer, and refuses numbers too small for a `Double` or a `Float`.
     fileprivate var isReadAlike: Bool {
         switch self {
         case .array(let values): values.allSatisfy(\.isReadAlike)
         case .object(let object): object.allSatisfy { $0.key.utf8.allSatisfy { $0 < 0x80 } && $0.value.isReadAlike }
         case .number(let number):
             number.integer(as: Int128.self) != nil
-                || number.double != 0 && number.double.map { abs($0) > 1e-300 } ?? true && number.description.count < 16
+                || number.double != 0 && number.double.map { abs($0) > 1e-44 } ?? true && number.description.count < 16
         default: true
         }
     }

@@ -27,7 +27,14 @@ struct FuzzRetryAfter: FuzzTarget {
             let seconds = min(.seconds(Int64(value) ?? .max), RetryAfter.longest)
             require(wait.map { $0 >= seconds } ?? false, "seconds are not waited for")
         }
+        if let number = SecondsText.roundedUp(Array(value.utf8)[...]) {
+            let seconds = min(.seconds(number), RetryAfter.longest)
+            require(wait.map { $0 >= seconds } ?? false, "a number with a fraction or a unit is not waited for")
+        }
         guard let date = HTTPDate(value, now: now) else { return }
+        for text in [value.lowercased(), value.uppercased()] {
+            requireEqual(HTTPDate(text, now: now), date, "a date is another in another case")
+        }
         require(value.utf8.count >= 24 && value.utf8.count <= 33, "a date is too short or too long: \(value)")
         requireEqual(date, HTTPDate(PlainDate(date.secondsSince1970).fixed), "a date is another when it is written")
     }

@@ -22,7 +22,19 @@ struct FuzzURIs: FuzzTarget {
             check(longer)
             requireEqual(longer.path, uri.path, "a longer query changes the path")
             requireEqual(longer.fragment, uri.fragment, "a longer query changes the fragment")
+            checkSeparator(uri.query ?? "", longer.query ?? "")
         }
+    }
+
+    /// Added pairs stand behind one separator, and there is none at the beginning of a query.
+    private static func checkSeparator(_ old: String, _ new: String) {
+        let (old, new) = (Array(old.utf8), Array(new.utf8))
+        require(new.starts(with: old), "a longer query changes the one before")
+        let added = new.dropFirst(old.count)
+        if added.isEmpty { return }
+        let needsSeparator = !old.isEmpty && old.last != UInt8(ascii: "&")
+        requireEqual(added.first == UInt8(ascii: "&"), needsSeparator, "a separator is there without need, or is not")
+        require(added.dropFirst(needsSeparator ? 1 : 0).first != UInt8(ascii: "&"), "there are two separators")
     }
 
     /// The quick reader of plain URIs and the one for all must agree. A scheme in capitals is none of the first's.
@@ -52,7 +64,9 @@ struct FuzzURIs: FuzzTarget {
 
     private static func checkHost(_ uri: CurlewURI) {
         var host = uri.host
-        require((0...65_535).contains(uri.port), "the port is out of range")
+        require((1...65_535).contains(uri.port), "the port is out of range")
+        let port = uri.authority.dropFirst(uri.host.count)
+        require(port.isEmpty || port == ":\(uri.port)", "the port is written in another way than it is read")
         if host.first == "[", host.last == "]" { host = String(host.dropFirst().dropLast()) }
         require(
             !host.isEmpty && !host.utf8.contains { "[]@/\\?#%".utf8.contains($0) }, "the host cannot be one: \(host)")

@@ -80,7 +80,9 @@ struct CacheDirectives: Sendable, Hashable {
         case "max-stale": addNumber(name, argument.map(Self.number) ?? Self.longest)
         case "no-cache": noCache = noCache.united(with: Self.scope(argument))
         case "private": isPrivate = isPrivate.united(with: Self.scope(argument))
-        case "max-age", "s-maxage", "min-fresh", "stale-while-revalidate", "stale-if-error":
+        // The strictest is that no response is fresh for long enough.
+        case "min-fresh": addNumber(name, argument.flatMap(Self.validNumber) ?? Self.longest)
+        case "max-age", "s-maxage", "stale-while-revalidate", "stale-if-error":
             addNumber(name, argument.map(Self.number) ?? 0)
         default: addFlag(name)
         }
@@ -116,8 +118,10 @@ struct CacheDirectives: Sendable, Hashable {
     }
 
     /// A number of seconds, in quotes or not; too large ones are ``longest``, and what is none is 0.
-    static func number(_ bytes: [UInt8]) -> Int64 {
-        guard !bytes.isEmpty, bytes.allSatisfy(\.isDigit) else { return 0 }
+    static func number(_ bytes: [UInt8]) -> Int64 { validNumber(bytes) ?? 0 }
+
+    private static func validNumber(_ bytes: [UInt8]) -> Int64? {
+        guard !bytes.isEmpty, bytes.allSatisfy(\.isDigit) else { return nil }
         return bytes.reduce(Int64(0)) { min($0 * 10 + Int64($1 - UInt8(ascii: "0")), longest) }
     }
 
@@ -146,7 +150,7 @@ private struct DirectiveReader {
             }
             var argument: [UInt8]?
             if scanner.take(.equals) {
-                argument = scanner.takeQuotedString() ?? Array(scanner.take { $0 != .comma && !$0.isBlank })
+                argument = scanner.takeWholeQuotedString() ?? Array(scanner.take { $0 != .comma && !$0.isBlank })
             }
             scanner.skip(while: \.isBlank)
             // What stands behind it makes an argument that is none.
@@ -161,7 +165,7 @@ private struct DirectiveReader {
 
     private mutating func skipRest() {
         while let byte = scanner.next, byte != .comma {
-            if scanner.takeQuotedString() == nil { _ = scanner.take(byte) }
+            if scanner.takeWholeQuotedString() == nil { _ = scanner.take(byte) }
         }
     }
 }

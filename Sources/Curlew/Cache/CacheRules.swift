@@ -76,10 +76,10 @@ struct CacheRules: Sendable, Hashable {
         hasExcludedFields = hasExcluded
     }
 
-    /// What is no number counts as absent (RFC 9111 §5.1), and of several the first counts.
+    /// The first member of a list counts; a text that is not digits alone is ignored, as if the field were absent (RFC 9111 §5.1). The
+    /// age is then the one that Date says.
     private static func age(_ text: String) -> Int64 {
-        let value = text.utf8.prefix { $0 != .comma }.drop(while: \.isBlank)
-        return CacheDirectives.number(Array(value.prefix(while: \.isDigit)))
+        CacheDirectives.number(Array(Array(text.utf8.prefix { $0 != .comma })[...].trimmingBlanks))
     }
 
     func effective(in mode: HTTPCache.Mode) -> Effective {

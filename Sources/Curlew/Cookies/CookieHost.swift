@@ -5,7 +5,8 @@ struct CookieHost {
     /// Nil for what is no host.
     init?(_ host: String) {
         guard let name = Self.canonical(host) else { return nil }
-        self.name = name
+        // The dot makes no other host of a name of this machine.
+        self.name = LocalName.withoutDot(name)
     }
 
     private static func canonical(_ host: String) -> String? {

@@ -110,13 +110,14 @@ final class ConnectionOptions: @unchecked Sendable {
     func overridden(by options: RequestOptions, timeouts: Timeouts, uri: CurlewURI) throws -> ConnectionOptions {
         // What goes for almost every request is found out first: looking a proxy up and comparing is not free.
         let isPlain = options.connectTimeout == nil && options.readBufferSize == nil
-        if isPlain, proxies.isUniform, !options.concernConnecting { return try current }
+        let localName = uri.dottedLocalName
+        if isPlain, proxies.isUniform, !options.concernConnecting, localName == nil { return try current }
         let hasSocket = (options.route ?? values.route).unixSocket != nil
         let resolver = options.proxy.map(ProxyResolver.init) ?? proxies
         let proxy = hasSocket ? nil : try resolver.proxy(for: uri)
         guard
             options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil
-                || options.addressPolicy != nil || options.security != nil || proxy != values.proxy
+                || options.addressPolicy != nil || options.security != nil || proxy != values.proxy || localName != nil
         else { return try current }
         var changed = values
         changed.proxy = proxy
@@ -124,9 +125,10 @@ final class ConnectionOptions: @unchecked Sendable {
         changed.connectTimeout = timeouts.connect.millisecondsRoundedUp
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
+        if let localName, !hasSocket, proxy?.resolvesHere ?? true { changed.route.addLocalName(localName, for: uri) }
         if let security = options.security { changed.security = security }
         guard changed != values else { return try current }
-        return options.route == nil
+        return options.route == nil && localName == nil
             ? try ConnectionOptions(complete: changed, proxies: proxies) : try routed(changed)
     }
 
@@ -162,7 +164,7 @@ final class ConnectionOptions: @unchecked Sendable {
             }
             let addresses = override.addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
             let list = addresses.joined(separator: ",")
-            try check([override.host, list])
+            try check([override.host, list], ports: [override.port])
             let alias = "\(hex(fingerprint(list))).addresses.invalid"
             let place = "\(override.host.lowercased()):\(override.port)"
             overrides.append("\(place):\(alias):\(override.port)")
@@ -170,7 +172,7 @@ final class ConnectionOptions: @unchecked Sendable {
             try resolve.append(line: "\(alias):\(override.port):\(list)")
         }
         for redirection in route.redirections {
-            try check([redirection.host ?? "", redirection.toHost])
+            try check([redirection.host ?? "", redirection.toHost], ports: [redirection.port, redirection.toPort])
             let from = "\(redirection.host ?? ""):\(redirection.port.map(String.init) ?? "")"
             let name = names["\(redirection.toHost.lowercased()):\(redirection.toPort)"] ?? redirection.toHost
             try connectTo.append(line: "\(from):\(name):\(redirection.toPort)")
@@ -179,7 +181,10 @@ final class ConnectionOptions: @unchecked Sendable {
         return (connectTo, resolve)
     }
 
-    private static func check(_ names: [String]) throws {
+    private static func check(_ names: [String], ports: [Int?]) throws {
+        guard ports.allSatisfy({ $0.map(PortNumber.valid.contains) ?? true }) else {
+            throw CurlewError(.invalidRequest, "a port of a route is not a number from 1 to 65535")
+        }
         let allowed = { (byte: UInt8) in byte > 0x20 && byte != 0x7F && byte != .slash && byte != .at }
         guard names.allSatisfy({ $0.utf8.allSatisfy(allowed) }) else {
             throw CurlewError(.invalidRequest, "a route holds a character that no host has")
@@ -293,9 +298,7 @@ extension ConnectionOptions {
 
     private static func address(of host: String) -> IPAddress? {
         let name = folded(host)
-        if let address = IPAddress(host: name) { return address }
-        let isLocal = name == "localhost" || name.hasSuffix(".localhost")
-        return isLocal ? IPAddress(ipv4: 0x7F00_0001) : nil
+        return IPAddress(host: name) ?? (LocalName.contains(name) ? IPAddress(ipv4: 0x7F00_0001) : nil)
     }
 
     /// In lower case, without a dot at the end, and with the wide digits, letters and dots in place of which

@@ -30,7 +30,8 @@ extension EasyHandle {
             throw CurlewError(.unsupported, "this libcurl was built without GSS-API")
         }
         // Credentials stand apart, as the URL would be part of errors.
-        try set(CURLOPT_PROXY, proxy.map { "\($0.scheme.rawValue)://\($0.host):\($0.port)" } ?? "")
+        let place = proxy.map { "\($0.scheme.rawValue)://\(LocalName.withoutDot($0.host)):\($0.port)" }
+        try set(CURLOPT_PROXY, place ?? "")
         guard let proxy else {
             try set(CURLOPT_PROXYUSERNAME, nil as String?)
             return try set(CURLOPT_PROXYPASSWORD, nil as String?)

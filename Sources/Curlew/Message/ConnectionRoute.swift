@@ -82,3 +82,15 @@ extension ConnectionRoute {
         hasher.combine(addressFamily)
     }
 }
+
+extension ConnectionRoute {
+    /// Leads a name of this machine with a dot at its end to the same name without it, unless the route has addresses for it.
+    mutating func addLocalName(_ name: String, for uri: CurlewURI) {
+        let host = uri.host
+        let isOverridden = hosts.contains {
+            $0.port == uri.port && $0.host.lowercased().hasSameBytes(as: host.lowercased())
+        }
+        if isOverridden { return }
+        redirections.append(Redirection(host: host, port: uri.port, toHost: name, toPort: uri.port))
+    }
+}

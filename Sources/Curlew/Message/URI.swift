@@ -3,7 +3,8 @@ internal import Glibc
 /// An absolute `http` or `https` URI (RFC 3986), checked and ready to be requested.
 ///
 /// Reading is strict where a mistake could be an attack and lenient where it is a typing habit:
-/// - control characters, an unknown scheme, an empty host, a bad port and a `\` in the authority are errors;
+/// - control characters, an unknown scheme, an empty host, a port that is not from 1 to 65535 and a `\` in the authority are errors;
+/// - zeros before a port and the colon of an empty one are left out;
 /// - an international host name becomes its ASCII form (UTS #46), or is an error where it has none, and always without
 ///   the package's trait `InternationalNames`, which is on by default;
 /// - spaces, non-ASCII text and the characters `" < > \ ^ ` { | }` in path and query are percent-encoded.
@@ -73,7 +74,7 @@ public struct CurlewURI: Sendable, Hashable, CustomStringConvertible {
     /// The host as written; an IPv6 address keeps its brackets, and an international name is in its ASCII form (`xn--…`).
     public var host: String { slice(layout.host) }
 
-    /// The port as written, else the scheme's: 80 or 443.
+    /// The port that is written, else the scheme's: 80 or 443.
     public var port: Int { layout.port.map(Int.init) ?? (layout.isSecure ? 443 : 80) }
 
     /// Host and, if one was written, port.

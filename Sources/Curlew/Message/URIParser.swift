@@ -99,16 +99,14 @@ enum URIParser {
         layout.host = start..<text.count
         guard hostEnd < bytes.endIndex else { return }
         let digits = bytes[(hostEnd + 1)...]
-        guard bytes[hostEnd] == .colon, digits.count <= 5, digits.allSatisfy(\.isDigit) else {
-            throw CurlewError(.invalidURL, "the port is not a number from 0 to 65535")
-        }
-        if digits.isEmpty { return }
-        guard let port = UInt16(String(decoding: digits, as: UTF8.self)) else {
-            throw CurlewError(.invalidURL, "the port is not a number from 0 to 65535")
+        let isPort = bytes[hostEnd] == .colon
+        if isPort, digits.isEmpty { return }
+        guard isPort, let port = PortNumber.read(digits) else {
+            throw CurlewError(.invalidURL, "the port is not a number from 1 to 65535")
         }
         layout.port = port
         text.append(.colon)
-        text.append(contentsOf: digits)
+        text.append(contentsOf: String(port).utf8)
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
@@ -217,6 +215,8 @@ private enum URIFastPath {
         var value = 0
         position += 1
         let start = position
+        // The text is kept as it stands, so a port with zeros before it is no plain one.
+        guard position < bytes.count, bytes[position] != UInt8(ascii: "0") else { return nil }
         while position < bytes.count, bytes[position].isDigit, position - start < 5 {
             value = value * 10 + Int(bytes[position] - UInt8(ascii: "0"))
             position += 1

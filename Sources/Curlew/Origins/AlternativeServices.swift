@@ -195,7 +195,7 @@ struct AlternativeServiceField: Equatable {
     static func place(_ authority: [UInt8]) -> (host: String?, port: Int)? {
         guard let colon = authority.lastIndex(of: .colon) else { return nil }
         let digits = authority[(colon + 1)...]
-        guard let port = DeltaSeconds.read(digits), (1...65_535).contains(port), digits.count <= 5 else { return nil }
+        guard let port = PortNumber.read(digits) else { return nil }
         guard colon > 0 else { return (nil, Int(port)) }
         guard let host = host(String(decoding: authority[..<colon], as: UTF8.self)) else { return nil }
         return (host, Int(port))

@@ -98,16 +98,3 @@ enum OriginFile {
         return Int64(timegm(&parts))
     }
 }
-
-/// Seconds as a field gives them (RFC 9111 §1.2.2).
-enum DeltaSeconds {
-    /// Nil unless it is digits alone; what is too large to count is the largest number.
-    static func read(_ text: some Collection<UInt8>) -> Int64? {
-        guard !text.isEmpty, text.allSatisfy(\.isDigit) else { return nil }
-        return text.reduce(Int64(0)) { seconds, digit in
-            let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 10)
-            let (sum, isStill) = product.addingReportingOverflow(Int64(digit - UInt8(ascii: "0")))
-            return isTooLarge || isStill ? .max : sum
-        }
-    }
-}

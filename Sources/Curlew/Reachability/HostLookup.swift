@@ -68,7 +68,7 @@ private final class Lookup: Sendable {
         var hints = addrinfo()
         hints.ai_socktype = Int32(curlew_socket_stream)
         var list: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(host, nil, &hints, &list)
+        let status = getaddrinfo(LocalName.contains(host) ? "localhost" : host, nil, &hints, &list)
         defer { if let list { freeaddrinfo(list) } }
         guard status == 0 else {
             let reason = String(cString: gai_strerror(status))

@@ -75,7 +75,9 @@ public struct EventSource: AsyncSequence, Sendable {
     private static func prepared(_ request: CurlewRequest) -> CurlewRequest {
         var request = request
         if request.fields[.accept] == nil { request.fields[.accept] = "text/event-stream" }
-        if request.fields[.cacheControl] == nil { request.fields[.cacheControl] = "no-store" }
+        // The Fetch standard sends `no-cache` for requests whose responses no cache may store: `no-store` would stop no cache on the
+        // way from answering.
+        if request.fields[.cacheControl] == nil { request.fields[.cacheControl] = "no-cache" }
         request.options.idleTimeout = request.options.idleTimeout ?? Timeouts.unlimited
         request.options.totalTimeout = request.options.totalTimeout ?? Timeouts.unlimited
         // Events are of the moment.

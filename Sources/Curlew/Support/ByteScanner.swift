@@ -2,6 +2,8 @@
 struct ByteScanner {
     private let bytes: [UInt8]
     private var position = 0
+    /// True if a quoted string has no end, and so no later one has: the rest is looked through once.
+    private var lacksQuote = false
 
     init(_ bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
@@ -39,5 +41,14 @@ struct ByteScanner {
         }
         _ = take(.quote)
         return value
+    }
+
+    /// As ``takeQuotedString()``, but nil for one that does not end: it would hide all that follows.
+    mutating func takeWholeQuotedString() -> [UInt8]? {
+        guard next == .quote, !lacksQuote else { return nil }
+        var end = position + 1
+        while end < bytes.count, bytes[end] != .quote { end += bytes[end] == .backslash ? 2 : 1 }
+        lacksQuote = end >= bytes.count
+        return lacksQuote ? nil : takeQuotedString()
     }
 }

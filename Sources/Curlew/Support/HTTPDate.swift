@@ -10,7 +10,8 @@ struct HTTPDate: Hashable, Comparable, Sendable {
     /// Reads a date in one of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete ones,
     /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
     ///
-    /// Names are taken with their case, as the RFC has it; the name of the day must be one, and need not be the right one.
+    /// Names count in any case: RFC 9110 has one case alone, RFC 9111 §4.2 asks caches to take every one, and a date that is not read
+    /// is mostly worse than one in another case. The name of the day must be one, and need not be the right one. The zone is GMT.
     /// A day that does not exist, such as 30 February, is no date; a leap second is the second before it.
     /// - Parameters:
     ///   - text: The value of the field, without spaces around it.
@@ -32,9 +33,10 @@ struct HTTPDate: Hashable, Comparable, Sendable {
 
 /// Reads the three forms from left to right.
 private struct HTTPDateReader {
-    private var rest: Substring.UTF8View
+    private var rest: ArraySlice<UInt8>
 
-    init(_ text: String) { rest = text[...].utf8 }
+    /// The longest date has 33 bytes.
+    init(_ text: String) { rest = Array(text.utf8.prefix(64))[...] }
 
     /// The parts of a date and its time.
     private struct Parts {
@@ -46,13 +48,14 @@ private struct HTTPDateReader {
 
     /// The seconds since 1970.
     mutating func read(yearNow: Int) -> Int64? {
-        guard let dayName = name() else { return nil }
+        let dayName = name()
+        let isShort = Self.days.contains { dayName.isEqual(ignoringCase: $0) }
         let parts: Parts?
-        if Self.days.contains(dayName), take(", ") {
+        if isShort, take(", ") {
             parts = fixed()
-        } else if Self.longDays.contains(dayName), take(", ") {
+        } else if Self.longDays.contains(where: { dayName.isEqual(ignoringCase: $0) }), take(", ") {
             parts = obsolete(yearNow: yearNow)
-        } else if Self.days.contains(dayName), take(" ") {
+        } else if isShort, take(" ") {
             parts = asctime()
         } else {
             return nil
@@ -65,7 +68,7 @@ private struct HTTPDateReader {
     private mutating func fixed() -> Parts? {
         var parts = Parts()
         guard let day = number(2), take(" "), let month = month(), take(" "), let year = number(4), take(" "),
-            let second = secondOfDay(), take(" GMT")
+            let second = secondOfDay(), zone()
         else { return nil }
         (parts.day, parts.month, parts.year, parts.secondOfDay) = (day, month, year, second)
         return parts
@@ -75,7 +78,7 @@ private struct HTTPDateReader {
     private mutating func obsolete(yearNow: Int) -> Parts? {
         var parts = Parts()
         guard let day = number(2), take("-"), let month = month(), take("-"), let year = number(2), take(" "),
-            let second = secondOfDay(), take(" GMT")
+            let second = secondOfDay(), zone()
         else { return nil }
         (parts.day, parts.month, parts.secondOfDay) = (day, month, second)
         let latest = yearNow + 50
@@ -102,16 +105,19 @@ private struct HTTPDateReader {
     }
 
     private mutating func month() -> Int? {
-        guard let name = name() else { return nil }
-        return Self.months.firstIndex(of: name).map { $0 + 1 }
+        let name = name()
+        return Self.months.firstIndex { name.isEqual(ignoringCase: $0) }.map { $0 + 1 }
     }
+
+    /// Another zone makes no date (RFC 9111 §4.2).
+    private mutating func zone() -> Bool { take(" ") && name().isEqual(ignoringCase: "gmt") }
 
     // MARK: Pieces
 
-    private mutating func name() -> String? {
+    private mutating func name() -> ArraySlice<UInt8> {
         let letters = rest.prefix(while: \.isLetter)
         rest = rest.dropFirst(letters.count)
-        return String(letters)
+        return letters
     }
 
     private mutating func number(_ digits: Int) -> Int? {
@@ -143,11 +149,11 @@ private struct HTTPDateReader {
     /// From the first day of the year 1.
     private static let daysBefore1970 = 719_162
     private static let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    private static let months: [StaticString] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
-    private static let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-    private static let longDays = [
-        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    private static let days: [StaticString] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    private static let longDays: [StaticString] = [
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     ]
 }

@@ -81,10 +81,8 @@ private struct Place {
             self.host = String(host)
         }
         if port != "*" {
-            guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(port),
-                (1...65_535).contains(number)
-            else { return nil }
-            self.port = number
+            guard let number = PortNumber.read(port.utf8) else { return nil }
+            self.port = Int(number)
         }
     }
 }

@@ -102,10 +102,43 @@ struct CacheFreshnessTests {
         "§5.1: an Age that is no number is ignored, and one beyond all bounds is as large as can be counted",
         arguments: [
             ("abc", 0), ("-1", 0), ("", 0), ("9223372036854775808", 1 << 31), ("99999999999999999999", 1 << 31),
-            ("10, 20", 10), (" 10", 10),
+            ("10, 20", 10), (" 10", 10), ("7200.0", 0), ("7200.", 0), ("7200s", 0), ("7200 s", 0), ("+7200", 0),
+            ("7 200", 0), ("0x10", 0), ("1e3", 0), ("\"7200\"", 0), ("abc, 20", 0), (", 20", 0), ("10 ,20", 10),
+            ("7200;x", 0), ("٧", 0), ("0007", 7),
         ] as [(String, Int64)])
     func wrongAge(_ text: String, _ expected: Int64) {
         #expect(age([.age: text, .date: httpDate(Self.now)]) == expected)
+    }
+
+    @Test("dates in another case are dates for caches (RFC 9111 §4.2)")
+    func lowerCaseDates() {
+        let (date, expires) = (httpDate(Self.now), httpDate(Self.now + 60))
+        #expect(lifetime([.date: date.lowercased(), .expires: expires.uppercased()]) == 60)
+        #expect(age([.date: httpDate(Self.now - 20).lowercased()]) == 20)
+    }
+
+    @Test(
+        "a quoted string that does not end hides no directive behind it",
+        arguments: [
+            "no-cache=\"set-cookie, no-store", "private=\"x, no-store", "x=\"a\\\", no-store",
+            "no-cache=\", no-store, x",
+        ])
+    func unendedQuotes(_ text: String) { #expect(CacheDirectives([.cacheControl: text]).noStore) }
+
+    @Test("directives are read in time that grows with their length, whatever their quotes")
+    func manyQuotes() {
+        for pattern in ["\"\\", "=\"", "a=\"\\\"", "a=\"b,"] {
+            let text = String(repeating: pattern, count: 1 << 16)
+            #expect(CacheDirectives([.cacheControl: text]).maxAge == nil)
+        }
+    }
+
+    @Test(
+        "a min-fresh that cannot be read is met by no stored response",
+        arguments: ["min-fresh", "min-fresh=", "min-fresh=x", "min-fresh=1.5", "min-fresh=-1"])
+    func minFresh(_ text: String) {
+        #expect(CacheDirectives([.cacheControl: text]).minFresh == CacheDirectives.longest)
+        #expect(CacheDirectives([.cacheControl: "min-fresh=5"]).minFresh == 5)
     }
 
     @Test("a response whose time lies in the future, as the clock was set back, is not fresh")

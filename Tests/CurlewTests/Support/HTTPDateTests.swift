@@ -18,6 +18,26 @@ struct HTTPDateTests {
         #expect(seconds(text) == 784_111_777)
     }
 
+    @Test("a date is read in any case of its letters (RFC 9111 §4.2)")
+    func cases() {
+        for date in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+            let alternating = date.enumerated().map { $0.isMultiple(of: 2) ? $1.lowercased() : $1.uppercased() }
+            for text in [date.lowercased(), date.uppercased(), alternating.joined()] {
+                #expect(seconds(text) == 784_111_777, "\(text)")
+            }
+        }
+        for (number, month) in "jan feb mar apr may jun jul aug sep oct nov dec".split(separator: " ").enumerated() {
+            for (day, name) in "mon tue wed thu fri sat sun".split(separator: " ").enumerated() {
+                let long = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"][day]
+                let expected = seconds("Mon, 01 \(month.prefix(1).uppercased() + month.dropFirst()) 2024 00:00:00 GMT")
+                #expect(expected.map { ($0 - 1_704_067_200) / 86_400 / 28 } == Int64(number), "\(month)")
+                #expect(seconds("\(name), 01 \(month) 2024 00:00:00 gmt") == expected)
+                #expect(seconds("\(long.uppercased()), 01-\(month.uppercased())-24 00:00:00 Gmt") == expected)
+                #expect(seconds("\(name.uppercased()) \(month)  1 00:00:00 2024") == expected)
+            }
+        }
+    }
+
     @Test(
         "days are counted as the calendar has them",
         arguments: [
@@ -54,7 +74,7 @@ struct HTTPDateTests {
         arguments: [
             "", "0", "soon", "Sun", "Sun,", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 GMT ",
             " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 +0000",
-            "Son, 06 Nov 1994 08:49:37 GMT", "sun, 06 nov 1994 08:49:37 gmt", "Sun, 6 Nov 1994 08:49:37 GMT",
+            "Son, 06 Nov 1994 08:49:37 GMT", "sun, 06 nov 1994 08:49:37 utc", "Sun, 6 Nov 1994 08:49:37 GMT",
             "Sat, 01 Jan 0000 00:00:00 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 31 Nov 1994 08:49:37 GMT",
             "Sun, 29 Feb 2100 08:49:37 GMT",
             "Sun, 30 Feb 2024 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",

@@ -11,7 +11,7 @@ struct ContentDisposition: Sendable {
         // Some servers leave the type out and begin with the name.
         let isNaked = String(decoding: bytes.prefix(8), as: UTF8.self).lowercased() == "filename"
         var reader = FieldValueReader(isNaked ? [.semicolon] + bytes : bytes)
-        parameters = MediaTypeParser.parameters(&reader)
+        parameters = MediaTypeParser.parameters(&reader, allowsSpace: true)
     }
 
     /// Reads the first field of that name.
@@ -22,8 +22,11 @@ struct ContentDisposition: Sendable {
 
     var name: String? { self["name"] }
 
-    /// `filename*` if it can be read, else `filename`.
-    var fileName: String? { self["filename*"].flatMap(Self.decoded) ?? self["filename"] }
+    /// `filename*` if it can be read and is not empty, else `filename`.
+    var fileName: String? {
+        if let name = self["filename*"].flatMap(Self.decoded), !name.isEmpty { return name }
+        return self["filename"]
+    }
 
     private subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 

@@ -145,13 +145,22 @@ package enum MediaTypeParser {
     }
 
     /// The parameters behind the first value: a semicolon, a name and a value, each time.
-    static func parameters(_ reader: inout FieldValueReader) -> [ContentType.Parameter] {
+    /// - Parameters:
+    ///   - reader: The text, at the end of the first value.
+    ///   - allowsSpace: True if space may stand around the equals sign. Content-Type has none there, Content-Disposition may
+    ///     (RFC 6266 §4.1, by the implied white space of RFC 2616).
+    static func parameters(
+        _ reader: inout FieldValueReader, allowsSpace: Bool = false
+    ) -> [ContentType.Parameter] {
         var parameters: [ContentType.Parameter] = []
         while !reader.isAtEnd, parameters.count < ContentType.parameterLimit {
             reader.skip { $0 != .semicolon }
             guard reader.take(.semicolon) else { break }
             reader.skipSpace()
-            guard let name = reader.token()?.lowercased(), reader.take(.equals) else { continue }
+            guard let name = reader.token()?.lowercased() else { continue }
+            if allowsSpace { reader.skipSpace() }
+            guard reader.take(.equals) else { continue }
+            if allowsSpace { reader.skipSpace() }
             guard let value = reader.next == .quote ? reader.quotedString() : reader.bareValue() else { continue }
             guard !parameters.contains(where: { $0.name == name }) else { continue }
             parameters.append(ContentType.Parameter(name, value))

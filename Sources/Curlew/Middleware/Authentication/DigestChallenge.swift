@@ -35,29 +35,30 @@ struct DigestChallenge: Sendable, Hashable {
     let algorithm: Algorithm
     /// As the server wrote the algorithm; nil if it did not.
     fileprivate let algorithmName: String?
-    /// The qualities that are on offer and known here; empty for a server of RFC 2069, which knows none.
+    /// The qualities that are on offer and known here; empty for a server that offers none, as in RFC 2069.
     let qualities: [Quality]
     let isStale: Bool
     fileprivate let hashesUser: Bool
     fileprivate let isUTF8: Bool
 
-    /// nil if it cannot be answered: another scheme, no nonce, an unknown algorithm, or unknown qualities only.
+    /// nil if it cannot be answered: another scheme, no nonce, an unknown algorithm, or a session's algorithm without a known quality.
+    ///
+    /// Unknown qualities are ignored (RFC 7616 §3.3): a challenge with these alone is answered like one without `qop`.
     init?(_ challenge: ChallengeAuthentication.Challenge) {
         guard challenge.scheme == .digest, let nonce = challenge.parameters["nonce"] else { return nil }
-        let name = challenge.parameters["algorithm"]
+        // An empty name says nothing, as a server with an unset option sends it.
+        let name = challenge.parameters["algorithm"].flatMap { $0.isEmpty ? nil : $0 }
         guard let algorithm = Algorithm.named(name ?? "MD5") else { return nil }
-        let offered = challenge.parameters["qop"].map {
-            $0.split { $0 == "," || $0 == " " || $0 == "\t" }.compactMap { Quality(rawValue: $0.lowercased()) }
-        }
-        guard offered?.isEmpty != true else { return nil }
+        let offered = (challenge.parameters["qop"] ?? "")
+            .split { $0 == "," || $0 == " " || $0 == "\t" }.compactMap { Quality(rawValue: $0.lowercased()) }
         // A session's hash needs a nonce of ours, which comes with qop.
-        guard offered != nil || !algorithm.isSession else { return nil }
+        guard !offered.isEmpty || !algorithm.isSession else { return nil }
         realm = challenge.realm
         self.nonce = nonce
         opaque = challenge.parameters["opaque"]
         self.algorithm = algorithm
         algorithmName = name.map { _ in algorithm.name }
-        qualities = offered ?? []
+        qualities = offered
         isStale = challenge.parameters["stale"]?.lowercased() == "true"
         hashesUser = challenge.parameters["userhash"]?.lowercased() == "true"
         isUTF8 = challenge.parameters["charset"]?.lowercased() == "utf-8"

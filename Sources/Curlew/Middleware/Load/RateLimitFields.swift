@@ -115,13 +115,14 @@ package struct ServerQuota: Sendable, Equatable {
         return Array(values.joined(separator: [.comma]))
     }
 
-    /// Two fields with a number each. A reset from a billion on is a moment in seconds since 1970, as some servers send it.
+    /// Two fields with a number each. A reset from a billion on is a moment in seconds since 1970, as some servers send it; a fraction is
+    /// rounded up.
     private static func ofFields(
         _ fields: HTTPFields, _ remaining: HTTPField.Name, _ reset: HTTPField.Name, _ now: HTTPDate
     ) -> ServerQuota? {
         guard let left = number(fields[remaining]) else { return nil }
         guard let text = fields[reset] else { return ServerQuota(read: left, reset: nil) }
-        guard let time = number(text) else { return nil }
+        guard let time = SecondsText.roundedUp(Array(text.utf8)[...]) else { return nil }
         let seconds = time >= 1_000_000_000 ? max(0, time - now.secondsSince1970) : time
         return ServerQuota(read: left, reset: seconds)
     }

@@ -43,7 +43,10 @@ package enum RetryAfter {
     /// The wait, from zero up to ``longest``; nil if the field is absent or says nothing that can be understood.
     ///
     /// A date is taken relative to the response's Date, so that the clocks need not agree, else to ours. One that has passed
-    /// is no wait. Of several fields the longest wait counts.
+    /// is no wait. Of several fields, and of several numbers in one, the longest wait counts.
+    ///
+    /// Servers also send fractions and units, which RFC 9110 does not have: `1.5` is 2 seconds and `30s` is 30, as a request that comes
+    /// too early does harm and one that comes a second late does none. A negative number says nothing.
     static func wait(_ fields: HTTPFields, now: HTTPDate = .now) -> Duration? {
         let values = fields[values: .retryAfter]
         guard !values.isEmpty else { return nil }
@@ -55,11 +58,10 @@ package enum RetryAfter {
     package static func wait(askedBy fields: HTTPFields) -> Duration? { wait(fields) }
 
     private static func wait(_ value: String, _ sent: HTTPDate, _ now: HTTPDate) -> Duration? {
-        if !value.isEmpty, value.utf8.allSatisfy(\.isDigit) {
-            // More digits than a number holds are a long time all the same.
-            return min(.seconds(Int64(value) ?? .max), longest)
+        if let date = HTTPDate(value, now: now) {
+            return min(.seconds(max(0, date.secondsSince1970 - sent.secondsSince1970)), longest)
         }
-        guard let date = HTTPDate(value, now: now) else { return nil }
-        return min(.seconds(max(0, date.secondsSince1970 - sent.secondsSince1970)), longest)
+        let numbers = Array(value.utf8).split(separator: .comma, maxSplits: 15).compactMap { SecondsText.roundedUp($0) }
+        return numbers.max().map { min(.seconds($0), longest) }
     }
 }

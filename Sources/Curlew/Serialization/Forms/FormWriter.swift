@@ -95,17 +95,26 @@ struct PercentEncoding {
 extension CurlewURI {
     /// The URI with more in its query: after `?`, or after `&` if there is a query. A fragment stays behind it.
     ///
+    /// There is one separator: a query that is empty or ends in `&` gets no other, and separators at the beginning of what is added are
+    /// left out. Nothing to add leaves the URI as it is.
+    ///
     /// Spaces, non-ASCII text and the characters `" < > \ ^ ` { | } #` are percent-encoded, everything else is taken as it
     /// stands.
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidURL`` for a control character.
     public func appending(query: String) throws -> CurlewURI { try appending(query: Array(query.utf8)) }
 
     func appending(query: [UInt8]) throws -> CurlewURI {
+        let added = query.drop { $0 == UInt8(ascii: "&") }
+        guard !added.isEmpty else { return self }
         let old = Array(text.utf8)
         var new = Array(old[..<layout.queryEnd])
-        new.reserveCapacity(old.count + query.count + 1)
-        new.append(layout.queryEnd > layout.pathEnd ? UInt8(ascii: "&") : .questionMark)
-        for byte in query {
+        new.reserveCapacity(old.count + added.count + 1)
+        if layout.queryEnd == layout.pathEnd {
+            new.append(.questionMark)
+        } else if layout.queryEnd > layout.pathEnd + 1, new.last != UInt8(ascii: "&") {
+            new.append(UInt8(ascii: "&"))
+        }
+        for byte in added {
             switch byte {
             case 0x00...0x1F, 0x7F: throw CurlewError(.invalidURL, "the query holds a control character")
             case .space, .numberSign, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),

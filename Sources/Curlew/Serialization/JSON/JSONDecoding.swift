@@ -247,7 +247,7 @@ final class JSONDecoding {
         let value: Date? =
             switch kind {
             case .string: coding.dates.date(from: tape.string(at: place))
-            case .number: tape.double(at: place).flatMap { coding.dates.date(from: $0) }
+            case .number: tape.double(at: place).flatMap { $0.isFinite ? coding.dates.date(from: $0) : nil }
             default: nil
             }
         guard let value else { throw corrupted("it is no date in the expected form", at: place, in: parent) }

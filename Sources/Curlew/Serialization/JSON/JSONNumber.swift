@@ -7,7 +7,8 @@ extension JSONValue {
             case integer(Int64)
             case unsigned(UInt64)
             case double(Double)
-            /// The nearest double, and the digits as they came: 16 or 17 of them, which a double tells apart but may not have.
+            /// The nearest double, and the digits as they came: 16 or 17 of them, which a double tells apart but may not have, or a number
+            /// that was read as infinity.
             case rounded(Double, digits: String)
             case text(String)
         }
@@ -70,7 +71,8 @@ extension JSONValue {
             return Value(String(decoding: digits, as: UTF8.self))
         }
 
-        /// The number as a double, rounded if need be; nil if it is beyond the range.
+        /// The number as a double, rounded if need be: zero for one that is too small. Beyond the range it is nil, or infinite if it was
+        /// read with ``JSONReadingOptions/OutOfRangeNumbers/infinity``.
         public var double: Double? {
             switch storage {
             case .integer(let value): return Double(value)
@@ -125,8 +127,17 @@ extension JSONValue {
 
 extension JSONValue.Number {
     /// Reads a literal that the grammar allows.
-    init(literal: ArraySlice<UInt8>, isInteger: Bool) {
+    /// - Parameters:
+    ///   - literal: The bytes of the number.
+    ///   - isInteger: True if it has neither a fraction nor an exponent.
+    ///   - becomesInfinite: True if the double of a number beyond the range is infinite.
+    init(literal: ArraySlice<UInt8>, isInteger: Bool, becomesInfinite: Bool = false) {
         let text = String(decoding: literal, as: UTF8.self)
+        // An integer of fewer digits is in range.
+        if becomesInfinite, !isInteger || literal.count > 308, let value = Double(text), value.isInfinite {
+            storage = .rounded(value, digits: text)
+            return
+        }
         if isInteger, text != "-0" {
             storage = Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) } ?? .text(text)
         } else {
@@ -144,5 +155,17 @@ extension JSONValue.Number {
             return nil
         }
         return digits <= 15 ? .double(value) : .rounded(value, digits: text)
+    }
+}
+
+/// The text of a number.
+extension UnsafeBufferPointer<UInt8> {
+    /// True if no double holds the number.
+    var isBeyondDouble: Bool { Double(String(decoding: self, as: UTF8.self))?.isFinite != true }
+
+    /// The digits of the mantissa, without the zeros before them.
+    var significantDigits: Int {
+        prefix { $0 | 0x20 != UInt8(ascii: "e") }.drop { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ".") }
+            .count { $0.isDigit }
     }
 }

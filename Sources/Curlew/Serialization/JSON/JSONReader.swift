@@ -24,11 +24,10 @@ enum JSONSource {
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for bytes that are not valid in it.
     static func utf8(_ bytes: [UInt8]) throws -> [UInt8] {
         let encoding = encoding(of: bytes)
-        guard encoding == .utf8 else {
-            guard let text = encoding.decode(bytes[...], repairs: false) else { throw invalid(encoding) }
-            return Array(text.utf8)
+        guard encoding == .utf8 else { return Array(try encoding.decode(bytes[...], repairs: false).utf8) }
+        guard (try? UTF8Span(validating: bytes.span)) != nil else {
+            throw CurlewError(.decodingFailed, "the bytes are not valid \(encoding)")
         }
-        guard (try? UTF8Span(validating: bytes.span)) != nil else { throw invalid(encoding) }
         return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
@@ -46,10 +45,6 @@ enum JSONSource {
         if zeros[0], !zeros[1] { return .utf16BigEndian }
         if !zeros[0], zeros[1] { return .utf16LittleEndian }
         return .utf8
-    }
-
-    private static func invalid(_ encoding: StringResponseSerializer.Encoding) -> CurlewError {
-        CurlewError(.decodingFailed, "the bytes are not valid \(encoding)")
     }
 }
 

@@ -122,15 +122,30 @@ public struct JSONReadingOptions: Sendable, Hashable {
         public static let fail = DuplicateKeys(policy: .fail)
     }
 
-    /// The treatment of numbers that neither 64-bit integers nor doubles hold: beyond their range, or with more than 17
-    /// significant digits.
+    /// The treatment of numbers that neither 64-bit integers nor doubles hold as they came: integers beyond 64 bits, more than 17
+    /// significant digits, and numbers too close to zero. A `Double` is the nearest one, and zero for `1e-400`, as with `JSON.parse` of ECMAScript.
     public struct BigNumbers: Sendable, Hashable {
         let isKept: Bool
 
-        /// ``JSONValue/Number`` keeps their text. The default.
+        /// ``JSONValue/Number`` keeps their text, unless they are beyond the range of `Double` (``OutOfRangeNumbers``). The default.
         public static let keep = BigNumbers(isKept: true)
         /// They are an error.
         public static let fail = BigNumbers(isKept: false)
+    }
+
+    /// The treatment of numbers beyond the range of `Double`, such as `1e400`, which most readers of JSON take for infinity.
+    public struct OutOfRangeNumbers: Sendable, Hashable {
+        enum Policy { case fail, infinity, keep }
+
+        let policy: Policy
+
+        /// An error with the number's position, wherever it stands in the text. The default.
+        public static let fail = OutOfRangeNumbers(policy: .fail)
+        /// A `Double` or `Float` is infinite, as with `JSON.parse` of ECMAScript; so is ``JSONValue/Number/double``, which is written with
+        /// the digits that came. Numbers beyond the range of `Float` are infinite as a `Float`.
+        public static let infinity = OutOfRangeNumbers(policy: .infinity)
+        /// ``JSONValue/Number`` keeps the text. A `Double` that is read from it is an error with its coding path.
+        public static let keep = OutOfRangeNumbers(policy: .keep)
     }
 
     /// The deepest nesting of arrays and objects. 512 by default, and at most: it is the bound of Foundation's decoder too,
@@ -142,6 +157,8 @@ public struct JSONReadingOptions: Sendable, Hashable {
     public var duplicateKeys = DuplicateKeys.firstWins
     /// The treatment of numbers that fit no type.
     public var bigNumbers = BigNumbers.keep
+    /// The treatment of numbers beyond the range of `Double`.
+    public var outOfRange = OutOfRangeNumbers.fail
     /// True if the text may be a string, a number, a truth value or null by itself. If not, it must be an object or an
     /// array. AFNetworking's default is that it may not, and so it is here.
     public var allowsFragments = false

@@ -36,13 +36,15 @@ extension JSONTape {
             let value = Int64(token.body)
             return JSONValue.Number(isNegative ? -value : value)
         }
-        // Fifteen digits are in any double as they came.
+        // Fifteen digits are in any double as they came, unless the number is too small for one.
         if token.flags.contains(.exact), !token.flags.contains(.integer), token.body < 1_000_000_000_000_000,
-            let value = double(at: place), let number = JSONValue.Number(value)
+            let value = double(at: place), value != 0 || token.body == 0, let number = JSONValue.Number(value)
         {
             return number
         }
-        return JSONValue.Number(literal: Array(literal(at: place))[...], isInteger: token.flags.contains(.integer))
+        return JSONValue.Number(
+            literal: Array(literal(at: place))[...], isInteger: token.flags.contains(.integer),
+            becomesInfinite: outOfRange == .infinity)
     }
 
     /// A number as an integer type, if it is one and in its range.
@@ -57,7 +59,8 @@ extension JSONTape {
         return Value(exactly: 0 - value)
     }
 
-    /// A number as the nearest double; nil if it is beyond the range, above or below.
+    /// A number as the nearest double, which is zero for one that is too small. Beyond the range it is infinite if the options want
+    /// that, else nil.
     func double(at place: Place) -> Double? {
         let token = tokens[place]
         if token.flags.contains(.exact),
@@ -65,12 +68,11 @@ extension JSONTape {
         {
             return token.flags.contains(.negative) ? -value : value
         }
-        let text = literal(at: place)
-        guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
-        return value == 0 && text.hasSignificantDigit ? nil : value
+        guard let value = Double(String(decoding: literal(at: place), as: UTF8.self)) else { return nil }
+        return value.isFinite || outOfRange == .infinity ? value : nil
     }
 
-    /// A number as the nearest float; nil if it is beyond the range.
+    /// A number as the nearest float; as ``double(at:)`` beyond the range of that.
     func float(at place: Place) -> Float? {
         guard let double = double(at: place) else { return nil }
         var float = Float(double)
@@ -78,14 +80,7 @@ extension JSONTape {
         if double.bitPattern & 0x1FFF_FFFF == 0x1000_0000 || float.magnitude <= .leastNormalMagnitude {
             float = Float(String(decoding: literal(at: place), as: UTF8.self)) ?? float
         }
-        return float.isFinite && (float != 0 || double == 0) ? float : nil
-    }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    /// True of the text of a number that is not zero.
-    fileprivate var hasSignificantDigit: Bool {
-        prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { $0.isDigit && $0 != UInt8(ascii: "0") }
+        return float.isFinite || outOfRange == .infinity ? float : nil
     }
 }
 

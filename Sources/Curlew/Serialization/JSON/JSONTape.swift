@@ -15,6 +15,7 @@ final class JSONTape {
     static let longest = Int(UInt32.max) - 2 * padding
 
     let tokens: JSONTokens
+    let outOfRange: JSONReadingOptions.OutOfRangeNumbers
     /// The names of the members of large objects.
     private let indexes: [Place: JSONNameIndex]
     /// The places of the elements of long arrays, for those whose number was asked for.
@@ -25,6 +26,7 @@ final class JSONTape {
     ///   it says.
     init(_ utf8: [UInt8], options: JSONReadingOptions) throws {
         guard utf8.count <= Self.longest else { throw CurlewError(.decodingFailed, "the text is longer than 4 GiB") }
+        outOfRange = options.outOfRange
         var parser = JSONTapeParser(utf8, options: options)
         do throws(JSONFault) { try parser.parse() } catch {
             parser.tokens.deallocate()

@@ -173,8 +173,9 @@ extension JSONTapeParser {
         for scalar in String(decoding: tokens.bytes(at: place), as: UTF8.self).unicodeScalars {
             marks = scalar.isCombiningMark ? marks + 1 : 0
             guard marks <= JSONReadingOptions.combiningMarkLimit else {
-                position = start
-                throw fault("a name has more than \(JSONReadingOptions.combiningMarkLimit) combining marks in a row")
+                throw JSONFault(
+                    message: "a name has more than \(JSONReadingOptions.combiningMarkLimit) combining marks in a row",
+                    position: start)
             }
         }
     }
@@ -207,8 +208,7 @@ extension JSONTapeParser {
         case .firstWins: tokens[later].flags.insert(.passedOver)
         case .lastWins: tokens[earlier].flags.insert(.passedOver)
         case .fail:
-            position = start
-            throw fault("an object has one name twice")
+            throw JSONFault(message: "an object has one name twice", position: start)
         }
     }
 
@@ -321,8 +321,7 @@ extension JSONTapeParser {
         var token = JSONToken(.number, at: UInt32(start))
         if take(UInt8(ascii: "-")) { token.flags.insert(.negative) }
         guard next.isDigit else {
-            position = start
-            throw fault("there is no value")
+            throw JSONFault(message: "there is no value", position: start)
         }
         let first = position
         var mantissa: UInt64 = 0
@@ -347,15 +346,18 @@ extension JSONTapeParser {
         }
         if isInteger { token.flags.insert(.integer) }
         // Nineteen digits fit 64 bits.
-        if digits <= 19 || significantDigits(from: first) <= 19, let power = Int16(exactly: exponent) {
+        if digits <= 19 || bytes(from: first).significantDigits <= 19, let power = Int16(exactly: exponent) {
             token.flags.insert(.exact)
             token.exponent = power
             token.body = mantissa
         }
+        // A number of so many digits before its point is less than the power of ten with that exponent.
+        if digits + exponent > 308, options.outOfRange == .fail, bytes(from: start).isBeyondDouble {
+            throw JSONFault(message: "a number is beyond the range of Double", position: start)
+        }
         if !options.bigNumbers.isKept, digits > 15 || exponent != 0 {
             guard !JSONValue.Number(literal: Array(bytes(from: start))[...], isInteger: isInteger).isBig else {
-                position = start
-                throw fault("a number is too large or has too many digits")
+                throw JSONFault(message: "a number is too large or has too many digits", position: start)
             }
         }
         tokens.append(token)
@@ -390,15 +392,7 @@ extension JSONTapeParser {
         skipDigits(into: &mantissa)
     }
 
-    /// The digits of the mantissa of the number that ends here, without the zeros before them.
-    private func significantDigits(from first: Int) -> Int {
-        bytes(from: first).prefix { $0 | 0x20 != UInt8(ascii: "e") }.drop {
-            $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ".")
-        }
-        .count { $0.isDigit }
-    }
-
     private func bytes(from start: Int) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: text + start, count: position - start)
+        .init(start: text + start, count: position - start)
     }
 }

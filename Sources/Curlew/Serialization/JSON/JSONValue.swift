@@ -166,7 +166,10 @@ extension JSONValue: Codable {
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws -> Value {
         if type == JSONValue.self, let value = self as? Value { return value }
-        let tape = try JSONTape(jsonBytes(), options: .anyValue)
+        var options = JSONReadingOptions.anyValue
+        // The value is no text, so that a number without a Double has a coding path and no position.
+        options.outOfRange = coding.reading.outOfRange == .infinity ? .infinity : .keep
+        let tape = try JSONTape(jsonBytes(), options: options)
         return try JSONDecoding.decode(type, from: tape, coding: coding, userInfo: userInfo)
     }
 }

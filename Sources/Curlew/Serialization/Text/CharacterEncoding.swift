@@ -1,25 +1,23 @@
 extension StringResponseSerializer {
     /// An encoding of characters as bytes.
     ///
-    /// The encodings that responses still come in. Names are read as `charset` has them (IANA's names and common aliases), in
-    /// any case.
+    /// The encodings of Unicode, ASCII, ISO 8859-1 and windows-1252 have constants. The other encodings of the WHATWG Encoding Standard, such as
+    /// `windows-1251`, `Shift_JIS`, `EUC-KR`, `Big5` and `GBK`, are made by ``init(name:)``; the C library (iconv) brings their
+    /// characters.
+    ///
+    /// ```swift
+    /// let cyrillic = StringResponseSerializer.Encoding(name: "windows-1251")
+    /// ```
     public struct Encoding: Sendable, Hashable, CustomStringConvertible {
-        enum Kind: String, Sendable {
-            case utf8 = "UTF-8"
-            case utf16 = "UTF-16"
-            case utf16LittleEndian = "UTF-16LE"
-            case utf16BigEndian = "UTF-16BE"
-            case utf32 = "UTF-32"
-            case utf32LittleEndian = "UTF-32LE"
-            case utf32BigEndian = "UTF-32BE"
-            case ascii = "US-ASCII"
-            case latin1 = "ISO-8859-1"
-            case windows1252 = "windows-1252"
+        enum Kind: Sendable, Hashable {
+            case utf8, utf16, utf16LittleEndian, utf16BigEndian, utf32, utf32LittleEndian, utf32BigEndian
+            case ascii, latin1, windows1252
+            case legacy(LegacyEncoding)
         }
 
         let kind: Kind
 
-        private init(_ kind: Kind) { self.kind = kind }
+        init(_ kind: Kind) { self.kind = kind }
 
         /// UTF-8.
         public static let utf8 = StringResponseSerializer.Encoding(.utf8)
@@ -35,38 +33,55 @@ extension StringResponseSerializer {
         public static let utf32LittleEndian = StringResponseSerializer.Encoding(.utf32LittleEndian)
         /// UTF-32, the high byte first.
         public static let utf32BigEndian = StringResponseSerializer.Encoding(.utf32BigEndian)
-        /// ASCII; bytes from 0x80 on are invalid.
+        /// ASCII; bytes from 0x80 on are invalid. The label `us-ascii` of a response means ``windows1252``.
         public static let ascii = StringResponseSerializer.Encoding(.ascii)
-        /// ISO 8859-1: every byte is the code point of its number.
+        /// ISO 8859-1: every byte is the code point of its number. The label `iso-8859-1` of a response means ``windows1252``.
         public static let latin1 = StringResponseSerializer.Encoding(.latin1)
         /// Windows code page 1252; the five bytes that it leaves out are control characters, as browsers have it.
         public static let windows1252 = StringResponseSerializer.Encoding(.windows1252)
 
-        /// The encoding with this name. nil if it is not one of those above.
+        /// The encoding that a label stands for, as browsers read `charset` (WHATWG Encoding Standard §4.2); nil for an unknown label.
+        ///
+        /// All labels of the standard are known but those of `replacement` (`iso-2022-kr`, `iso-2022-cn`, `hz-gb-2312`), which no browser
+        /// decodes; so are UTF-32 and aliases that servers send, such as `cp932`. Case, space and quotation marks around the label, and
+        /// hyphens, underscores and spaces in it do not count: `'UTF_8'` is `utf-8`. `iso-8859-1`, `latin1` and `us-ascii` are
+        /// windows-1252, `gb2312` is GBK, `iso-8859-9` is windows-1254, `utf-16` is little-endian unless a byte order mark says otherwise.
         public init?(name: String) {
-            guard let kind = Self.kinds[name.lowercased()] else { return nil }
+            guard let kind = CharsetLabels.kind(of: name) else { return nil }
             self.kind = kind
         }
 
-        /// The name, as `charset` would have it.
-        public var description: String { kind.rawValue }
-
-        private static let kinds: [String: Kind] = [
-            "utf-8": .utf8, "utf8": .utf8, "unicode-1-1-utf-8": .utf8,
-            "utf-16": .utf16, "utf16": .utf16, "ucs-2": .utf16, "iso-10646-ucs-2": .utf16, "unicode": .utf16,
-            "utf-16le": .utf16LittleEndian, "utf-16be": .utf16BigEndian,
-            "utf-32": .utf32, "utf32": .utf32, "utf-32le": .utf32LittleEndian, "utf-32be": .utf32BigEndian,
-            "us-ascii": .ascii, "ascii": .ascii, "ansi_x3.4-1968": .ascii, "iso646-us": .ascii,
-            "iso-8859-1": .latin1, "iso8859-1": .latin1, "iso_8859-1": .latin1, "latin1": .latin1, "l1": .latin1,
-            "windows-1252": .windows1252, "cp1252": .windows1252, "x-cp1252": .windows1252,
-        ]
+        /// The name in the WHATWG Encoding Standard.
+        public var description: String {
+            switch kind {
+            case .utf8: "UTF-8"
+            case .utf16: "UTF-16"
+            case .utf16LittleEndian: "UTF-16LE"
+            case .utf16BigEndian: "UTF-16BE"
+            case .utf32: "UTF-32"
+            case .utf32LittleEndian: "UTF-32LE"
+            case .utf32BigEndian: "UTF-32BE"
+            case .ascii: "US-ASCII"
+            case .latin1: "ISO-8859-1"
+            case .windows1252: "windows-1252"
+            case .legacy(let encoding): encoding.rawValue
+            }
+        }
     }
 }
 
 extension StringResponseSerializer.Encoding {
     /// The text that the bytes are, without a byte order mark.
-    /// - Parameter repairs: Whether what is not valid becomes U+FFFD. If not, there is no text.
-    package func decode(_ bytes: ArraySlice<UInt8>, repairs: Bool) -> String? {
+    /// - Parameter repairs: True if invalid bytes become U+FFFD. If not, they are an error.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also if this machine lacks the characters of the encoding.
+    package func decode(_ bytes: ArraySlice<UInt8>, repairs: Bool) throws(CurlewError) -> String {
+        guard let text = try text(of: bytes, repairs: repairs) else {
+            throw CurlewError(.decodingFailed, "the bytes are not valid \(self)")
+        }
+        return text
+    }
+
+    private func text(of bytes: ArraySlice<UInt8>, repairs: Bool) throws(CurlewError) -> String? {
         switch kind {
         case .utf8: return Self.text(Self.strip([0xEF, 0xBB, 0xBF], from: bytes), UTF8.self, repairs)
         case .ascii: return decodeASCII(bytes, repairs: repairs)
@@ -74,6 +89,7 @@ extension StringResponseSerializer.Encoding {
         case .windows1252: return Self.text(of: bytes, Self.windowsCharacter)
         case .utf16, .utf16LittleEndian, .utf16BigEndian: return decodeUnits(bytes, UTF16.self, repairs)
         case .utf32, .utf32LittleEndian, .utf32BigEndian: return decodeUnits(bytes, UTF32.self, repairs)
+        case .legacy(let encoding): return try encoding.decode(bytes, repairs: repairs)
         }
     }
 
@@ -148,11 +164,14 @@ extension StringResponseSerializer.Encoding {
         return nil
     }
 
-    /// True if a text in this encoding may begin with the mark of another and mean it.
-    var isFixedByItsName: Bool {
-        switch kind {
-        case .utf16LittleEndian, .utf32LittleEndian, .utf32BigEndian, .utf16BigEndian: true
-        default: false
-        }
+    /// The encoding of a text that has a byte order mark and a label: the mark, as browsers have it (WHATWG Encoding Standard §6).
+    ///
+    /// The mark of little-endian UTF-16 with a NUL behind it is the mark of UTF-32, too. There the label decides.
+    package static func marked(
+        _ bytes: some Collection<UInt8>, labelled label: StringResponseSerializer.Encoding?
+    ) -> StringResponseSerializer.Encoding? {
+        let marked = marked(bytes)
+        guard marked == .utf32, bytes.first == 0xFF else { return marked }
+        return label == .utf16 || label == .utf16LittleEndian ? .utf16 : marked
     }
 }

@@ -1,7 +1,8 @@
 /// Reads the body as text.
 ///
-/// A byte order mark decides the encoding. Without one it is the `charset` of Content-Type, and without that
-/// ``defaultEncoding``. It takes any media type, and an empty body is an empty string.
+/// A byte order mark decides the encoding. Without one it is the `charset` of Content-Type, by the labels of the WHATWG Encoding
+/// Standard (``Encoding/init(name:)``), and without that ``defaultEncoding``. It takes any media type, and an empty body is an empty
+/// string.
 public struct StringResponseSerializer: BodyResponseSerializer {
     /// The treatment of bytes that are not valid in their encoding.
     public struct InvalidBytes: Sendable, Hashable {
@@ -34,27 +35,17 @@ public struct StringResponseSerializer: BodyResponseSerializer {
     public var format: String { "text" }
 
     public func decode(_ response: CollectedResponse) throws -> String {
-        let encoding = try encoding(of: response)
-        guard let text = encoding.decode(response.body[...], repairs: invalidBytes.repairs) else {
-            throw CurlewError(.decodingFailed, "the bytes are not valid \(encoding)")
-        }
-        return text
+        try encoding(of: response).decode(response.body[...], repairs: invalidBytes.repairs)
     }
 
     /// The encoding of a response.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` if it is one that is not known.
+    /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed`` for an unknown label.
     func encoding(of response: CollectedResponse) throws -> StringResponseSerializer.Encoding {
         let name = response.mediaType?["charset"]
         let named = name.flatMap { StringResponseSerializer.Encoding(name: $0) }
-        if let named, named.isFixedByItsName { return named }
-        if let marked = StringResponseSerializer.Encoding.marked(response.body) {
-            // The mark of UTF-16 followed by a NUL is the mark of UTF-32 too; a name settles it.
-            return marked == .utf32 && named == .utf16 ? .utf16 : marked
-        }
-        guard name != nil else { return defaultEncoding }
-        guard let encoding = named ?? encodingIfUnknown else {
-            throw CurlewError(.decodingFailed, "the charset of the response is not known")
-        }
+        if let marked = StringResponseSerializer.Encoding.marked(response.body, labelled: named) { return marked }
+        guard let name else { return defaultEncoding }
+        guard let encoding = named ?? encodingIfUnknown else { throw CharsetLabels.unknown(name, of: "the response") }
         return encoding
     }
 }

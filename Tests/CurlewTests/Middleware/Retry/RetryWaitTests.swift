@@ -109,8 +109,9 @@ struct RetryWaitTests {
     @Test(
         "an invalid Retry-After is ignored",
         arguments: [
-            "", "soon", "-1", "+5", "1.5", "1e3", "0x10", "5s", "5 5", "5, 6", "Sun, 99 Nov 1994 08:49:37 GMT", "١٢",
-            "2026-11-21T00:00:00Z",
+            "", "soon", "-1", "-1.5", "+5", "1e3", "0x10", "5m", "5 5", "5.5.5", "1.2e3", ".", ".5",
+            "Sun, 99 Nov 1994 08:49:37 GMT",
+            "١٢", "2026-11-21T00:00:00Z", "\"5\"", "5; x", "s",
         ])
     func garbage(_ value: String) async throws {
         let (waits, response) = try await waits([unavailable([.retryAfter: value])])
@@ -125,7 +126,29 @@ struct RetryWaitTests {
         #expect(RetryAfter.wait(fields) == .seconds(20))
     }
 
-    @Test("a wait that no clock could hold is cut", arguments: ["9999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+    @Test(
+        "a number that is more than digits is rounded up, as a longer wait does no harm",
+        arguments: [
+            ("1.5", 2), ("0.1", 1), ("1.0", 1), ("1.", 1), ("0.0", 0), ("1.000000000000000000000001", 2),
+            ("59.999", 60),
+            ("5s", 5), ("5 s", 5), ("1.5 Seconds", 2), ("30SEC", 30), (" 7 ", 7), ("007", 7), ("5, 6", 6), ("6, 5", 6),
+            ("5, soon", 5), ("1,500", 500),
+        ] as [(String, Int64)])
+    func roundedUp(_ value: String, _ seconds: Int64) {
+        #expect(RetryAfter.wait([.retryAfter: value]) == .seconds(seconds))
+    }
+
+    @Test("a wait may be a date in any case")
+    func lowerCaseDate() {
+        let now = HTTPDate(secondsSince1970: 784_111_777)
+        let fields: HTTPFields = [.retryAfter: "sun, 06 nov 1994 08:50:07 gmt"]
+        #expect(RetryAfter.wait(fields, now: now) == .seconds(30))
+        #expect(RetryAfter.wait([.retryAfter: "SUNDAY, 06-NOV-94 08:50:07 GMT"], now: now) == .seconds(30))
+    }
+
+    @Test(
+        "a wait that no clock could hold is cut",
+        arguments: ["9999999999999", "99999999999999999999.5", "Fri, 31 Dec 9999 23:59:59 GMT"])
     func longest(_ value: String) {
         #expect(RetryAfter.wait([.retryAfter: value]) == RetryAfter.longest)
     }

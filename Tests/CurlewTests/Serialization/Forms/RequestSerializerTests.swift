@@ -18,7 +18,7 @@ struct RequestSerializerTests {
             ("http://a.test", "http://a.test/?k=v"),
             ("http://a.test/p", "http://a.test/p?k=v"),
             ("http://a.test/p?x=1", "http://a.test/p?x=1&k=v"),
-            ("http://a.test/p?", "http://a.test/p?&k=v"),
+            ("http://a.test/p?", "http://a.test/p?k=v"), ("http://a.test/p?x=1&", "http://a.test/p?x=1&k=v"),
             ("http://a.test/p#part", "http://a.test/p?k=v#part"),
             ("http://a.test/p?x=1#a?b", "http://a.test/p?x=1&k=v#a?b"),
             ("http://[::1]:8080/../p?x=%5B#", "http://[::1]:8080/../p?x=%5B&k=v#"),

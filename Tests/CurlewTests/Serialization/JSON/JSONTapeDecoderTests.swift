@@ -62,7 +62,7 @@ struct JSONTapeDecoderTests {
             ("12345678901234567.000", "12345678901234567"), ("9007199254740993000e-3", "9007199254740993"),
             ("9223372036854775807.00000000000000000000", "9223372036854775807"), ("0.00000000000000000000", "0"),
             ("123456789012345678.5", "corrupted []"), ("0e99999999999999999999", "0"),
-            ("1e99999999999999999999", "corrupted []"), ("1e400", "corrupted []"), ("true", "mismatch []"),
+            ("1e-400", "corrupted []"), ("1e308", "corrupted []"), ("true", "mismatch []"),
             ("null", "null []"),
         ])
     func integers(_ text: String, _ expected: String) { #expect(fault(Int.self, text) == expected) }
@@ -77,9 +77,9 @@ struct JSONTapeDecoderTests {
         #expect(
             try decode(Decimal.self, "0.1234567890123456789012345") == Decimal(string: "0.1234567890123456789012345"))
         #expect(try decode(Double.self, "-0").sign == .minus)
-        #expect(fault(Double.self, "1e400") == "corrupted []" && fault(Double.self, "1e-400") == "corrupted []")
+        #expect(fault(Double.self, "1e-400") == "0.0" && fault(Double.self, "-1e-400") == "-0.0")
         #expect(fault(Double.self, "0e400") == "0.0" && fault(Float.self, "1e39") == "corrupted []")
-        #expect(fault(Float.self, "0.1") == "0.1" && fault(Float.self, "1e-50") == "corrupted []")
+        #expect(fault(Float.self, "0.1") == "0.1" && fault(Float.self, "1e-50") == "0.0")
     }
 
     @Test("members are compared by their bytes, and a dictionary takes the first of two that Swift takes for one")

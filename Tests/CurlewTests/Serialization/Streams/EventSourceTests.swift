@@ -218,7 +218,8 @@ struct EventSourceTests {
         for await event in try source(server, lastEventID: "é1") { #expect(word(event) == "no event") }
         let request = await server.takeRequest()
         #expect(request?.fields[.accept] == "text/event-stream")
-        #expect(request?.fields[.cacheControl] == "no-store")
+        // The Fetch standard, HTTP-network-or-cache fetch: the cache mode `no-store` sends `no-cache`.
+        #expect(request?.fields[.cacheControl] == "no-cache")
         #expect(request?.fields[Self.lastEventID] == "é1")
     }
 

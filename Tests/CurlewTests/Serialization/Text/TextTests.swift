@@ -14,7 +14,9 @@ struct TextTests {
         "a text is decoded by the charset of its Content-Type",
         arguments: [
             ("utf-8", [0xC3, 0xA9], "é"), ("UTF8", [0xC3, 0xA9], "é"), ("\"utf-8\"", [0xC3, 0xA9], "é"),
-            ("iso-8859-1", [0xE9, 0x80], "é\u{80}"), ("latin1", [0xE9], "é"),
+            ("iso-8859-1", [0xE9, 0x80], "é€"), ("latin1", [0xE9], "é"), ("'utf-8'", [0xC3, 0xA9], "é"),
+            ("us-ascii", [0xE9], "é"), (" utf-8", [0xC3, 0xA9], "é"), ("windows-1251", [0xCF], "П"),
+            ("Shift_JIS", [0x93, 0xFA], "日"), ("GB2312", [0xD6, 0xD0], "中"),
             ("windows-1252", [0x80, 0x93, 0x81], "€“\u{81}"),
             ("us-ascii", [0x61], "a"), ("utf-16le", [0xE9, 0], "é"), ("utf-16be", [0, 0xE9], "é"),
             ("utf-16", [0xE9, 0], "é"),
@@ -36,23 +38,26 @@ struct TextTests {
         #expect(try await read([0xC3, 0xA9], type: nil) == "é")
         #expect(try await read([0xE9], type: nil, StringResponseSerializer(defaultEncoding: .latin1)) == "é")
         #expect(try await read([], type: "text/plain") == "")
+        #expect(try await read([0xE9], type: nil, StringResponseSerializer(invalidBytes: .replace)) == "\u{FFFD}")
+        let ascii = StringResponseSerializer(defaultEncoding: .ascii)
+        #expect(await curlewError { _ = try await read([0xE9], type: nil, ascii) }?.code == .decodingFailed)
     }
 
     @Test(
-        "an unknown charset is an error, or is read in the encoding that the call sets",
-        arguments: ["klingon", "\"\"", "x\"y"])
-    func unknown(_ charset: String) async throws {
+        "an unknown charset is an error that names it, or is read in the encoding that the call sets",
+        arguments: [("klingon", "klingon"), ("\"\"", ""), ("x\"y", "x\"y"), ("iso-2022-kr", "iso-2022-kr")])
+    func unknown(_ charset: String, _ name: String) async throws {
         let type = "text/plain; charset=\(charset)"
         let error = await curlewError { _ = try await read([0x61], type: type) }
         #expect(error?.code == .decodingFailed)
-        #expect((error?.underlying as? CurlewError)?.message == "the charset of the response is not known")
+        #expect((error?.underlying as? CurlewError)?.message == "the charset \"\(name)\" of the response is not known")
         #expect(try await read([0xE9], type: type, StringResponseSerializer(encodingIfUnknown: .windows1252)) == "é")
     }
 
     @Test(
         "invalid bytes are an error, or are replaced",
         arguments: [
-            ("utf-8", [0x61, 0xFF], "a\u{FFFD}"), ("us-ascii", [0x61, 0xE9], "a\u{FFFD}"),
+            ("utf-8", [0x61, 0xFF], "a\u{FFFD}"), ("windows-1253", [0x61, 0xD2], "a\u{FFFD}"),
             ("utf-16le", [0x61, 0, 0], "a\u{FFFD}"), ("utf-16be", [0xD8, 0, 0, 0x61], "\u{FFFD}a"),
             ("utf-32be", [0, 0x11, 0, 0], "\u{FFFD}"), ("utf-32le", [0x61, 0, 0, 0, 0x62], "a\u{FFFD}"),
         ] as [(String, [UInt8], String)])

@@ -39,8 +39,7 @@ struct ProxyHostPattern: Sendable, Hashable {
     }
 
     private static func port(_ text: some StringProtocol) -> Int? {
-        guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
-        return UInt16(text).map(Int.init)
+        PortNumber.read(text.utf8).map(Int.init)
     }
 
     private static func host(_ text: some StringProtocol) -> Host? {
