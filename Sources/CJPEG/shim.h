@@ -16,8 +16,9 @@
 struct curlew_jpeg_errors {
     struct jpeg_error_mgr base;
     jmp_buf exit;
-    // Whether the end may be missing.
+    // Whether the end may be missing, and whether it is.
     int allows_end;
+    int is_truncated;
     int has_too_many_scans;
     char message[JMSG_LENGTH_MAX];
 };
@@ -42,6 +43,7 @@ static inline void curlew_jpeg_warn(j_common_ptr codec, int level) {
     // Odd bytes between segments, and numbers in the header whose meaning is known nevertheless.
     case JWRN_EXTRANEOUS_DATA: case JWRN_JFIF_MAJOR: case JWRN_ADOBE_XFORM: case JWRN_NOT_SEQUENTIAL: return;
     case JWRN_JPEG_EOF: case JWRN_HIT_MARKER:
+        ((struct curlew_jpeg_errors *)codec->err)->is_truncated = 1;
         if (((struct curlew_jpeg_errors *)codec->err)->allows_end) return;
     }
     curlew_jpeg_fail(codec);
@@ -143,7 +145,7 @@ static inline unsigned char *_Nullable curlew_jpeg_write(
     if (!buffer) return NULL;
     *count = capacity;
     encoder.err = curlew_jpeg_set_up(&errors);
-    errors.allows_end = 0;
+    errors.allows_end = errors.is_truncated = 0;
     if (setjmp(errors.exit)) {
         for (int index = 0; index < JMSG_LENGTH_MAX; index++) message[index] = errors.message[index];
         jpeg_destroy_compress(&encoder);

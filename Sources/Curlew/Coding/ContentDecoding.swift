@@ -75,7 +75,9 @@ extension RequestOptions {
         static let affectsResponse = false
     }
 
-    /// True if a ``ContentDecoding`` link announces content codings and undoes them. nil, the default, means yes.
+    /// True if content codings are undone. nil, the default, is true where a value is wanted of the body, which ``ContentDecoding`` then
+    /// decodes after it has announced what it knows; and false where a file is: a download, and the serializer `.file`, ask for `identity`, and store
+    /// what the server sends as it comes.
     public var decodesContent: Bool? {
         get { self[DecodesContentKey.self] }
         set { self[DecodesContentKey.self] = newValue }

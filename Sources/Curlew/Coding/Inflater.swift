@@ -19,6 +19,8 @@ final class Inflater: ContentDecoder {
     private(set) var isComplete = false
     /// True if the last output was all that there was.
     private var isDrained = true
+    /// True if zeros have come behind the end. Tapes and blocks of a fixed size are filled up with them, and gzip(1) skips them.
+    private var isPadded = false
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/resourcesExhausted`` if zlib has no memory.
     init(_ format: Format) throws {
@@ -38,16 +40,27 @@ final class Inflater: ContentDecoder {
 
     func decode(_ input: inout ArraySlice<UInt8>, upTo count: Int) throws -> [UInt8] {
         while !input.isEmpty || !isDrained {
-            if isComplete { try beginMember(input) }
+            if isComplete {
+                skipPadding(&input)
+                guard !input.isEmpty else { break }
+                try beginMember(input)
+            }
             let output = try step(&input, upTo: count)
             if !output.isEmpty { return output }
         }
         return []
     }
 
-    /// After the end only gzip goes on, with another member.
+    private func skipPadding(_ input: inout ArraySlice<UInt8>) {
+        guard format == .gzip else { return }
+        let rest = input.drop { $0 == 0 }
+        isPadded = isPadded || rest.count < input.count
+        input = rest
+    }
+
+    /// After the end only gzip goes on, with another member; behind zeros nothing does.
     private func beginMember(_ input: ArraySlice<UInt8>) throws {
-        guard format == .gzip, input.first == 0x1F else { throw CurlewError.trailingContent }
+        guard format == .gzip, !isPadded, input.first == 0x1F else { throw CurlewError.trailingContent }
         guard inflateReset(stream) == Z_OK else { throw CurlewError(.resourcesExhausted, "zlib failed") }
         isComplete = false
     }

@@ -16,7 +16,8 @@ final class FieldList: @unchecked Sendable {
         try line.withCString { try append(pointer: $0) }
     }
 
-    /// Adds a field. An empty value is written as libcurl wants it (`Name;`), or it would drop the field.
+    /// Adds a field, its value without the blanks around it: HTTP/2 has no place for them (RFC 9113 §8.2.1), and for HTTP/1.1 they are
+    /// not part of the value (RFC 9110 §5.5). An empty value is written as libcurl wants it (`Name;`), or it would drop the field.
     /// Trailers have a parser of their own there, which wants a colon and a space.
     func append(_ field: HTTPField, isTrailer: Bool = false) throws {
         scratch.removeAll(keepingCapacity: true)
@@ -25,13 +26,13 @@ final class FieldList: @unchecked Sendable {
             scratch.reserveCapacity(name.count + 64)
             name.withMemoryRebound(to: CChar.self) { scratch.append(contentsOf: $0) }
         }
-        field.withUnsafeBytesOfValue { value in
+        field.withTrimmedValue { value in
             if value.isEmpty, !isTrailer {
                 scratch.append(CChar(bitPattern: UInt8(ascii: ";")))
             } else {
                 scratch.append(CChar(bitPattern: UInt8.colon))
                 scratch.append(CChar(bitPattern: UInt8.space))
-                value.withMemoryRebound(to: CChar.self) { scratch.append(contentsOf: $0) }
+                scratch.append(contentsOf: value.lazy.map { CChar(bitPattern: $0) })
             }
         }
         scratch.append(0)

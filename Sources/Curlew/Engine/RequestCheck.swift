@@ -52,7 +52,7 @@ struct RequestCheck {
     private mutating func takeExpectation(_ request: CurlewRequest) throws {
         expectsContinue = request.options.expectContinue != nil && !request.body.isNone
         for field in request.fields where field.name == .expect {
-            guard field.value.lowercased() == "100-continue" else {
+            guard field.trimmedText.utf8.map(\.lowercasedASCII).elementsEqual("100-continue".utf8) else {
                 throw CurlewError(.invalidRequest, "the only expectation there is, is 100-continue")
             }
             expectsContinue = !request.body.isNone
@@ -130,7 +130,8 @@ struct RequestCheck {
 
     /// A length given by the caller serves where the body has none of its own, and must agree where it has.
     private mutating func takeLength(_ field: HTTPField, of body: CurlewRequest.Body) throws {
-        guard !field.value.isEmpty, field.value.utf8.allSatisfy(\.isDigit), let length = Int64(field.value) else {
+        let text = field.trimmedText
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let length = Int64(text) else {
             throw CurlewError(.invalidRequest, "Content-Length is not a number")
         }
         guard contentLength == nil || contentLength == length else {
@@ -172,7 +173,7 @@ struct RequestCheck {
     }
 
     private static func checkHost(_ field: HTTPField) throws {
-        let isValid = field.withUnsafeBytesOfValue { value in
+        let isValid = field.withTrimmedValue { value in
             !value.isEmpty
                 && value.allSatisfy {
                     $0.isLetter || $0.isDigit || $0 == .colon || $0 == .openBracket || $0 == .closeBracket
@@ -184,7 +185,7 @@ struct RequestCheck {
 
     /// Methods that say so when they come without content (RFC 9110 §8.6).
     private static func usuallyHasContent(_ method: HTTPRequest.Method) -> Bool {
-        method == .post || method == .put || method == .patch
+        method == .post || method == .put || method == .patch || method == .query
     }
     private static let hostName = HTTPField.Name("Host")!
     private static let proxyConnection = HTTPField.Name("Proxy-Connection")!

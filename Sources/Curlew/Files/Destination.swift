@@ -100,7 +100,7 @@ public struct DownloadedFile: Sendable {
     public let path: String
     /// Its size in bytes.
     public let size: Int64
-    /// The head of the response.
+    /// The head of the response. Its Content-Encoding, if there is one, is the coding of the bytes in the file.
     public let response: HTTPResponse
     /// The URI that answered.
     public let uri: CurlewURI

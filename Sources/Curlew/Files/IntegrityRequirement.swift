@@ -6,13 +6,13 @@ internal import HTTPTypes
 /// let file = try await response.save(to: .folder("/srv/inbox"), integrity: .sha256(publishedDigest))
 /// ```
 public struct IntegrityRequirement: Sendable, Hashable {
-    /// The number of bytes that are written. Where a content coding is undone these are the decoded ones.
+    /// The number of bytes that are written: the coded ones where a content coding is kept, the decoded ones where it is undone.
     public var length: Int64?
     /// The digest of what is written.
     public var digest: ContentDigest?
     /// True if Repr-Digest and Content-Digest of the response (RFC 9530) are checked, if they have a digest by SHA-256
-    /// or SHA-512 and ``digest`` is nil. True by default. They speak of the coded body: where ``ContentDecoding``
-    /// undoes its coding they are not checked.
+    /// or SHA-512 and ``digest`` is nil. True by default. They speak of the coded body, as a download stores it; where its coding
+    /// is undone they are not checked.
     public var checksFields: Bool
     /// True if a response without any digest that can be checked is refused. False by default: the fields are optional,
     /// and what cannot be read in them is as if it were not there.
@@ -53,11 +53,19 @@ struct IntegrityCheck: Sendable {
     private let checksFields: Bool
     /// What is known before the body comes; the rest may be in its trailers.
     private(set) var digest: ContentDigest?
+    /// The content coding, and whether it is in the file, in words for a message; empty for most bodies.
+    private let coding: String
 
     init(_ integrity: IntegrityRequirement, of response: CurlewResponse) {
         self.integrity = integrity
         isPartial = response.status == .partialContent
         checksFields = integrity.checksFields && response.contentCodings.isEmpty
+        let (undone, kept) = (ContentCodingList(response.contentCodings), ContentCodingList(response.fields))
+        if !undone.names.isEmpty {
+            coding = " (of its content after the content coding \(undone.words) was undone)"
+        } else {
+            coding = kept.names.isEmpty ? "" : " (of its bytes as they came, with the content coding \(kept.words))"
+        }
         digest = integrity.digest ?? fieldDigest(response.fields)
     }
 
@@ -74,14 +82,14 @@ struct IntegrityCheck: Sendable {
     private mutating func take(trailers: HTTPFields) throws {
         digest = digest ?? fieldDigest(trailers)
         guard digest == nil, integrity.requiresDigest else { return }
-        throw CurlewError(.digestMismatch, "the response has no digest that could be checked")
+        throw CurlewError(.digestMismatch, "the response has no digest that could be checked\(coding)")
     }
 
     /// So many bytes have come, or will. An error as soon as it is known that they are not right.
     func check(count: Int64, isWhole: Bool) throws {
         guard let length = integrity.length, count > length || isWhole && count != length else { return }
         let size = isWhole ? "\(count)" : "more"
-        throw CurlewError(.lengthMismatch, "the body has \(size) bytes, not the expected \(length)")
+        throw CurlewError(.lengthMismatch, "the body has \(size) bytes, not the expected \(length)\(coding)")
     }
 
     /// Checks a body that is there, written from the beginning of a file.
@@ -94,7 +102,8 @@ struct IntegrityCheck: Sendable {
         let actual = try await part.digest(of: digest.algorithm, in: 0..<count)
         guard digest == actual else {
             throw CurlewError(
-                .digestMismatch, "the \(digest.algorithm) digest of the body is \(actual), not the expected \(digest)")
+                .digestMismatch,
+                "the \(digest.algorithm) digest of the body is \(actual), not the expected \(digest)\(coding)")
         }
         return actual
     }

@@ -8,6 +8,8 @@ struct RangeRequest: Sendable, Hashable {
     var total: Int64?
     /// What the bytes that are there already belong to.
     var validator: ResumeToken.Validator
+    /// The content codings of the bytes that are there already, in lower case: ranges are of the coded bytes.
+    var codings: [String] = []
 
     /// The use of an answer.
     enum Verdict: Sendable, Hashable {
@@ -27,7 +29,7 @@ struct RangeRequest: Sendable, Hashable {
     enum Mismatch: String, Sendable, Hashable {
         case unreadable = "its Content-Range cannot be read"
         case severalParts = "it has several parts"
-        case coded = "it has a content coding"
+        case coded = "it has another content coding"
         case otherRange = "it is not the range that was asked for"
         case otherTotal = "the length of the whole is another one"
         case otherRepresentation = "it is of another representation"
@@ -57,7 +59,7 @@ struct RangeRequest: Sendable, Hashable {
         let mediaType = ContentType(contentTypeOf: fields)
         if mediaType?.type == "multipart" { return .mismatch(.severalParts) }
         guard let content = try? ContentRange(fields), let range = content.range else { return .mismatch(.unreadable) }
-        if RangeRequest.isCoded(fields) { return .mismatch(.coded) }
+        guard ContentCodingList(fields).isSame(as: codings) else { return .mismatch(.coded) }
         guard range.lowerBound == wanted.lowerBound, range.upperBound <= wanted.upperBound else {
             return .mismatch(.otherRange)
         }
@@ -76,11 +78,6 @@ struct RangeRequest: Sendable, Hashable {
             total == nil || total == content.total, fields[values: .eTag].isEmpty || validator.fits(fields)
         else { return .mismatch(.unsatisfied) }
         return .complete
-    }
-
-    /// True if a body has a content coding that changes its bytes.
-    static func isCoded(_ fields: HTTPFields) -> Bool {
-        !ContentCodingList(fields).names.isEmpty
     }
 }
 

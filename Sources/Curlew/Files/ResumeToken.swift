@@ -27,8 +27,8 @@ internal import HTTPTypes
 /// ```
 ///
 /// `finalURL`, `total`, `destination` and `sha256` may be absent; `end` is the first byte that is not there; in place of
-/// `entityTag` there may be `lastModified`. Reading refuses what cannot be one: unknown versions, negative numbers, ranges
-/// out of order or beyond the whole, gaps where no `total` is, more than 1,024 ranges, paths that are relative, hold NUL or are longer than 4,095
+/// `entityTag` there may be `lastModified`, and `codings` lists the content codings of the bytes, if they have any. Reading refuses what cannot be one: unknown versions, negative numbers, ranges
+/// out of order or beyond the whole, more than 8 codings, gaps where no `total` is, more than 1,024 ranges, paths that are relative, hold NUL or are longer than 4,095
 /// bytes, a part whose name is none that Curlew gives (`.….part`), so that a token that was tampered with cannot make other
 /// files be written to or removed.
 public struct ResumeToken: Sendable, Hashable {
@@ -58,6 +58,8 @@ public struct ResumeToken: Sendable, Hashable {
     public let destination: String?
     let identity: FileSnapshot
     let received: [Received]
+    /// The content codings of the bytes, in lower case and in the order in which they were applied; mostly none.
+    let codings: [String]
 
     /// The number of bytes that have come.
     public var receivedCount: Int64 { ByteRanges(received.map(\.range)).count }
@@ -65,7 +67,7 @@ public struct ResumeToken: Sendable, Hashable {
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidResumeToken``.
     init(
         uri: CurlewURI, finalURI: CurlewURI?, validator: ResumeToken.Validator, total: Int64?, partPath: String,
-        destination: String?, identity: FileSnapshot, received: [Received]
+        destination: String?, identity: FileSnapshot, received: [Received], codings: [String] = []
     ) throws {
         self.uri = uri
         self.finalURI = finalURI
@@ -75,6 +77,7 @@ public struct ResumeToken: Sendable, Hashable {
         self.destination = destination
         self.identity = identity
         self.received = received
+        self.codings = codings
         try check()
     }
 
@@ -94,6 +97,7 @@ extension ResumeToken {
         }
         guard total ?? 0 >= 0, identity.size >= 0 else { throw Self.invalid("a number of it is negative") }
         guard received.count <= Self.rangeLimit else { throw Self.invalid("it has too many ranges") }
+        guard ContentCodingList(codings).isKeepable else { throw Self.invalid("its content codings cannot be") }
         var position: Int64 = 0
         for piece in received {
             guard piece.range.lowerBound >= position, !piece.range.isEmpty, piece.range.upperBound <= total ?? .max - 1
@@ -127,7 +131,7 @@ extension ResumeToken {
 
 extension ResumeToken: Codable {
     private enum CodingKeys: String, CodingKey {
-        case version, url, finalURL, validator, total, destination, part, received
+        case version, url, finalURL, validator, total, destination, part, received, codings
     }
 
     private enum PartKeys: String, CodingKey { case path }
@@ -164,7 +168,7 @@ extension ResumeToken: Codable {
             partPath: try part.decode(String.self, forKey: .path),
             destination: try container.decodeIfPresent(String.self, forKey: .destination),
             identity: try container.decode(FileSnapshot.self, forKey: .part),
-            received: received)
+            received: received, codings: try container.decodeIfPresent([String].self, forKey: .codings) ?? [])
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -178,6 +182,7 @@ extension ResumeToken: Codable {
         try container.encode(Part(path: partPath, identity: identity), forKey: .part)
         let pieces = received.map { Piece(start: $0.range.lowerBound, end: $0.range.upperBound, sha256: $0.sha256) }
         try container.encode(pieces, forKey: .received)
+        if !codings.isEmpty { try container.encode(codings, forKey: .codings) }
     }
 
     private struct Part: Encodable {

@@ -130,9 +130,7 @@ extension ErrorCode {
     /// A redirect's Location cannot be followed: it is no URL, names another scheme than `http` and `https`, holds user
     /// information, is longer than ``Redirects/locationLimit``, or there are several that differ.
     public static let invalidRedirect = Self("invalid-redirect")
-    /// A redirect led back to a request that had been sent before.
-    public static let redirectLoop = Self("redirect-loop")
-    /// There were more redirects than ``Redirects/Policy`` allows.
+    /// There were more redirects than ``Redirects/Policy`` allows, perhaps in a circle.
     public static let tooManyRedirects = Self("too-many-redirects")
     /// A redirect came where the policy takes none, it led from `https` to `http`, or it led a request of an upload that resumes to another
     /// origin.

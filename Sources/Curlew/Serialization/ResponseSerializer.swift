@@ -58,8 +58,9 @@ extension ResponseSerializer {
         }
     }
 
-    /// The request with ``acceptField``, if it asks for nothing itself.
+    /// The request with ``acceptField``, if it asks for nothing itself. What goes into a file is asked for without content codings.
     func accepting(_ request: CurlewRequest) -> CurlewRequest {
+        if Self.self == FileResponseSerializer.self { return FileResponseSerializer.asking(request) }
         guard let acceptField, request.fields[.accept] == nil else { return request }
         var request = request
         request.fields[.accept] = acceptField

@@ -64,6 +64,9 @@ public struct ValueAndResponseSerializer<Base: BodyResponseSerializer>: Response
 }
 
 /// Writes the body into a file; see ``CurlewResponse/save(to:integrity:)``.
+///
+/// Its requests ask for `identity`, unless they have an Accept-Encoding of their own, and a content coding that comes all the same stays in the
+/// file. ``RequestOptions/decodesContent`` set to true undoes it.
 public struct FileResponseSerializer: ResponseSerializer {
     /// The place of the file.
     public var destination: Destination
@@ -77,6 +80,15 @@ public struct FileResponseSerializer: ResponseSerializer {
 
     public func serialize(_ response: CurlewResponse) async throws -> DownloadedFile {
         try await response.save(to: destination, integrity: integrity)
+    }
+
+    /// The request for a body that goes into a file as it comes.
+    static func asking(_ request: CurlewRequest) -> CurlewRequest {
+        guard request.options.decodesContent != true else { return request }
+        var request = request
+        request.options.decodesContent = false
+        if !request.fields.contains(.acceptEncoding) { request.fields[.acceptEncoding] = "identity" }
+        return request
     }
 }
 

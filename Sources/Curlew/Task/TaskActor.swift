@@ -370,9 +370,7 @@ extension TaskActor: TransferObserver {
         let received = transfer.receivedBodyBytes
         guard latest.sent.wire != sent || latest.received.wire != received else { return }
         latest.sent.wire = sent
-        latest.sent.decoded = sent
         latest.received.wire = received
-        latest.received.decoded = received
         progressPublisher?.publish(latest)
     }
 }

@@ -2,10 +2,8 @@
 public struct TaskProgress: Sendable, Hashable {
     /// The bytes of a body in one direction.
     public struct Counts: Sendable, Hashable {
-        /// As they went over the wire, after chunked coding and before content decoding.
+        /// The bytes that went over the wire: without chunked coding, and with content codings, which are undone only behind the task.
         public internal(set) var wire: Int64 = 0
-        /// As the caller gave or gets them. It differs from ``wire`` where a content coding is in use.
-        public internal(set) var decoded: Int64 = 0
         /// The number of ``wire`` bytes that there will be, if it is known.
         public internal(set) var total: Int64?
 

@@ -13,7 +13,9 @@ enum GIFCodec {
                 guard let file = curlew_gif_open(source, &code) else { throw broken("the GIF is broken (\(code))") }
                 defer { curlew_gif_close(file) }
                 var reader = try GIFReader(file, options)
-                return DecodedImage(rasters: try reader.read(), isPremultiplied: true)
+                try reader.read()
+                return DecodedImage(
+                    rasters: reader.rasters, isPremultiplied: true, isTruncated: reader.isTruncated)
             }
         }
     }
@@ -21,13 +23,17 @@ enum GIFCodec {
 
 /// Reads the records of a GIF, and paints each frame over what the ones before have left.
 private struct GIFReader {
+    private(set) var rasters: [DecodedImage.Raster] = []
+    /// True if the file ended within a record, or without the mark of its end.
+    private(set) var isTruncated = false
     private let file: UnsafeMutablePointer<GifFileType>
     private let options: Image.DecodingOptions
-    private let size: Image.Size
-    private let kept: Image.Size
+    private var size: Image.Size
+    private var kept: Image.Size
     private var canvas: [UInt8]
     private var control = Control()
-    private var rasters: [DecodedImage.Raster] = []
+    /// The pixels of all frames, those beyond the canvas included: each of them is decoded.
+    private var decodedPixels = 0
 
     /// What is said of the next frame.
     private struct Control {
@@ -36,6 +42,29 @@ private struct GIFReader {
         /// 2 clears the frame's place after it was shown, 3 brings back what was there.
         var disposal = 0
     }
+
+    /// The place of a frame, which may reach beyond the canvas.
+    private struct Frame {
+        let left: Int
+        let top: Int
+        let size: Image.Size
+        let isInterlaced: Bool
+
+        init(_ description: GifImageDesc) {
+            (left, top) = (Int(description.Left), Int(description.Top))
+            size = Image.Size(Int(description.Width), Int(description.Height))
+            isInterlaced = description.Interlace
+        }
+
+        /// The rows in the order in which they are stored.
+        var rows: [Int] {
+            guard isInterlaced else { return Array(0..<size.height) }
+            return [(0, 8), (4, 8), (2, 4), (1, 2)].flatMap { Array(stride(from: $0.0, to: size.height, by: $0.1)) }
+        }
+    }
+
+    /// The file has ended too early.
+    private struct EndOfFile: Error {}
 
     init(_ file: UnsafeMutablePointer<GifFileType>, _ options: Image.DecodingOptions) throws {
         self.file = file
@@ -46,22 +75,35 @@ private struct GIFReader {
         canvas = [UInt8](repeating: 0, count: size.count * 4)
     }
 
-    mutating func read() throws -> [DecodedImage.Raster] {
+    mutating func read() throws {
+        do {
+            try readRecords()
+        } catch is EndOfFile {
+            guard !rasters.isEmpty else { throw broken("the GIF ends before its first image") }
+            isTruncated = true
+        }
+    }
+
+    private mutating func readRecords() throws {
         while true {
             var record = UNDEFINED_RECORD_TYPE
             guard DGifGetRecordType(file, &record) != GIF_ERROR else { throw error() }
             switch record {
             case IMAGE_DESC_RECORD_TYPE:
                 try readFrame()
-                if !options.decodesAnimation { return rasters }
+                if !options.decodesAnimation { return }
             case EXTENSION_RECORD_TYPE: try readExtension()
-            case TERMINATE_RECORD_TYPE: return rasters
+            case TERMINATE_RECORD_TYPE: return
             default: break
             }
         }
     }
 
-    private func error() -> CurlewError { broken("the GIF is broken (\(file.pointee.Error))") }
+    private func error() -> any Error {
+        let code = file.pointee.Error
+        return code == D_GIF_ERR_READ_FAILED || code == D_GIF_ERR_EOF_TOO_SOON
+            ? EndOfFile() : broken("the GIF is broken (\(code))")
+    }
 
     private mutating func readExtension() throws {
         var code: Int32 = 0
@@ -81,50 +123,86 @@ private struct GIFReader {
 
     private mutating func readFrame() throws {
         guard DGifGetImageDesc(file) != GIF_ERROR else { throw error() }
-        let frame = file.pointee.Image
-        let (left, top, width, height) = (Int(frame.Left), Int(frame.Top), Int(frame.Width), Int(frame.Height))
-        guard width > 0, height > 0, left >= 0, top >= 0, left + width <= size.width, top + height <= size.height else {
-            throw broken("a frame of the GIF lies outside of it")
+        let description = file.pointee.Image
+        let frame = Frame(description)
+        try makeRoom(for: frame)
+        // Like libraries of its kind, giflib keeps a record of every frame.
+        guard let map = description.ColorMap ?? file.pointee.SColorMap, map.pointee.Colors != nil else {
+            throw broken("the GIF has no colours")
+        }
+        let before = control.disposal == 3 ? canvas : []
+        let (count, end) = try paint(frame, map.pointee)
+        // A frame of which nothing has come shows nothing.
+        if let end, count == 0 { throw end }
+        let whole = DecodedImage.Raster(size: size, pixels: canvas, duration: control.duration)
+        rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
+        dispose(of: frame, before)
+        control = Control()
+        if let end { throw end }
+    }
+
+    /// Checks the size of a frame. The first one makes the canvas larger where it reaches beyond it, as browsers have it; others are cut off.
+    private mutating func makeRoom(for frame: Frame) throws {
+        try options.limits.check(frame.size.width, frame.size.height)
+        decodedPixels += frame.size.count
+        guard rasters.isEmpty || decodedPixels / 16 <= options.limits.animationPixels else {
+            throw CurlewError(
+                .responseTooLarge, "the animation has more than \(options.limits.animationPixels) pixels")
+        }
+        let needed = Image.Size(
+            max(size.width, frame.left + frame.size.width), max(size.height, frame.top + frame.size.height))
+        if rasters.isEmpty, needed != size {
+            try options.limits.check(needed.width, needed.height)
+            size = needed
+            kept = options.fitting.map(size.fitting) ?? size
+            canvas = []
+            canvas = [UInt8](repeating: 0, count: size.count * 4)
         }
         try options.limits.check(frames: rasters.count + 1, of: size, kept: kept)
-        // Like libraries of its kind, giflib keeps a record of every frame.
-        let map = frame.ColorMap ?? file.pointee.SColorMap
-        guard let map, let colors = map.pointee.Colors else { throw broken("the GIF has no colours") }
-        let before = control.disposal == 3 ? canvas : []
-        var line = [GifPixelType](repeating: 0, count: width)
-        for row in Self.rows(height, isInterlaced: frame.Interlace) {
-            guard DGifGetLine(file, &line, Int32(width)) != GIF_ERROR else { throw error() }
-            var place = ((top + row) * size.width + left) * 4
-            for index in line {
+    }
+
+    /// Paints the rows of a frame.
+    /// - Returns: The number of rows that came, and the error if the file ended before the last of them.
+    private mutating func paint(_ frame: Frame, _ map: ColorMapObject) throws -> (count: Int, end: EndOfFile?) {
+        var line = [GifPixelType](repeating: 0, count: frame.size.width)
+        var count = 0
+        for row in frame.rows {
+            guard DGifGetLine(file, &line, Int32(line.count)) != GIF_ERROR else {
+                let error = error()
+                guard let end = error as? EndOfFile else { throw error }
+                return (count, end)
+            }
+            count += 1
+            guard frame.top + row < size.height, frame.left < size.width else { continue }
+            var place = ((frame.top + row) * size.width + frame.left) * 4
+            for index in line.prefix(size.width - frame.left) {
                 defer { place += 4 }
                 if Int(index) == control.transparent { continue }
                 // An index beyond the colours is that of none: it shows what lies beneath.
-                guard Int(index) < Int(map.pointee.ColorCount) else { continue }
-                let color = colors[Int(index)]
+                guard Int(index) < Int(map.ColorCount) else { continue }
+                let color = map.Colors[Int(index)]
                 canvas[place] = color.Red
                 canvas[place + 1] = color.Green
                 canvas[place + 2] = color.Blue
                 canvas[place + 3] = 255
             }
         }
-        let whole = DecodedImage.Raster(size: size, pixels: canvas, duration: control.duration)
-        rasters.append(kept == size ? whole : Pixels.scaled(whole, to: kept))
+        return (count, nil)
+    }
+
+    /// Takes a frame off the canvas after it was shown, if it says so.
+    private mutating func dispose(of frame: Frame, _ before: [UInt8]) {
         switch control.disposal {
         case 2:
-            for row in top..<(top + height) {
-                let start = (row * size.width + left) * 4
+            let width = min(frame.size.width, size.width - frame.left)
+            guard width > 0, frame.top < size.height else { return }
+            for row in frame.top..<min(size.height, frame.top + frame.size.height) {
+                let start = (row * size.width + frame.left) * 4
                 for place in start..<(start + width * 4) { canvas[place] = 0 }
             }
         case 3: canvas = before
         default: break
         }
-        control = Control()
-    }
-
-    /// The rows in the order in which they are stored.
-    private static func rows(_ height: Int, isInterlaced: Bool) -> [Int] {
-        guard isInterlaced else { return Array(0..<height) }
-        return [(0, 8), (4, 8), (2, 4), (1, 2)].flatMap { Array(stride(from: $0.0, to: height, by: $0.1)) }
     }
 }
 #endif

@@ -5,7 +5,41 @@ internal import Curlew
 /// JPEG, by libjpeg-turbo.
 enum JPEGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
-        try withDecoder(of: bytes) { decoder in try decode(decoder, options, allowsEnd: false) }
+        do {
+            return try decode(bytes, bytes.count, options)
+        } catch JPEGFailure.inLastSegment(let start) {
+            // Between two scans there are tables. libjpeg gives up where one ends too early, and reads what is before it.
+            return try decode(bytes, start, options)
+        }
+    }
+
+    private enum JPEGFailure: Error {
+        /// The file ends within the segment that begins there.
+        case inLastSegment(Int)
+    }
+
+    private static func decode(_ bytes: [UInt8], _ count: Int, _ options: Image.DecodingOptions) throws -> DecodedImage
+    {
+        try withDecoder(of: bytes, count) { decoder in
+            guard decoder.pointee.base.src.pointee.bytes_in_buffer > 0 else { throw broken("the JPEG has no pixels") }
+            do {
+                return try decode(decoder, options, allowsEnd: !options.refusesTruncated)
+            } catch let error as CurlewError {
+                let isCut = decoder.pointee.errors.is_truncated != 0 && error.code == .decodingFailed
+                guard isCut, !options.refusesTruncated, count == bytes.count, let start = lastSegment(of: bytes) else {
+                    throw error
+                }
+                throw JPEGFailure.inLastSegment(start)
+            }
+        }
+    }
+
+    /// The start of the last marker, but for those within a scan.
+    private static func lastSegment(of bytes: [UInt8]) -> Int? {
+        bytes.indices.dropLast().last { place in
+            let code = bytes[place + 1]
+            return bytes[place] == 0xFF && code > 0 && code < 0xFF && !(0xD0...0xD7).contains(code)
+        }
     }
 
     /// The beginning of a progressive file shows the whole image, coarsely, once its first scan is there. nil for what shows nothing yet.
@@ -21,14 +55,18 @@ enum JPEGCodec {
     private typealias Decoder = UnsafeMutablePointer<curlew_jpeg_decoder>
 
     /// Calls a body with a decoder that has read the header.
-    private static func withDecoder<Value>(of bytes: [UInt8], _ body: (Decoder) throws -> Value) throws -> Value {
+    private static func withDecoder<Value>(
+        of bytes: [UInt8], _ count: Int? = nil, _ body: (Decoder) throws -> Value
+    ) throws -> Value {
         guard let decoder = curlew_jpeg_open() else {
             throw CurlewError(.resourcesExhausted, "no memory for a JPEG decoder")
         }
         defer { curlew_jpeg_close(decoder) }
         return try bytes.withUnsafeBufferPointer { bytes in
-            guard let address = bytes.baseAddress, curlew_jpeg_read_header(decoder, address, UInt(bytes.count)) != 0
-            else { throw error(decoder) }
+            let count = UInt(count ?? bytes.count)
+            guard let address = bytes.baseAddress, curlew_jpeg_read_header(decoder, address, count) != 0 else {
+                throw error(decoder)
+            }
             return try body(decoder)
         }
     }
@@ -61,7 +99,8 @@ enum JPEGCodec {
         if decoder.pointee.base.out_color_space == JCS_CMYK { mixInks(&pixels) }
         return DecodedImage(
             rasters: [DecodedImage.Raster(size: size, pixels: pixels)], isPremultiplied: true,
-            orientation: segments.orientation, hasColorProfile: segments.hasColorProfile)
+            orientation: segments.orientation, hasColorProfile: segments.hasColorProfile,
+            isTruncated: decoder.pointee.errors.is_truncated != 0)
     }
 
     /// What the segments before the pixels say.

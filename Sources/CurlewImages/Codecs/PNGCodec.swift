@@ -7,6 +7,7 @@ internal import Glibc
 enum PNGCodec {
     static func decode(_ bytes: [UInt8], _ options: Image.DecodingOptions) throws -> DecodedImage {
         let chunks = PNGChunks(bytes)
+        var isTruncated = !chunks.hasEnd
         var image = curlew_png_image()
         defer { png_image_free(&image) }
         let raster = try chunks.imageFile.withUnsafeBytes { source in
@@ -24,15 +25,24 @@ enum PNGCodec {
                 // Bytes that a broken file leaves out are none of the caller's.
                 pixels.initialize(repeating: 0)
                 // A stride is a number of channels of a row.
-                guard png_image_finish_read(&image, nil, pixels.baseAddress, Int32(size.width * 4), nil) != 0 else {
-                    throw error(&image)
+                if png_image_finish_read(&image, nil, pixels.baseAddress, Int32(size.width * 4), nil) == 0 {
+                    // The rows that were read are there.
+                    guard chunks.hasPixels, isCutOff(&image) else { throw error(&image) }
+                    isTruncated = true
                 }
                 count = pixels.count
             }
             return DecodedImage.Raster(size: size, pixels: isLinear ? eightBits(pixels) : pixels)
         }
         return DecodedImage(
-            rasters: [raster], orientation: chunks.orientation, hasColorProfile: chunks.hasColorProfile)
+            rasters: [raster], orientation: chunks.orientation, hasColorProfile: chunks.hasColorProfile,
+            isTruncated: isTruncated)
+    }
+
+    /// True if an error is that bytes are missing, not that they are wrong: libpng says it by words alone.
+    private static func isCutOff(_ image: inout png_image) -> Bool {
+        let message = String(cString: curlew_png_message(&image)).utf8
+        return ["read beyond end of data", "Not enough image data"].contains { message.starts(with: $0.utf8) }
     }
 
     /// Channels of 16 bits, linear and multiplied by alpha, as eight bits of sRGB, and not multiplied.
@@ -100,6 +110,10 @@ private struct PNGChunks {
 
     private(set) var orientation = Orientation.upright
     private(set) var hasColorProfile = false
+    /// True if the mark of the end is there.
+    private(set) var hasEnd = false
+    /// True if there are bytes of compressed pixels.
+    private(set) var hasPixels = false
 
     init(_ bytes: [UInt8]) {
         imageFile = Array(bytes.prefix(8))
@@ -111,11 +125,14 @@ private struct PNGChunks {
             let name = String(decoding: bytes[(position + 4)..<start], as: UTF8.self)
             let end = min(bytes.count, start + length + 4)
             if Self.needed.contains(name) { imageFile += bytes[position..<end] }
+            if name == "IDAT", start < bytes.count, length > 0 { hasPixels = true }
             guard length <= bytes.count - start else { return }
             switch name {
             case "eXIf": orientation = Orientation(exif: bytes[start..<(start + length)])
             case "iCCP": hasColorProfile = true
-            case "IEND": return
+            case "IEND":
+                hasEnd = start + length + 4 <= bytes.count
+                return
             default: break
             }
             position = start + length + 4

@@ -15,10 +15,15 @@ enum WebPCodec {
         let isExtended = bytes.count > 20 && bytes[12..<16].elementsEqual("VP8X".utf8)
         var decoded = DecodedImage(
             rasters: [], isPremultiplied: true, orientation: orientation(bytes),
-            hasColorProfile: isExtended && bytes[20] & UInt8(ICCP_FLAG.rawValue) != 0)
+            hasColorProfile: isExtended && bytes[20] & UInt8(ICCP_FLAG.rawValue) != 0,
+            isTruncated: bytes.count < fileSize(of: bytes))
         if features.has_animation != 0 {
             decoded.rasters = try frames(bytes, size, decodedSize(size, decoded.orientation, options), options)
             return decoded
+        }
+        if decoded.isTruncated, !options.refusesTruncated, var beginning = try decodeBeginning(bytes, options) {
+            beginning.hasColorProfile = decoded.hasColorProfile
+            return beginning
         }
         let target = decodedSize(size, decoded.orientation, options)
         let pixels = try [UInt8](unsafeUninitializedCapacity: target.count * 4) { pixels, count in
@@ -52,7 +57,14 @@ enum WebPCodec {
                 bytes, bytes.count, Int32(target.width), Int32(target.height), target == size ? 0 : 1, address)
         }
         guard rows > 0 else { return nil }
-        return DecodedImage(rasters: [DecodedImage.Raster(size: target, pixels: pixels)], isPremultiplied: true)
+        return DecodedImage(
+            rasters: [DecodedImage.Raster(size: target, pixels: pixels)], isPremultiplied: true, isTruncated: true)
+    }
+
+    /// The size of the file, as its first chunk says.
+    private static func fileSize(of bytes: [UInt8]) -> Int {
+        guard bytes.count >= 8 else { return 8 }
+        return bytes[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) } + 8
     }
 
     private static func decodedSize(_ size: Image.Size, _ orientation: Orientation, _ options: Image.DecodingOptions)

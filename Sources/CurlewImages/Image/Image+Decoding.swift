@@ -9,6 +9,9 @@ extension Image {
         public var fitting: Size?
         /// True, the default, if all frames of an animation are decoded; false takes the first.
         public var decodesAnimation = true
+        /// True if a PNG, JPEG, GIF or WebP that ends too early is an error. False, the default, shows the pixels that there are, as browsers do,
+        /// and says so in ``Image/isTruncated``. Truncated files of the other formats are errors in any case.
+        public var refusesTruncated = false
         /// The bounds on what a file may ask for.
         public var limits = Limits()
 
@@ -124,9 +127,12 @@ struct DecodedImage {
     var isPremultiplied = false
     var orientation = Orientation.upright
     var hasColorProfile = false
+    /// True if the file ended before its end.
+    var isTruncated = false
 
     /// The image, made of the rasters, which are gone then: each is changed in its place, without a copy.
     mutating func image(_ format: ImageFormat, _ options: Image.DecodingOptions) throws -> Image {
+        guard !isTruncated || !options.refusesTruncated else { throw broken("the \(format) ends too early") }
         var finished: [Raster] = []
         for index in rasters.indices {
             var raster = Raster(size: rasters[index].size, pixels: [])
@@ -143,7 +149,8 @@ struct DecodedImage {
         guard let first = finished.first else { throw broken("the file has no image") }
         let frames = finished.count > 1 ? finished.map { Image.Frame(pixels: $0.pixels, duration: $0.duration) } : []
         return Image(
-            size: first.size, pixels: first.pixels, frames: frames, format: format, hasColorProfile: hasColorProfile)
+            size: first.size, pixels: first.pixels, frames: frames, format: format, hasColorProfile: hasColorProfile,
+            isTruncated: isTruncated)
     }
 }
 #endif

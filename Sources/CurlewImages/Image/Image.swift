@@ -49,6 +49,9 @@ public struct Image: Sendable {
     public var scale: Double = 1
     /// The format that it was decoded from; nil for one that was made here.
     public let format: ImageFormat?
+    /// True if the file ended before its end: pixels are missing, or frames, or no more than the mark of the end. Rows that are missing are
+    /// transparent, or grey in a JPEG. ``DecodingOptions/refusesTruncated`` makes such files an error.
+    public let isTruncated: Bool
     /// True if the file carries a colour profile (ICC). The pixels are as they were stored: it is noted, and not applied.
     public let hasColorProfile: Bool
 
@@ -69,7 +72,11 @@ public struct Image: Sendable {
         self.init(size: size, pixels: pixels, frames: [], format: nil, hasColorProfile: false)
     }
 
-    init(size: Size, pixels: [UInt8], frames: [Frame], format: ImageFormat?, hasColorProfile: Bool, scale: Double = 1) {
+    init(
+        size: Size, pixels: [UInt8], frames: [Frame], format: ImageFormat?, hasColorProfile: Bool, scale: Double = 1,
+        isTruncated: Bool = false
+    ) {
+        self.isTruncated = isTruncated
         self.size = size
         self.pixels = pixels
         self.frames = frames

@@ -93,11 +93,14 @@ extension Image {
 
     fileprivate func moving(_ frames: [Frame]) -> Image {
         Image(
-            size: size, pixels: pixels, frames: frames, format: format, hasColorProfile: hasColorProfile, scale: scale)
+            size: size, pixels: pixels, frames: frames, format: format, hasColorProfile: hasColorProfile, scale: scale,
+            isTruncated: isTruncated)
     }
 
     private func with(_ size: Size, _ pixels: [UInt8]) -> Image {
-        Image(size: size, pixels: pixels, frames: [], format: format, hasColorProfile: hasColorProfile, scale: scale)
+        Image(
+            size: size, pixels: pixels, frames: [], format: format, hasColorProfile: hasColorProfile, scale: scale,
+            isTruncated: isTruncated)
     }
 
     /// The longest side of an image that is made.

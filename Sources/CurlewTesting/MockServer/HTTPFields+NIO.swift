@@ -3,13 +3,14 @@ internal import HTTPTypes
 internal import NIOHTTP1
 
 extension HTTPFields {
-    /// The fields of a head as NIO parsed it, in their order and with their names as they were written.
+    /// The fields of a head as NIO parsed it, in their order, with their names and values as they were written: blanks that a client
+    /// of HTTP/2 leaves around a value are seen.
     init(_ headers: HTTPHeaders) {
         self.init()
         self.reserveCapacity(headers.count)
         for (name, value) in headers {
             guard let name = HTTPField.Name(name) else { continue }
-            self.append(HTTPField(name: name, value: value))
+            self.append(HTTPField(name: name, lenientValue: Array(value.utf8)))
         }
     }
 

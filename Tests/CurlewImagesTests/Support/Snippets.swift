@@ -9,6 +9,12 @@ enum ImageSnippets {
         return try image.encoded(as: .jpeg(quality: 80))
     }
 
+    func upload(_ bytes: [UInt8]) throws -> Image {
+        var options = Image.DecodingOptions()
+        options.refusesTruncated = true
+        return try Image(decoding: bytes, options: options)
+    }
+
     func gallery(_ api: HTTPSession, _ urls: [String]) async {
         let downloader = ImageDownloader(session: api)
         let filter = ImageFilter.resized(toFill: Image.Size(64, 64)).followed(by: .rounded(radius: 8))

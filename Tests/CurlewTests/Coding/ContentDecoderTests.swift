@@ -34,12 +34,33 @@ struct ContentDecoderTests {
     @Test("bytes behind the end of a coded body are an error", arguments: CodedBodies.codings)
     func trailing(_ coding: ContentCoding) throws {
         let coded = try coding.encode(CodedBodies.short)
-        for tail in [[0], Array("x".utf8), Array(repeating: 0, count: 1000), CodedBodies.noise(300_000)] as [[UInt8]] {
+        let zeros: [[UInt8]] = coding == .gzip ? [] : [[0], Array(repeating: 0, count: 1000)]
+        for tail in [Array("x".utf8), [0, 1], CodedBodies.noise(300_000)] + zeros {
             for size in [1000, coded.count, .max] {
                 let error = #expect(throws: CurlewError.self) {
                     try CodedBodies.decode(coded + tail, [coding.kind], pieces: size)
                 }
                 #expect(error?.code == .contentDecodingFailed)
+            }
+        }
+    }
+
+    @Test("zeros behind the end of gzip are padding, and nothing may follow them")
+    func padding() throws {
+        let coded = try ContentCoding.gzip.encode(CodedBodies.short)
+        for count in [1, 511, 512, 300_000] {
+            for size in [1, 7, coded.count, coded.count + 1, .max] where size > 1 || count < 1000 {
+                let padded = coded + [UInt8](repeating: 0, count: count)
+                #expect(try CodedBodies.decode(padded, [.gzip], pieces: size) == CodedBodies.short)
+                #expect(
+                    try CodedBodies.decode(coded + padded, [.gzip], pieces: size) == CodedBodies.short
+                        + CodedBodies.short)
+                for tail in [coded, [0x1F], [1]] {
+                    let error = #expect(throws: CurlewError.self) {
+                        try CodedBodies.decode(padded + tail, [.gzip], pieces: size)
+                    }
+                    #expect(error?.code == .contentDecodingFailed)
+                }
             }
         }
     }

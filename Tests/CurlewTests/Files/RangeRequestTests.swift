@@ -63,6 +63,20 @@ struct RangeRequestTests {
         #expect(evaluate(try request(100..<200), range, fields) == .mismatch(mismatch))
     }
 
+    @Test("a part of coded bytes has the coding of the bytes that are there")
+    func codings() throws {
+        var request = try request(100..<200)
+        request.codings = ["gzip"]
+        let part = RangeRequest.Verdict.part(100..<200, total: 1000)
+        for (coding, verdict) in [
+            ("gzip", part), ("GZip, identity", part), ("br", .mismatch(.coded)), ("gzip, gzip", .mismatch(.coded)),
+            ("identity", .mismatch(.coded)), ("", .mismatch(.coded)),
+        ] as [(String, RangeRequest.Verdict)] {
+            #expect(evaluate(request, "bytes 100-199/1000", [.contentEncoding: coding]) == verdict, "\(coding)")
+        }
+        #expect(evaluate(request, "bytes 100-199/1000") == .mismatch(.coded))
+    }
+
     @Test("a part whose total nobody knows is a mismatch")
     func endless() throws {
         #expect(evaluate(try request(100..<Int64.max, total: nil), "bytes 100-199/*") == .mismatch(.endless))

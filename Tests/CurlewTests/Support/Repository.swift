@@ -19,6 +19,17 @@ enum Repository {
         }
     }
 
+    /// The names of the folders in a folder.
+    static func folders(in folder: String) throws -> Set<String> {
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")
+        return Set(
+            names.filter { name in
+                var isFolder: ObjCBool = false
+                return FileManager.default.fileExists(atPath: "\(root)/\(folder)/\(name)", isDirectory: &isFolder)
+                    && isFolder.boolValue
+            })
+    }
+
     /// The Swift files below a folder; the folder in it that a file lies in is its room.
     static func sources(in folder: String) throws -> [SourceFile] {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")

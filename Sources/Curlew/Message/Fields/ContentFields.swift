@@ -50,6 +50,27 @@ struct ContentCodingList {
     /// The names in lower case, in the order in which the codings were applied, without `identity`.
     private(set) var names: [String] = []
 
+    /// The most codings of a body that is resumed.
+    static let limit = 8
+
+    /// True if the codings are as many as a token may hold, and their names are tokens.
+    var isKeepable: Bool {
+        names.count <= Self.limit && names.allSatisfy { $0.utf8.count <= 64 && $0.utf8.allSatisfy(\.isTokenByte) }
+    }
+
+    /// The codings in words that are short enough for a message.
+    var words: String {
+        let shown = names.prefix(4).map { String($0.replacingControlCharacters.prefix(32)) }
+        return shown.joined(separator: ", ") + (names.count > 4 ? ", …" : "")
+    }
+
+    init(_ names: [String]) { self.names = names }
+
+    /// True if the codings are the same, byte by byte.
+    func isSame(as other: [String]) -> Bool {
+        names.count == other.count && zip(names, other).allSatisfy { $0.hasSameBytes(as: $1) }
+    }
+
     init(_ fields: HTTPFields) {
         for field in fields where field.name == .contentEncoding {
             for element in field.value.utf8.split(separator: .comma) {

@@ -10,8 +10,8 @@ public import HTTPTypes
 /// - When scheme, host or port change, these are taken off: Authorization, Proxy-Authorization, Cookie, other fields known
 ///   to hold secrets, those that ``secretFields`` and ``RequestOptions/secretFields`` name, user information, and a Host
 ///   field of the caller's.
-/// - From `https` to `http` is ``ErrorCode/redirectRefused``, a circle ``ErrorCode/redirectLoop``, one redirect more than
-///   the policy allows ``ErrorCode/tooManyRedirects``.
+/// - From `https` to `http` is ``ErrorCode/redirectRefused``, one redirect more than the policy allows
+///   ``ErrorCode/tooManyRedirects``. A URL may come again: the answer to the second visit may be another one.
 ///
 /// ``CurlewResponse/history`` lists what was followed. The body of a redirect is read, up to 64 KiB and for a second, so that its
 /// connection can be used again, else dropped. ``RequestOptions/totalTimeout`` holds for all of it.
@@ -55,7 +55,7 @@ public struct Redirects: CurlewMiddleware {
     ) async throws -> CurlewResponse {
         var request = original
         var response = first
-        var trail = RedirectTrail(original)
+        var trail = RedirectTrail()
         do {
             while RedirectRule.isRedirect(response.status.code) {
                 // A link behind this one may have gone over to https.
@@ -87,7 +87,7 @@ public struct Redirects: CurlewMiddleware {
                 changesPostToGet: changesPostToGet, allowsDowngrade: allowsDowngrade,
                 secretFields: secretFields.union(request.options.secretFields))
             guard let proposed = try rule.request(after: response.head, to: request) else { return nil }
-            try trail.admit(upTo: policy.maximum)
+            try trail.admit(proposed.uri, upTo: policy.maximum)
             try rule.checkDowngrade(from: request.uri, to: proposed.uri)
             guard let chosen = try await choose(proposed, policy, response, request, trail.hops) else { return nil }
             let following = try rule.checked(chosen, insteadOf: proposed, from: request.uri)
@@ -96,7 +96,7 @@ public struct Redirects: CurlewMiddleware {
                     .redirectRefused,
                     "the redirect leads to another origin, \(following.uri.origin), which is not allowed")
             }
-            try trail.add(response, next: following)
+            trail.add(response)
             for observer in request.observers {
                 observer.redirected(response.status, to: following, number: trail.hops.count)
             }
@@ -120,43 +120,22 @@ public struct Redirects: CurlewMiddleware {
     }
 }
 
-/// The redirects of a call and the requests that it has sent, so that it does not go round in a circle.
+/// The redirects of a call, which are counted.
 struct RedirectTrail {
-    /// The parts that make two requests the same. A fragment is not sent.
-    private struct Visit: Equatable {
-        let method: HTTPRequest.Method
-        let target: String
-        let hasBody: Bool
-
-        init(_ request: CurlewRequest) {
-            method = request.method
-            target = request.uri.requestText
-            hasBody = !request.body.isNone
-        }
-    }
-
     private(set) var hops: [CurlewResponse.Redirect] = []
-    private var visits: [Visit]
 
-    init(_ first: CurlewRequest) { visits = [Visit(first)] }
-
+    /// - Parameter target: The URI that one more redirect leads to.
     /// - Throws: ``CurlewError`` with ``ErrorCode/tooManyRedirects`` unless one more may be followed.
-    func admit(upTo maximum: Int) throws {
-        guard hops.count < maximum else {
-            throw CurlewError(.tooManyRedirects, "there were more than \(maximum) redirects")
-        }
+    func admit(_ target: CurlewURI, upTo maximum: Int) throws {
+        guard hops.count >= maximum else { return }
+        let text = target.requestText
+        let isCircle = hops.contains { $0.uri.requestText.hasSameBytes(as: text) }
+        let reason = isCircle ? ", and they lead to the same URLs again" : ""
+        throw CurlewError(.tooManyRedirects, "there were more than \(maximum) redirects\(reason)")
     }
 
-    /// Notes a redirect that is going to be followed, and the request that follows it.
-    /// - Throws: ``CurlewError`` with ``ErrorCode/redirectLoop`` if that was sent before.
-    mutating func add(_ redirect: CurlewResponse, next: CurlewRequest) throws {
-        // With a cookie the same request may well be answered otherwise.
-        if redirect.fields.contains(.setCookie) { visits = [] }
-        let visit = Visit(next)
-        guard !visits.contains(visit) else {
-            throw CurlewError(.redirectLoop, "the redirects go round in a circle")
-        }
-        visits.append(visit)
+    /// Notes a redirect that is going to be followed.
+    mutating func add(_ redirect: CurlewResponse) {
         hops.append(
             CurlewResponse.Redirect(
                 status: redirect.status, uri: redirect.uri, fields: redirect.fields, attempts: redirect.attempts))

@@ -133,7 +133,7 @@ actor DownloadOperation {
         } else {
             answer = try await attempts.send(nil)
         }
-        let response = try decodedIfCoded(answer)
+        let response = try decodedIfWanted(answer)
         switch DownloadPlan.evaluate(whole: response.status) {
         case .part:
             throw attempts.error(.invalidResponse, "the server sent a part where the whole was asked for", response)
@@ -148,7 +148,7 @@ actor DownloadOperation {
         let length = response.body.length
         try await confirm(with: response, length: length)
         plan.begin(
-            DownloadPlan.Representation(response.fields, length: length, isCoded: !response.contentCodings.isEmpty))
+            DownloadPlan.Representation(response.fields, length: length, isDecoded: !response.contentCodings.isEmpty))
         publish()
         try await checkpoint()
         return try await read(whole: response.body, length: length)
@@ -166,9 +166,12 @@ actor DownloadOperation {
         return nil
     }
 
-    /// A coding that was not asked for is undone if it is known; such a download cannot be resumed.
-    private func decodedIfCoded(_ response: CurlewResponse) throws -> CurlewResponse {
-        guard RangeRequest.isCoded(response.fields), request.options.decodesContent != false else { return response }
+    /// A coding that was not asked for stays, as the file has the bytes that the server sent. It is undone only where the caller wants that,
+    /// and such a download cannot be resumed.
+    private func decodedIfWanted(_ response: CurlewResponse) throws -> CurlewResponse {
+        guard request.options.decodesContent == true, response.fields.contains(.contentEncoding) else {
+            return response
+        }
         return try ContentDecoding().decoded(response, to: request.method)
     }
 
@@ -339,7 +342,7 @@ actor DownloadOperation {
         return DownloadStorage.Subject(
             uri: request.uri.withoutUserInformation,
             finalURI: origin.flatMap { $0.uri == request.uri ? nil : $0.uri.withoutUserInformation },
-            validator: validator, total: representation.total)
+            validator: validator, total: representation.total, codings: representation.codings)
     }
 
     // MARK: The end

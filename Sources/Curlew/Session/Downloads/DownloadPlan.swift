@@ -123,7 +123,9 @@ struct DownloadPlan: Sendable {
         else { return .askForWhole }
         let gaps = received.missing(of: total)
         if gaps.isEmpty, let total {
-            return .verify(RangeRequest(wanted: (total - 1)..<total, total: total, validator: validator))
+            return .verify(
+                RangeRequest(
+                    wanted: (total - 1)..<total, total: total, validator: validator, codings: representation.codings))
         }
         return .askForRanges(segments(of: gaps, representation), atATime: segmentLimit)
     }
@@ -155,7 +157,8 @@ struct DownloadPlan: Sendable {
     /// A request for some bytes; nil without a validator, for they might be of another representation.
     func request(for wanted: Range<Int64>) -> RangeRequest? {
         guard let representation, let validator = representation.rangeValidator else { return nil }
-        return RangeRequest(wanted: wanted, total: representation.total, validator: validator)
+        return RangeRequest(
+            wanted: wanted, total: representation.total, validator: validator, codings: representation.codings)
     }
 
     // MARK: Answers
@@ -247,17 +250,22 @@ extension DownloadPlan {
         let announcesRanges: Bool
         /// What ranges are asked for by; nil if they cannot be.
         let rangeValidator: ResumeToken.Validator?
+        /// The content codings of the bytes that are in the file.
+        let codings: [String]
 
         /// - Parameters:
         ///   - fields: Those of a response with the whole.
         ///   - length: The length of its body, if it is known.
-        ///   - isCoded: Whether its content was coded. Ranges are of the coded bytes, and those are not in the file.
-        init(_ fields: HTTPFields, length: Int64?, isCoded: Bool) {
+        ///   - isDecoded: Whether a coding of its content was undone. Ranges are of the coded bytes, and those are not in the file.
+        init(_ fields: HTTPFields, length: Int64?, isDecoded: Bool) {
             total = length
             let units: [String] = fields[values: .acceptRanges].joined(separator: ",").lowercased()
                 .split(separator: ",").map { unit in unit.filter { $0 != " " && $0 != "\t" } }
             announcesRanges = units.contains("bytes")
-            rangeValidator = units.contains("none") || isCoded ? nil : ResumeToken.Validator(fields)
+            let list = ContentCodingList(fields)
+            codings = list.names
+            let isFit = !units.contains("none") && !isDecoded && list.isKeepable
+            rangeValidator = isFit ? ResumeToken.Validator(fields) : nil
         }
 
         /// What a token knows.
@@ -265,6 +273,7 @@ extension DownloadPlan {
             total = token.total
             announcesRanges = true
             rangeValidator = token.validator
+            codings = token.codings
         }
     }
 }

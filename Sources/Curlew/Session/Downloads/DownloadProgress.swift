@@ -60,7 +60,6 @@ final class DownloadProgressSource: Sendable {
     func publish(received: Int64, total: Int64?) {
         change { latest in
             latest.received.wire = received
-            latest.received.decoded = received
             latest.received.total = total
         }
     }

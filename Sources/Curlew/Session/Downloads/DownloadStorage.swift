@@ -11,6 +11,7 @@ final class DownloadStorage {
         let finalURI: CurlewURI?
         let validator: ResumeToken.Validator
         let total: Int64?
+        let codings: [String]
     }
 
     /// Up to so many bytes are read again for the hash of a token, if they were not hashed as they came.
@@ -269,7 +270,8 @@ final class DownloadStorage {
     ) -> ResumeToken? {
         try? ResumeToken(
             uri: subject.uri, finalURI: subject.finalURI, validator: subject.validator, total: subject.total,
-            partPath: absolute(part.path), destination: place.map(absolute), identity: snapshot, received: received)
+            partPath: absolute(part.path), destination: place.map(absolute), identity: snapshot, received: received,
+            codings: subject.codings)
     }
 
     // MARK: The end

@@ -6,9 +6,9 @@ extension HTTPSession {
     ///   - reference: The URL, absolute or relative to the session's base.
     ///   - destination: Where the file goes.
     ///   - fields: Fields of its requests. `Range`, `If-Range` and `Accept-Encoding` are the download's own to set: it asks
-    ///     for the bytes as they are (`identity`), for ranges of coded bytes cannot be put together. Should a server send a
-    ///     content coding all the same, it is undone, unless ``RequestOptions/decodesContent`` is false, and the download
-    ///     cannot be continued.
+    ///     for the bytes as they are (`identity`). Should a server send a content coding all the same, the file has the coded
+    ///     bytes, and ``DownloadedFile/response`` says so. Where ``RequestOptions/decodesContent`` is true it is undone, and the
+    ///     download cannot be continued.
     ///   - download: The options of the download.
     ///   - options: Options of its requests. ``RequestOptions/totalTimeout`` is a deadline over all of it;
     ///     ``RequestOptions/onResponse`` is not asked.

@@ -103,14 +103,14 @@ struct RedirectPolicyTests {
         #expect(seen.fields[.cookie] == "new=1")
     }
 
-    @Test("decisions go round in circles and beyond the bound no more than redirects do", arguments: [true, false])
+    @Test("decisions lead no further than redirects do, in circles or not", arguments: [true, false])
     func bounds(inCircles: Bool) async throws {
         let server = try await MockServer.start { request in
             redirect(302, to: inCircles ? "/" : "\((Int(request.path.dropFirst()) ?? 0) + 1)")
         }
         let session = try session(.decide(maximum: 3) { $0.request })
         let error = await curlewError { _ = try await session.get(.raw(server.url())) }
-        #expect(error?.code == (inCircles ? .redirectLoop : .tooManyRedirects))
-        #expect(server.requestCount == (inCircles ? 1 : 4))
+        #expect(error?.code == .tooManyRedirects)
+        #expect(server.requestCount == 4)
     }
 }

@@ -54,10 +54,10 @@ struct LargeFormTests {
         #expect(try peak() - before < 48 << 20)
         var last: TaskProgress?
         for await value in progress {
-            #expect(value.sent.decoded >= last?.sent.decoded ?? 0)
+            #expect(value.sent.wire >= last?.sent.wire ?? 0)
             last = value
         }
-        #expect(last?.sent.decoded == length && last?.sent.total == length)
+        #expect(last?.sent.wire == length && last?.sent.total == length)
         #expect(last?.isFinished == true)
     }
 

@@ -13,11 +13,11 @@ struct DownloadPlanTests {
 
     /// A plan whose whole has begun to come.
     private func begun(
-        _ length: Int64? = 100, fields: HTTPFields = fit, isCoded: Bool = false, segments: Int = 1
+        _ length: Int64? = 100, fields: HTTPFields = fit, isDecoded: Bool = false, segments: Int = 1
     ) -> Plan {
         var plan = plan(segments: segments)
         plan.confirm()
-        plan.begin(Plan.Representation(fields, length: length, isCoded: isCoded))
+        plan.begin(Plan.Representation(fields, length: length, isDecoded: isDecoded))
         return plan
     }
 
@@ -73,7 +73,7 @@ struct DownloadPlanTests {
     struct Interruption: CustomTestStringConvertible, Sendable {
         let testDescription: String
         var fields = DownloadPlanTests.fit
-        var isCoded = false
+        var isDecoded = false
         let next: DownloadPlan.Step
     }
 
@@ -90,10 +90,20 @@ struct DownloadPlanTests {
                 testDescription: "weak validator", fields: [.eTag: "W/\"one\"", .acceptRanges: "bytes"],
                 next: .askForWhole),
             Interruption(testDescription: "no validator", fields: [.acceptRanges: "bytes"], next: .askForWhole),
-            Interruption(testDescription: "coded", isCoded: true, next: .askForWhole),
+            Interruption(testDescription: "decoded", isDecoded: true, next: .askForWhole),
+            Interruption(
+                testDescription: "coded as it came",
+                fields: [.eTag: "\"one\"", .acceptRanges: "bytes", .contentEncoding: "gzip"],
+                next: .askForRanges([60..<100], atATime: 1)),
+            Interruption(
+                testDescription: "too many codings",
+                fields: [
+                    .eTag: "\"one\"", .contentEncoding: Array(repeating: "gzip", count: 9).joined(separator: ","),
+                ],
+                next: .askForWhole),
         ])
     func interrupted(_ interruption: Interruption) {
-        var plan = begun(fields: interruption.fields, isCoded: interruption.isCoded)
+        var plan = begun(fields: interruption.fields, isDecoded: interruption.isDecoded)
         receive(60, at: 0, &plan)
         #expect(plan.next == interruption.next)
     }
@@ -260,7 +270,7 @@ struct DownloadPlanTests {
         #expect(plan.ranges.isEmpty && plan.representation == nil && !plan.isConfirmed)
         #expect(plan.next == .askForWhole && plan.segmentLimit == 1)
         plan.confirm()
-        plan.begin(Plan.Representation(Self.fit, length: 100, isCoded: false))
+        plan.begin(Plan.Representation(Self.fit, length: 100, isDecoded: false))
         #expect(plan.segmentsOfWhole == [0..<100])
     }
 
@@ -277,7 +287,7 @@ struct DownloadPlanTests {
         plan.reject(restart)
         plan.restart()
         plan.confirm()
-        plan.begin(Plan.Representation(Self.fit, length: 100, isCoded: false))
+        plan.begin(Plan.Representation(Self.fit, length: 100, isDecoded: false))
         receive(30, at: 0, &plan)
         #expect(plan.next == (asksAgain ? .askForRanges([30..<100], atATime: 1) : .askForWhole))
     }
