@@ -74,14 +74,16 @@ extension StringResponseSerializer.Encoding {
     /// The text that the bytes are, without a byte order mark.
     /// - Parameter repairs: True if invalid bytes become U+FFFD. If not, they are an error.
     /// - Throws: ``CurlewError`` with ``ErrorCode/decodingFailed``; also if this machine lacks the characters of the encoding.
-    package func decode(_ bytes: ArraySlice<UInt8>, repairs: Bool) throws(CurlewError) -> String {
+    // Not inlined: Swift 6.3.1 breaks down over an async function that this is inlined into, in release builds.
+    @inline(never)
+    package func decode(_ bytes: ArraySlice<UInt8>, repairs: Bool) throws -> String {
         guard let text = try text(of: bytes, repairs: repairs) else {
             throw CurlewError(.decodingFailed, "the bytes are not valid \(self)")
         }
         return text
     }
 
-    private func text(of bytes: ArraySlice<UInt8>, repairs: Bool) throws(CurlewError) -> String? {
+    private func text(of bytes: ArraySlice<UInt8>, repairs: Bool) throws -> String? {
         switch kind {
         case .utf8: return Self.text(Self.strip([0xEF, 0xBB, 0xBF], from: bytes), UTF8.self, repairs)
         case .ascii: return decodeASCII(bytes, repairs: repairs)
