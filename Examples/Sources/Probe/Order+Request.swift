@@ -104,7 +104,10 @@ extension Order {
         options.redirects = redirectPolicy
         // Unless the line says otherwise, nothing is sent again.
         options.maximumAttempts = options.maximumAttempts ?? 1
-        if let proxy { options.proxy = proxy == "environment" ? .environment : .proxy(try Proxy(proxy)) }
+        if let proxy {
+            let url = try proxyLogin?.proxy(proxy) ?? (proxy == "environment" ? nil : Proxy(proxy))
+            options.proxy = url.map { .proxy($0) } ?? .environment
+        }
         if !hosts.isEmpty || !redirections.isEmpty || unixSocket != nil {
             options.route = ConnectionRoute(
                 hosts: hosts, redirections: redirections.map { $0.redirection(for: uri) }, unixSocket: unixSocket)

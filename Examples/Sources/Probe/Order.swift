@@ -29,6 +29,7 @@ struct Order: Sendable {
     var redirections: [ConnectTo] = []
     var unixSocket: String?
     var proxy: String?
+    var proxyLogin: ProxyLogin?
     var credentials: Credentials?
     var security = SecuritySettings()
 
@@ -38,6 +39,8 @@ struct Order: Sendable {
     var bodyLimit: ByteSize?
     var reading = Reading()
     var download: Download?
+    /// The mode in which the session's cache is made.
+    var cacheMode: HTTPCache.Mode?
 
     // What other operations are about.
     var target: JSONValue?

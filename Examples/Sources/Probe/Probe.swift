@@ -74,8 +74,8 @@ package actor Probe {
     /// The sessions of that name, one for each of the settings that were asked for.
     func sessions(named name: String?) -> [HTTPSession] { sessions.all(named: name) }
 
-    /// Counts an order that sends requests, from the moment its line is read.
-    func enter(_ session: String?) { sessions.enter(session) }
+    /// Counts an order that sends requests, from the moment its line is read. The first one decides on the cache of its session.
+    func enter(_ order: Order) { sessions.enter(order.session, order.cacheMode) }
 
     /// Whether orders that were counted are under way: connecting too, before there is any session.
     func isBusy(_ session: String?) -> Bool { sessions.isBusy(session) }

@@ -14,6 +14,8 @@ struct SessionTable {
     private var jars: [String?: CookieJar] = [:]
     /// A cache a session: what came under other settings may not be used.
     private var caches: [Key: HTTPCache] = [:]
+    /// How the caches of a name are made, as its first line says.
+    private var modes: [String?: HTTPCache.Mode] = [:]
     /// How many orders with requests are under way, by the name of their session.
     private var busy: [String?: Int] = [:]
 
@@ -35,8 +37,8 @@ struct SessionTable {
 
     mutating func cache(_ key: Key) -> HTTPCache {
         if let known = caches[key] { return known }
-        // A session of the probe acts as one user, with one jar of cookies.
-        let made = HTTPCache(mode: .singleUser)
+        // A session of the probe acts as one user, with one jar of cookies, unless its first line says otherwise.
+        let made = HTTPCache(mode: modes[key.name] ?? .singleUser)
         caches[key] = made
         return made
     }
@@ -45,7 +47,11 @@ struct SessionTable {
 
     func all(named name: String?) -> [HTTPSession] { sessions.filter { $0.key.name == name }.map(\.value) }
 
-    mutating func enter(_ name: String?) { busy[name, default: 0] += 1 }
+    /// - Parameter mode: The mode of the cache that the line asks for.
+    mutating func enter(_ name: String?, _ mode: HTTPCache.Mode?) {
+        if modes[name] == nil { modes[name] = mode ?? .singleUser }
+        busy[name, default: 0] += 1
+    }
 
     mutating func leave(_ name: String?) {
         let left = busy[name, default: 1] - 1

@@ -60,4 +60,27 @@ struct CacheTests {
         #expect(try await probe.fetch(server.url(), #""session":"b""#).string("cache_status") == "hit")
         await server.shutdown()
     }
+
+    @Test(
+        "the first line of a session decides on the mode of its cache",
+        arguments: [
+            ("single-user", "hit", "hit"), ("private", "bypass", "hit"), ("shared", "hit", "miss"), (nil, "hit", "hit"),
+        ] as [(String?, String, String)])
+    func cacheModes(_ mode: String?, _ withCredentials: String, _ markedPrivate: String) async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(
+                fields: [.cacheControl: request.path == "/private" ? "private, max-age=60" : "public, max-age=60"])
+        }
+        let probe = ProbeDriver()
+        let first = mode.map { #""cache_mode":"\#($0)""# } ?? ""
+        _ = try await probe.fetch(server.url("/private"), first)
+        // What a later line says does not matter.
+        let later = #""cache_mode":"shared""#
+        #expect(try await probe.fetch(server.url("/private"), later).string("cache_status") == markedPrivate)
+        let credentials = #""headers":[["Authorization","Basic dTpw"]]"#
+        _ = try await probe.fetch(server.url("/own"), credentials)
+        #expect(try await probe.fetch(server.url("/own"), credentials).string("cache_status") == withCredentials)
+        #expect(try await probe.fetch(server.url(), #""cache_mode":"none""#).skip == "cache_mode none")
+        await server.shutdown()
+    }
 }

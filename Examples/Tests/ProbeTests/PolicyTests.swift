@@ -102,4 +102,49 @@ struct PolicyTests {
         await proxy.shutdown()
         await server.shutdown()
     }
+
+    @Test("credentials for the proxy go to it, and to no origin")
+    func proxyLogin() async throws {
+        let server = try await MockServer.start { request in
+            MockResponse(body: request.fields.contains(.proxyAuthorization) ? "leaked" : "ok")
+        }
+        let proxy = try await MockProxy.start(.init(credentials: .init(user: "u", password: "p:w")))
+        let probe = ProbeDriver()
+        let through = #""proxy":"http://127.0.0.1:\#(proxy.port)""#
+        func login(_ password: String, _ scheme: String = "basic") -> String {
+            #"\#(through),"proxy_auth":{"scheme":"\#(scheme)","user":"u","password":"\#(password)"}"#
+        }
+        #expect(try await probe.fetch(server.url(), login("p:w")).bodyText == "ok")
+        #expect(try await probe.fetch(server.url(), login("wrong"))["status"] == .integer(407))
+        #expect(try await probe.fetch(server.url(), through)["status"] == .integer(407))
+        #expect(try await probe.fetch(server.url(), login("p:w", "ntlm")).skip == "proxy_auth ntlm")
+        let login = #""proxy_auth":{"scheme":"basic","user":"u","password":"p"}"#
+        #expect(try await probe.fetch(server.url(), login).code == "bad-request")
+        #expect(try await probe.fetch(server.url(), login + #","proxy":"environment""#).skip != nil)
+        #expect(
+            try await probe.fetch(server.url(), through + #","proxy_auth":{"scheme":"basic"}"#).code == "bad-request")
+        await proxy.shutdown()
+        await server.shutdown()
+    }
+
+    @Test("a proxy that asks for Digest is answered")
+    func proxyDigest() async throws {
+        let proxy = try await RawServer.start { connection in
+            while true {
+                let head = try await connection.readHead()
+                let isAnswered = head.contains("Proxy-Authorization: Digest username=\"u\"")
+                try await connection.write(
+                    isAnswered
+                        ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+                        : "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n"
+                            + "Proxy-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=SHA-256\r\n\r\n"
+                )
+            }
+        }
+        let answer = try await ProbeDriver().fetch(
+            "http://origin.test/",
+            #""proxy":"http://127.0.0.1:\#(proxy.port)","proxy_auth":{"scheme":"digest","user":"u","password":"p"}"#)
+        #expect(answer.bodyText == "ok", "\(answer)")
+        await proxy.shutdown()
+    }
 }

@@ -75,7 +75,7 @@ struct SkipTests {
             "pins":null,"client_cert":null,"client_key":null,"crls":null,"max_depth":null,"time":null,"ocsp":"off",
             "strict":false,"tls_min":"1.2","tls_max":"1.3","base":null,"parameters":null,"encoding":null,"style":{},
             "multipart":null,"as":null,"remove_nulls":false,"accept_status":null,"accept_types":null,"download":null,
-            "upload":null
+            "upload":null,"cache_mode":"single-user","proxy_auth":null
             """#.replacing("\n", with: ""))
         #expect(answer["status"] == .integer(200), "\(answer)")
         await server.shutdown()

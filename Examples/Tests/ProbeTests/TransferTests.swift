@@ -47,6 +47,28 @@ struct TransferTests {
         await server.shutdown()
     }
 
+    @Test("a download is answered with its metrics and progress, that of a failure too")
+    func figures() async throws {
+        let folder = try Folder()
+        let bytes = [UInt8](repeating: 7, count: 300_000)
+        let server = try await MockServer.start { request in
+            if request.path == "/no" { return MockResponse(status: .notFound, body: "why") }
+            return RangedContent(bytes, entityTag: "\"1\"").response(to: request)
+        }
+        try server.inject(Fault(.inResponseBody(after: 100_000), .close))
+        let answer = try await ProbeDriver().fetch(server.url(), folder.download(#""resumes":2"#))
+        #expect(folder.bytes("file") == bytes, "\(answer)")
+        let metrics = try #require(answer["metrics"])
+        #expect(metrics["attempts"] == .integer(2) && metrics.number("total") != nil, "\(metrics)")
+        #expect(try #require(metrics.number("received")) >= 300_000)
+        guard case .array(let steps) = answer["progress"] else { throw CancellationError() }
+        #expect(steps.last == .array([.integer(300_000), .integer(300_000)]), "\(steps)")
+        let refused = try await ProbeDriver().fetch(server.url("/no"), #""download":{"to":"\#(folder.path)/no"}"#)
+        #expect(refused.code == "unacceptable-status" && refused["metrics"]?["attempts"] == .integer(1), "\(refused)")
+        #expect(refused["progress"] != nil)
+        await server.shutdown()
+    }
+
     @Test("a download never overwrites")
     func existing() async throws {
         let folder = try Folder()

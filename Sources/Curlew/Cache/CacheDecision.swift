@@ -30,7 +30,7 @@ struct CacheJudge: Sendable {
     var heuristicLimit: Int64
     var servesStaleOnFailure: Bool
 
-    /// Decides on a GET or HEAD.
+    /// Decides on a GET, a HEAD or a QUERY.
     /// - Parameter entry: The stored response that the request selects.
     func decide(_ request: CacheRequest, _ entry: CacheEntry?, at now: Int64) -> CacheDecision {
         let policy = request.policy
@@ -117,7 +117,7 @@ struct CacheJudge: Sendable {
     }
 
     private func completion(of entry: CacheEntry, for request: CacheRequest) -> CacheDecision {
-        guard request.request.method == .get, !request.hasRange, !request.isConditional, entry.range?.lowerBound == 0,
+        guard request.isRetrieval, !request.hasRange, !request.isConditional, entry.range?.lowerBound == 0,
             ResumeToken.Validator(entry.head.headerFields) != nil, request.policy == .standard,
             request.directives.noCache == .nothing
         else { return .forward(.partial) }
@@ -147,7 +147,7 @@ extension CacheRequest {
     /// The one range of bytes that is asked for, of a representation of so many; nil if it is none, or there are several.
     func range(of total: Int64) -> Range<Int64>? {
         let values = request.fields[values: .range]
-        guard values.count == 1, request.method == .get else { return nil }
+        guard values.count == 1, isRetrieval else { return nil }
         return CacheRange(values[0])?.bytes(of: total)
     }
 }

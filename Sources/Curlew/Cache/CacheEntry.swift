@@ -44,7 +44,8 @@ public struct CacheEntry: Sendable, Identifiable {
         /// Scheme, host in lower case, port, path and query as they are sent: no fragment and no user information.
         public let uri: String
         /// The caller's ``RequestOptions/cachePartition``; nil if none was named. Where the request is connected in a way of its own, by
-        /// a route, a proxy, an address policy, a security policy or a Host field, `via:` and their SHA-256 stand before it.
+        /// a route, a proxy, an address policy, a security policy or a Host field, or is a QUERY, `via:` and the SHA-256 of these, and of the
+        /// content of the QUERY, stand before it.
         public let partition: String?
 
         public init(uri: String, partition: String? = nil) {

@@ -10,12 +10,19 @@ struct CacheRequest {
     let policy: HTTPCache.Policy
     /// When it came to the cache, in seconds since 1970.
     let time: Int64
+    /// The content of a QUERY, if it could be read.
+    private let content: QueryContent?
+    private let contentWords: [(name: String, value: String)]
 
-    init(_ request: CurlewRequest, at time: Int64) {
+    /// - Parameter content: The content of a QUERY; nil if it could not be read, and for other methods.
+    init(_ request: CurlewRequest, at time: Int64, content: QueryContent? = nil) {
         self.request = request
         self.time = time
         policy = request.options.cachePolicy ?? .standard
-        let source = ResponseSource.of(request)
+        let words = content.flatMap { try? $0.words() }
+        self.content = words == nil ? nil : content
+        contentWords = words ?? []
+        let source = ResponseSource.of(request, contentWords)
         key = Self.key(of: request, source)
         hasKnownSource =
             switch source.knowledge {
@@ -48,8 +55,6 @@ struct CacheRequest {
         return CacheEntry.Key(uri: key(of: request.uri), partition: source.partition(partition))
     }
 
-    static func key(of request: CurlewRequest) -> CacheEntry.Key { key(of: request, ResponseSource.of(request)) }
-
     /// The URI with its host in lower case, and without the port of its scheme, fragment and user information.
     static func key(of uri: CurlewURI) -> String { uri.normalizedText }
 
@@ -60,9 +65,14 @@ struct CacheRequest {
 
     /// True if the method is one that the cache answers, and nothing in the request makes another one of it.
     var isCacheable: Bool {
-        (request.method == .get || request.method == .head) && request.body.isNone && request.trailers.isEmpty
-            && !overridesMethod
+        let isKnown =
+            request.method == .query
+            ? content != nil : (request.method == .get || request.method == .head) && request.body.isNone
+        return isKnown && request.trailers.isEmpty && !overridesMethod
     }
+
+    /// True if a response to the method may be stored, and whole representations and parts of them make sense for it.
+    var isRetrieval: Bool { request.method == .get || request.method == .query }
 
     /// True if a server may take the method from a field.
     private var overridesMethod: Bool {
@@ -72,10 +82,10 @@ struct CacheRequest {
     private static let overrides = Set(
         ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"].compactMap { HTTPField.Name($0) })
 
-    /// True unless the method is safe (RFC 9110 §9.2.1), or is another one in truth.
+    /// True unless the method is safe (RFC 9110 §9.2.1, RFC 10008 §2), or is another one in truth.
     var isUnsafe: Bool {
         switch request.method {
-        case .get, .head, .options, .trace: overridesMethod
+        case .get, .head, .query, .options, .trace: overridesMethod
         default: true
         }
     }
@@ -100,9 +110,12 @@ struct CacheRequest {
     func credentials(asSentFor response: CurlewResponse) -> Credentials? {
         var credentials = self.credentials
         guard let sent = response.exchange?.request ?? response.sentRequest else { return credentials }
+        if let content {
+            guard let sentContent = QueryContent(of: sent), content.isSame(as: sentContent) else { return nil }
+        }
         let isSame = sent.uri == request.uri && sent.fields.hasSameBytes(as: request.fields)
         if isSame, !sent.options.isAnySet { return credentials }
-        guard Self.key(of: sent) == key else { return nil }
+        guard Self.key(of: sent, ResponseSource.of(sent, contentWords)) == key else { return nil }
         let marked = sent.options.secretFields.union(request.options.secretFields)
         credentials.formUnion(Self.credentials(of: sent.fields, marked))
         if sent.uri.userInformation != nil || sent.options.engineCredential != nil {

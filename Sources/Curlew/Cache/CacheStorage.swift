@@ -9,7 +9,7 @@ extension CacheJudge {
             "Proxy-Authentication-Info", "Proxy-Authorization", "Set-Cookie", "Set-Cookie2", "Cache-Status",
         ].compactMap { HTTPField.Name($0) })
 
-    /// Makes the entry of a response to a GET; nil if it may not be stored.
+    /// Makes the entry of a response to a GET or a QUERY; nil if it may not be stored.
     /// - Parameters:
     ///   - response: As it came.
     ///   - request: As the cache has forwarded it.
@@ -18,7 +18,7 @@ extension CacheJudge {
     func entry(
         for response: CurlewResponse, to request: CacheRequest, sent: CacheRequest.Credentials, at now: Int64
     ) -> CacheEntry? {
-        guard request.request.method == .get, request.policy != .noStore, !request.directives.noStore else {
+        guard request.isRetrieval, request.policy != .noStore, !request.directives.noStore else {
             return nil
         }
         let fields = response.fields

@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// Sends one request for several that are equal and under way at a time, and gives each the response.
 ///
-/// Equal are GET and HEAD requests without a body whose URI, fields and time limits are the same byte by byte, Authorization and
+/// Equal are GET and HEAD requests without a body (a QUERY goes alone) whose URI, fields and time limits are the same byte by byte, Authorization and
 /// Cookie among the fields: users with credentials of their own never share a response. Requests that have connection options of their own, or
 /// options of links whose ``RequestOptions/Key/affectsResponse`` is true, go alone. A request joins another one until that one's
 /// response begins, for 30 seconds at most: a server that leaves one of them without an answer does not hold up all that come later.

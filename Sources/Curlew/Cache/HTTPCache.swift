@@ -11,7 +11,8 @@ internal import HTTPTypes
 /// print(response.cacheStatus)
 /// ```
 ///
-/// - GET is stored, and answers GET and HEAD. Requests with a body, or with a field that overrides the method, bypass the cache.
+/// - GET is stored, and answers GET and HEAD. QUERY is stored by its content, too, up to 1 MiB that can be read again, and answers QUERY with the
+///   same content (RFC 10008). Other requests with a body, and those with a field that overrides the method, bypass the cache.
 /// - ``Mode-swift.struct`` says whose responses it holds. By default requests with credentials bypass it, unless
 ///   ``RequestOptions/cachePartition`` says whose they are.
 /// - A body is stored while its reader reads it. One that was cut short is never stored, and one that is not read to its end only
@@ -70,7 +71,23 @@ public struct HTTPCache: CurlewMiddleware {
     public func intercept(_ request: CurlewRequest, next: Next<CurlewRequest, CurlewResponse>) async throws
         -> CurlewResponse
     {
-        let seen = CacheRequest(request, at: clock())
+        guard request.method == .query else { return try await answer(CacheRequest(request, at: clock()), next) }
+        return try await answer(await query(request), next)
+    }
+
+    /// A QUERY with its content, which is read here, as its bytes are in the key; only if the cache may be used at all.
+    private func query(_ original: CurlewRequest) async -> CacheRequest {
+        guard original.options.cachePolicy != .noStore, let content = await QueryContent(reading: original) else {
+            return CacheRequest(original, at: clock())
+        }
+        var request = original
+        request.body = content.body
+        return CacheRequest(request, at: clock(), content: content)
+    }
+
+    private func answer(_ seen: CacheRequest, _ next: Next<CurlewRequest, CurlewResponse>) async throws
+        -> CurlewResponse
+    {
         guard seen.isCacheable, seen.policy != .noStore, seen.hasKnownSource, admits(seen) else {
             return try await bypass(seen, next)
         }

@@ -146,10 +146,10 @@ extension CurlewRequest {
 }
 
 extension HTTPRequest.Method {
-    /// True if sending the request twice means the same as sending it once (RFC 9110 §9.2.2).
+    /// True if sending the request twice means the same as sending it once (RFC 9110 §9.2.2, RFC 10008 §2).
     package var isIdempotent: Bool {
         switch self {
-        case .get, .head, .put, .delete, .options, .trace: true
+        case .get, .head, .query, .put, .delete, .options, .trace: true
         default: false
         }
     }

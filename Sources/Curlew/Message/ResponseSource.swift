@@ -8,6 +8,7 @@ internal import HTTPTypes
 /// | --- | --- | --- |
 /// | `route`, `proxy`, `addressPolicy`, `security`, of the request or else of its session | entries of their own | the request goes alone |
 /// | the field Host | entries of their own | joins requests with the same one |
+/// | the content of a QUERY, and the fields that speak of it | entries of their own | the request goes alone |
 /// | `cachePartition` | entries of their own | joins requests of the partition |
 /// | a ``RequestOptions/Key`` of another module that affects the response | bypass; with a `cachePartition`, entries of the partition | the request goes alone |
 /// | a security policy that cannot be encoded, a proxy that cannot be read | bypass | the request goes alone |
@@ -33,11 +34,15 @@ struct ResponseSource: Sendable {
 
     private static let usual = ResponseSource(name: nil, knowledge: .complete)
 
-    static func of(_ request: CurlewRequest) -> ResponseSource {
+    /// - Parameter content: The content of a QUERY in words; empty for other requests.
+    static func of(_ request: CurlewRequest, _ content: [(name: String, value: String)] = []) -> ResponseSource {
         let hasHost = request.fields.contains(host)
-        guard request.options.isAnySet || request.connectionDefaults != nil || hasHost else { return usual }
+        guard request.options.isAnySet || request.connectionDefaults != nil || hasHost || !content.isEmpty else {
+            return usual
+        }
         do {
-            let words = try words(of: request)
+            var words = try words(of: request)
+            for (name, value) in content { words.add(name, value) }
             let name = words.text.isEmpty ? nil : try MessageDigest.hash(words.text, by: .sha256)
             return ResponseSource(name: name, knowledge: request.options.hasForeignKeys ? .withPartition : .complete)
         } catch {

@@ -38,7 +38,7 @@ final class ServerMetrics {
 
     /// The first stands for all that the registry does not have.
     private static let methods = [
-        "_OTHER", "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+        "_OTHER", "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
     ]
 
     init(_ labels: ServerLabels, _ maker: MetricMaker) {

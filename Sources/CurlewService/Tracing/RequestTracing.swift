@@ -109,7 +109,7 @@ extension RequestOptions {
 /// The name of a span: of few different ones (OpenTelemetry, HTTP spans).
 enum SpanName {
     private static let methods: Set<String> = [
-        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
     ]
 
     static func isKnown(_ method: HTTPRequest.Method) -> Bool { methods.contains(method.rawValue) }

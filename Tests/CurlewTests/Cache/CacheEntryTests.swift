@@ -69,7 +69,7 @@ struct CacheEntryTests {
             ("http://example.com/A", "http://example.com/a", false),
         ])
     func keys(_ one: String, _ other: String, _ isSame: Bool) throws {
-        let keys = try [one, other].map { CacheRequest.key(of: try CurlewRequest(.get, $0)) }
+        let keys = try [one, other].map { CacheRequest(try CurlewRequest(.get, $0), at: 0).key }
         #expect((keys[0] == keys[1]) == isSame)
         #expect(!keys[0].uri.contains("secret"))
     }
@@ -85,7 +85,7 @@ struct CacheEntryTests {
         other.options.route = ConnectionRoute(unixSocket: "/run/b")
         var partition = plain
         partition.options.cachePartition = "7"
-        let keys = [plain, host, socket, other, partition].map { CacheRequest.key(of: $0) }
+        let keys = [plain, host, socket, other, partition].map { CacheRequest($0, at: 0).key }
         #expect(Set(keys).count == 5)
     }
 }

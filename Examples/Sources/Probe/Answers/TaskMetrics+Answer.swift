@@ -3,13 +3,19 @@ internal import Curlew
 extension TaskMetrics {
     /// The times of the last attempt, null for a step that it did not take; the bytes of all that its task made.
     /// - Parameter earlier: How often the request was sent by other tasks before this one.
-    func answer(sentBefore earlier: Int) -> JSONValue {
-        .object([
-            .init("dns", Self.seconds(last?.nameLookup)),
-            .init("connect", Self.seconds(last?.connect)),
-            .init("tls", Self.seconds(last?.tls)),
-            .init("first_byte", Self.seconds(last?.firstByte)),
-            .init("total", Self.seconds(last?.total)),
+    func answer(sentBefore earlier: Int) -> JSONValue { Self.answer(of: attempts, sentBefore: earlier) }
+
+    /// The same for the tasks of one download, first to last.
+    static func answer(ofAll tasks: [TaskMetrics]) -> JSONValue { answer(of: tasks.flatMap(\.attempts), sentBefore: 0) }
+
+    private static func answer(of attempts: [AttemptMetrics], sentBefore earlier: Int) -> JSONValue {
+        let last = attempts.last
+        return .object([
+            .init("dns", seconds(last?.nameLookup)),
+            .init("connect", seconds(last?.connect)),
+            .init("tls", seconds(last?.tls)),
+            .init("first_byte", seconds(last?.firstByte)),
+            .init("total", seconds(last?.total)),
             .init("sent", .integer(attempts.reduce(0) { $0 + $1.sentFieldBytes + $1.sentBodyBytes })),
             .init("received", .integer(attempts.reduce(0) { $0 + $1.receivedHeadBytes + $1.receivedBodyBytes })),
             .init("attempts", .integer(earlier + attempts.count)),

@@ -19,6 +19,7 @@ extension FieldRule {
         },
         FieldRule("unix_socket") { field, order in order.unixSocket = try field.string() },
         FieldRule("proxy") { field, order in order.proxy = try field.string() },
+        FieldRule("proxy_auth") { field, order in order.proxyLogin = try ProxyLogin(field) },
         FieldRule("address_policy") { field, order in
             switch try field.string() {
             case "any": order.options.addressPolicy = .any

@@ -37,3 +37,30 @@ struct Credentials: Sendable {
         return link
     }
 }
+
+/// What the field `proxy_auth` says.
+struct ProxyLogin: Sendable {
+    private let user: String
+    private let password: String
+    private let authentication: Proxy.Authentication
+
+    /// - Throws: ``LineProblem`` for a scheme that is not known, and for members that are missing or not known.
+    init(_ field: FieldValue) throws {
+        var texts: [String: String] = [:]
+        for (name, member) in try field.members() { texts[name] = try member.string() }
+        guard let scheme = texts.removeValue(forKey: "scheme"), let user = texts.removeValue(forKey: "user"),
+            let password = texts.removeValue(forKey: "password"), texts.isEmpty
+        else { throw field.wrong("an object with scheme, user and password") }
+        switch scheme {
+        case "basic": authentication = .basic
+        case "digest": authentication = .digest
+        default: throw LineProblem.unsupported("proxy_auth \(scheme)")
+        }
+        (self.user, self.password) = (user, password)
+    }
+
+    /// The proxy with this user.
+    func proxy(_ url: String) throws -> Proxy {
+        try Proxy(url).authenticated(user: user, password: password, by: authentication)
+    }
+}

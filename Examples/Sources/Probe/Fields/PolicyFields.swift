@@ -14,6 +14,11 @@ extension FieldRule {
         FieldRule("cookies") { field, order in order.options.usesCookies = try field.flag() },
         FieldRule("decode") { field, order in order.options.decodesContent = try field.flag() },
         FieldRule("auth") { field, order in order.credentials = try Credentials(field) },
+        FieldRule("cache_mode") { field, order in
+            order.cacheMode = try field.choice([
+                "single-user": HTTPCache.Mode.singleUser, "private": .private, "shared": .shared,
+            ])
+        },
     ]
 
     /// What is about one response, read to its end.

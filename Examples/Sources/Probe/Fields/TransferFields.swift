@@ -72,6 +72,10 @@ extension Order {
     /// Checks that the fields go together.
     /// - Throws: ``LineProblem`` for those that say nothing together, and for what the library cannot do both of.
     func checkCombination() throws {
+        guard proxyLogin == nil || proxy != nil else { throw LineProblem.unusable("there is proxy_auth, and no proxy") }
+        guard proxyLogin == nil || proxy != "environment" else {
+            throw LineProblem.unsupported("proxy_auth with the proxy of the environment")
+        }
         if let field = reading.fieldForSerializer, reading.formats == nil, download == nil {
             throw LineProblem.unusable("there is \(field), and no serializer in as")
         }

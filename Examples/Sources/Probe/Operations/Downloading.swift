@@ -1,33 +1,71 @@
 internal import Curlew
 internal import HTTPTypes
+internal import Synchronization
+
+/// What a download has done so far: the tasks of its requests, and the bytes of the file.
+private final class DownloadRecord: Sendable {
+    private let tasks = Mutex<[TaskActor]>([])
+    private let steps = Mutex<[JSONValue]>([])
+
+    func add(_ task: TaskActor) { tasks.withLock { $0.append(task) } }
+
+    /// Lets the tasks go: each has its options, and with them the closure that adds it here.
+    func forgetTasks() { tasks.withLock { $0 = [] } }
+
+    func add(_ progress: TaskProgress) {
+        let counts = progress.received
+        let pair = JSONValue.array([.integer(counts.wire), counts.total.map { .integer($0) } ?? .null])
+        steps.withLock { if $0.last != pair { $0.append(pair) } }
+    }
+
+    /// The members of the answer. The steps stand between the first and the last byte, as they were seen.
+    var members: [JSONValue.Member] {
+        get async {
+            var metrics: [TaskMetrics] = []
+            for task in tasks.withLock({ $0 }) { metrics.append(await task.metrics) }
+            return [
+                .init("metrics", TaskMetrics.answer(ofAll: metrics)),
+                .init("progress", .array(steps.withLock { $0 })),
+            ]
+        }
+    }
+}
 
 extension Order.Download {
     /// Downloads what a request asks for, or the rest of it if there is a token of an earlier time.
     /// - Returns: The members of the answer: the file, or the error beside what the server said.
     /// - Throws: ``CurlewError`` where there is no response.
-    func members(of request: CurlewRequest, in session: HTTPSession) async throws -> [JSONValue.Member] {
+    func members(of original: CurlewRequest, in session: HTTPSession) async throws -> [JSONValue.Member] {
+        let record = DownloadRecord()
+        defer { record.forgetTasks() }
+        var request = original
+        request.options.onTask = { record.add($0) }
         do {
-            let file = try await file(of: request, in: session)
+            let file = try await file(of: request, in: session) { record.add($0) }
             return Self.members(file.response, uri: file.uri, history: file.history) + [
                 .init("file", .string(file.path))
-            ]
+            ] + (await record.members)
         } catch let error as CurlewError {
             // Without a place for the token nobody could resume, and the bytes would be left lying about.
             if options.tokenFile == nil { await error.resumeToken?.discard() }
             guard let response = error.response else { throw error }
             return Self.members(
                 response, body: error.body ?? error.bodyPrefix, uri: error.uri ?? request.uri, history: error.history)
-                + Answering.failure(error.message, error.code.rawValue)
+                + (await record.members) + Answering.failure(error.message, error.code.rawValue)
         }
     }
 
-    private func file(of request: CurlewRequest, in session: HTTPSession) async throws -> DownloadedFile {
+    private func file(
+        of request: CurlewRequest, in session: HTTPSession, progress: @escaping @Sendable (TaskProgress) -> Void
+    ) async throws -> DownloadedFile {
         if let token = try await token(for: request.uri) {
             return try await session.download(
-                resuming: token, to: .file(path), fields: request.fields, download: options, options: request.options)
+                resuming: token, to: .file(path), fields: request.fields, download: options, options: request.options,
+                progress: progress)
         }
         return try await session.download(
-            .uri(request.uri), to: .file(path), fields: request.fields, download: options, options: request.options)
+            .uri(request.uri), to: .file(path), fields: request.fields, download: options, options: request.options,
+            progress: progress)
     }
 
     /// The token that an earlier download has left; one of another URL is of no use any more.

@@ -10,7 +10,7 @@ extension Operation {
             + [.word("cache", always: "default", "no-store")] + FieldRule.security
     ) { order, probe in
         guard order.url != nil else { throw LineProblem.unusable("url is missing") }
-        probe.enter(order.session)
+        probe.enter(order)
         return { answering in
             let last = try await probe.leaving(order.session) {
                 let session = try await order.chainedSession(of: probe)

@@ -9,7 +9,7 @@ extension Operation {
     ) { order, probe in
         guard order.url != nil else { throw LineProblem.unusable("url is missing") }
         try order.checkCombination()
-        probe.enter(order.session)
+        probe.enter(order)
         return { answering in
             let members = try await probe.leaving(order.session) {
                 let session = try await order.chainedSession(of: probe)

@@ -8,7 +8,7 @@ extension Operation {
             + FieldRule.security
     ) { order, probe in
         guard let url = order.url else { throw LineProblem.unusable("url is missing") }
-        probe.enter(order.session)
+        probe.enter(order)
         return { answering in
             let members = try await probe.leaving(order.session) {
                 let session = try await order.chainedSession(of: probe)

@@ -7,7 +7,7 @@ private struct CurlCommand {
     private let masksSecrets: Bool
     private var words = ["curl"]
     /// Methods that say so when they come without content (RFC 9110 §8.6).
-    private static let methodsWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch]
+    private static let methodsWithContent: Set<HTTPRequest.Method> = [.post, .put, .patch, .query]
     private var prefix = ""
 
     init(_ request: CurlewRequest, masksSecrets: Bool) {

@@ -59,13 +59,14 @@ struct RetryTests {
         "only a request that is idempotent, or marked so, is sent again",
         arguments: [
             ("GET", nil, 2), ("HEAD", nil, 2), ("PUT", nil, 2), ("DELETE", nil, 2), ("OPTIONS", nil, 2),
+            ("QUERY", nil, 2), ("QUERY", false, 1),
             ("POST", nil, 1), ("PATCH", nil, 1), ("POST", true, 2), ("PATCH", true, 2), ("GET", false, 1),
         ] as [(String, Bool?, Int)])
     func idempotence(_ method: String, _ mark: Bool?, _ attempts: Int) async throws {
         let server = try await server(503)
         var options = RequestOptions()
         options.isIdempotent = mark
-        let body: CurlewRequest.Body = ["PUT", "POST", "PATCH"].contains(method) ? .string("curlew") : .none
+        let body: CurlewRequest.Body = ["PUT", "POST", "PATCH", "QUERY"].contains(method) ? .string("curlew") : .none
         let response = try await makeSession { quickRetry() }
             .send(HTTPRequest.Method(method)!, .raw(server.url()), body: body, options: options)
         #expect(response.attempts == attempts)

@@ -27,6 +27,12 @@ enum HTTPBehaviourSnippets {
         return api
     }
 
+    private func queried(_ api: HTTPSession) async throws {
+        let response = try await api.query("contacts", form: ["select": "surname", "limit": 10])
+        let found = try await response.body.collect(upTo: .mebibytes(1))
+        print(found.count, response.fields[.location] ?? "no resource for this query")
+    }
+
     private func oneCall(_ api: HTTPSession, order: String) async throws -> CurlewResponse {
         var options = RequestOptions()
         options.totalTimeout = .seconds(5)
