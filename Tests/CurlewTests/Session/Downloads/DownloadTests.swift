@@ -122,6 +122,26 @@ struct DownloadTests {
         #expect(other.folder.names.isEmpty && other.server.requestCount == 2)
     }
 
+    @Test("a content coding is undone where the caller wants that, and such a download cannot be continued")
+    func coded() async throws {
+        let plain = DownloadBench.bytes(300_000)
+        let bench = try await DownloadBench { _, _ in
+            let response = MockResponse(fields: [.eTag: "\"one\"", .acceptRanges: "bytes"], body: .bytes(plain))
+            return try? response.encoded(.gzip)
+        }
+        var options = RequestOptions()
+        options.decodesContent = true
+        _ = try await bench.download(requestOptions: options)
+        try bench.expectWhole()
+        let broken = try await DownloadBench { _, _ in
+            let response = MockResponse(fields: [.eTag: "\"one\"", .acceptRanges: "bytes"], body: .bytes(plain))
+            return try? response.encoded(.gzip)
+        }
+        try broken.server.inject(Fault(.inResponseBody(after: 1000), .close))
+        let error = await curlewError { _ = try await broken.download(requestOptions: options) }
+        #expect(error != nil && error?.resumeToken == nil && broken.folder.names.isEmpty)
+    }
+
     @Test("progress goes from nothing to the whole, and ends once")
     func progress() async throws {
         let bench = try await DownloadBench()
