@@ -1,7 +1,7 @@
 /// The characters of the legacy encodings, as the indexes of the WHATWG Encoding Standard have them.
 ///
 /// A table is made at the first use of its encoding, by the C library and by the few characters in which that differs from the
-/// standard (glibc 2.36 and 2.41), and kept for the life of the process. All of them have less than 1 MiB.
+/// standard (glibc 2.36), and kept for the life of the process. All of them have less than 1 MiB.
 struct CharacterTables: Sendable {
     /// The value for bytes that are no character.
     static let missing: UInt32 = 0
