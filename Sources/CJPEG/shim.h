@@ -16,7 +16,7 @@
 struct curlew_jpeg_errors {
     struct jpeg_error_mgr base;
     jmp_buf exit;
-    // Whether the end may be missing, and whether it is.
+    // 1 if the end may be missing, and 1 if it is missing.
     int allows_end;
     int is_truncated;
     int has_too_many_scans;

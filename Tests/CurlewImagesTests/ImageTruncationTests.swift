@@ -27,7 +27,7 @@ struct ImageTruncationTests {
                     }
                     #expect(error?.code == .decodingFailed)
                 } else {
-                    // What is missing is a checksum or a mark of the end.
+                    // A checksum or the mark of the end is missing, and no pixel.
                     #expect(image.pixels == whole.pixels, "\(name) cut off after \(length) of \(bytes.count) bytes")
                     #expect(image.frames.count == whole.frames.count, "\(name) cut off after \(length) bytes")
                 }

@@ -14,7 +14,7 @@ struct SessionTable {
     private var jars: [String?: CookieJar] = [:]
     /// A cache a session: what came under other settings may not be used.
     private var caches: [Key: HTTPCache] = [:]
-    /// How the caches of a name are made, as its first line says.
+    /// The modes of the caches of a name, as its first line says.
     private var modes: [String?: HTTPCache.Mode] = [:]
     /// How many orders with requests are under way, by the name of their session.
     private var busy: [String?: Int] = [:]

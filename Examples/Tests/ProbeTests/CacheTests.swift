@@ -74,7 +74,7 @@ struct CacheTests {
         let probe = ProbeDriver()
         let first = mode.map { #""cache_mode":"\#($0)""# } ?? ""
         _ = try await probe.fetch(server.url("/private"), first)
-        // What a later line says does not matter.
+        // A later line changes nothing.
         let later = #""cache_mode":"shared""#
         #expect(try await probe.fetch(server.url("/private"), later).string("cache_status") == markedPrivate)
         let credentials = #""headers":[["Authorization","Basic dTpw"]]"#

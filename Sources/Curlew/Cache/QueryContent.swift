@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// The content of a QUERY with its metadata: a part of the key that its responses are stored under (RFC 10008 §2.7).
 ///
-/// Nothing is normalized: two contents that differ by a byte, or by a byte of a field such as Content-Type, have keys of their own. The body
+/// Contents are not normalized: two contents that differ by a byte, or by a byte of a field such as Content-Type, have keys of their own. The body
 /// is read before it is sent, and the bytes that were read are the ones that are sent, so that a file that changes meanwhile or a stream that
 /// yields something else cannot be stored under the key of another content.
 struct QueryContent: Sendable {

@@ -45,7 +45,7 @@ struct CacheQueryTests {
             (.string("SELECT 1"), fields("application/sql", [.contentEncoding: "x"]), "/"),
             (.string("SELECT 1"), fields("application/sql", [.contentLanguage: "de"]), "/"),
             (.string("SELECT 1"), fields("application/sql", [.contentLanguage: "en"]), "/"),
-            // One character in two forms, which Swift's `==` takes for the same.
+            // A character in two forms, which Swift's `==` takes for the same.
             (.string("caf\u{E9}"), sql, "/"), (.string("cafe\u{301}"), sql, "/"),
             (.string("SELECT 1"), fields("text/\u{E9}"), "/"), (.string("SELECT 1"), fields("text/e\u{301}"), "/"),
         ]

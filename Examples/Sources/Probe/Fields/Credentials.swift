@@ -38,7 +38,7 @@ struct Credentials: Sendable {
     }
 }
 
-/// What the field `proxy_auth` says.
+/// The credentials of the field `proxy_auth`.
 struct ProxyLogin: Sendable {
     private let user: String
     private let password: String

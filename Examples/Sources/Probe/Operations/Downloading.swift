@@ -2,7 +2,7 @@ internal import Curlew
 internal import HTTPTypes
 internal import Synchronization
 
-/// What a download has done so far: the tasks of its requests, and the bytes of the file.
+/// The record of a download: the tasks of its requests, and the bytes of the file.
 private final class DownloadRecord: Sendable {
     private let tasks = Mutex<[TaskActor]>([])
     private let steps = Mutex<[JSONValue]>([])
