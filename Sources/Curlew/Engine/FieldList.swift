@@ -32,7 +32,7 @@ final class FieldList: @unchecked Sendable {
             } else {
                 scratch.append(CChar(bitPattern: UInt8.colon))
                 scratch.append(CChar(bitPattern: UInt8.space))
-                scratch.append(contentsOf: value.lazy.map { CChar(bitPattern: $0) })
+                value.withMemoryRebound(to: CChar.self) { scratch.append(contentsOf: $0) }
             }
         }
         scratch.append(0)

@@ -46,7 +46,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     var socketError: Int32 = 0
 
     /// Handles whose connecting socket libcurl has left in this call (``Engine/startsNextAddressLate``).
-    private var leftAddresses: [EasyHandle] = []
+    @exclusivity(unchecked) private var leftAddresses: [EasyHandle] = []
 
     private let idleTimer = IdleTimer()
     private var idleSince = Instant(nanoseconds: 0)

@@ -276,7 +276,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// before 8.2 takes for it. libcurl has closed the connection then, after a GOAWAY of its own, or has ended another transfer
     /// with the error. Of several transfers the first to be told may be one that it takes for whole: that stays unknown.
     private var isCutShort: Bool {
-        guard Engine.hidesConnectionErrors, let connection = attempt.connection, connection.isMultiplexed,
+        guard attempt.speaksHTTP2, Engine.hidesConnectionErrors, let connection = attempt.connection,
             attempt.incoming.isEndHidden(method: request.method)
         else { return false }
         if connection.hasFailed { return true }
@@ -326,7 +326,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             if !connection.isUsed { connection.proxy = request.options.values.proxy }
             connection.noteUse()
             connection.isMultiplexed = candidate.speaksHTTP2
-            connection.watchesOutput = Engine.hidesConnectionErrors && candidate.speaksHTTP2
+            if candidate.speaksHTTP2 { connection.watchesOutput = Engine.hidesConnectionErrors }
             if connection.isWorn, !candidate.speaksHTTP2 { try? easy.forbidReuse(true) }
         }
         attempt.watchForUnaskedAnswer(

@@ -166,6 +166,8 @@ struct RepetitionTests {
                 let stream = try await connection.readRequestStream()
                 count += 1
                 if connection.index == 0, count == (isKept ? 2 : 1) {
+                    // libcurl before 8.2 must have nothing left to write: see the table of versions in the article Architecture.
+                    _ = try await connection.readFrame { $0.kind == .data }
                     switch refusal {
                     case .refusedStream: try await connection.write(.resetStream(stream, .refusedStream))
                     case .goAway: try await connection.write(.goAway(lastStream: isKept ? 1 : 0, .noError))

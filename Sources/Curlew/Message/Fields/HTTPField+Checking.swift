@@ -22,12 +22,13 @@ extension HTTPField {
 
 extension HTTPField {
     /// Gives access to the bytes of the value as they are sent: without the spaces and tabs around them (RFC 9110 §5.5).
-    func withTrimmedValue<Result>(_ body: (Slice<UnsafeBufferPointer<UInt8>>) throws -> Result) rethrows -> Result {
+    @inline(__always)
+    func withTrimmedValue<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
         try withUnsafeBytesOfValue { value in
             var (start, end) = (value.startIndex, value.endIndex)
             while start < end, value[start].isBlank { start += 1 }
             while end > start, value[end - 1].isBlank { end -= 1 }
-            return try body(value[start..<end])
+            return try body(UnsafeBufferPointer(rebasing: value[start..<end]))
         }
     }
 

@@ -20,8 +20,8 @@ enum LocalName {
 extension CurlewURI {
     /// The host without the dot at its end, if it is a name of this machine that has one.
     var dottedLocalName: String? {
-        let utf8 = text.utf8
-        guard utf8[utf8.index(utf8.startIndex, offsetBy: layout.host.upperBound - 1)] == .dot else { return nil }
+        let last = layout.host.upperBound - 1
+        guard text.utf8.withContiguousStorageIfAvailable({ $0[last] == .dot }) ?? true else { return nil }
         let host = self.host
         return LocalName.contains(host) ? String(host.dropLast()) : nil
     }
