@@ -47,6 +47,8 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// Handles whose connecting socket libcurl has left in this call (``Engine/startsNextAddressLate``).
     @exclusivity(unchecked) private var leftAddresses: [EasyHandle] = []
+    /// True while libcurl works. Outside of that it leaves sockets because a transfer is taken away from it.
+    @exclusivity(unchecked) private var isActing = false
 
     private let idleTimer = IdleTimer()
     private var idleSince = Instant(nanoseconds: 0)
@@ -254,7 +256,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     func act(on descriptor: Int32, _ action: Int32) {
         guard let raw else { return }
         var running: Int32 = 0
+        isActing = true
         curl_multi_socket_action(raw, descriptor, action, &running)
+        isActing = false
         scheduleNotification()
         if !leftAddresses.isEmpty { tryNextAddresses() }
     }
@@ -304,7 +308,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped(isOpen: !hasEnded(descriptor)) }
         let connection = known ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
         if interest == CURL_POLL_REMOVE {
-            if Engine.startsNextAddressLate, connection.isTracked, !connection.isUsed, let user = connection.user {
+            if isActing, Engine.startsNextAddressLate, connection.isTracked, !connection.isUsed,
+                let user = connection.user
+            {
                 leftAddresses.append(user)
             }
             connection.user = nil

@@ -141,7 +141,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard outcome == nil, let easy else { return }
         var failure = result == CURLE_OK ? nil : easy.failure(result)
         if failure != nil, attempt.connection?.hasGoAway == true { failure?.isAfterGoAway = isConnectionOpen }
-        if failure?.code == CURLE_HTTP2, attempt.rejection == nil { attempt.connection?.hasFailed = true }
+        if failure?.code == CURLE_HTTP2, let connection = attempt.connection, hasSentGoAway(on: connection) == true {
+            connection.hasFailed = true
+        }
         if attempt.isToBeRepeated(after: failure, makeRoom: { multi.makeRoom() }) { return repeatAttempt() }
         if failure == nil {
             publishChallenge()
@@ -280,10 +282,16 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             attempt.incoming.isEndHidden(method: request.method)
         else { return false }
         if connection.hasFailed { return true }
-        guard !multi.knows(connection), connection.wasOpenWhenClosed, let written = connection.writtenSinceInput else {
-            return false
+        // Bytes of an upload may have left since.
+        return !request.hasBody && !multi.knows(connection) && connection.wasOpenWhenClosed
+            && hasSentGoAway(on: connection) == true
+    }
+
+    /// True if libcurl has written as much as a GOAWAY since something last came; nil if that is not known.
+    private func hasSentGoAway(on connection: Connection) -> Bool? {
+        connection.writtenSinceInput.map {
+            $0 >= Self.goAwayBytes + Connection.leastProtection(attempt.security?.tlsVersion)
         }
-        return written >= Self.goAwayBytes + Connection.leastProtection(attempt.security?.tlsVersion)
     }
 
     /// True if libcurl may have ended the connection for an error in what has come (``Engine/hidesConnectionErrors``). It has written
@@ -292,8 +300,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard Engine.hidesConnectionErrors, let connection = attempt.connection,
             !multi.isShared(connection, besides: self)
         else { return false }
-        guard let written = connection.writtenSinceInput else { return true }
-        return written >= Self.goAwayBytes + Connection.leastProtection(attempt.security?.tlsVersion)
+        return hasSentGoAway(on: connection) ?? true
     }
 
     /// The bytes of a GOAWAY frame without debug data (RFC 9113 §6.8).

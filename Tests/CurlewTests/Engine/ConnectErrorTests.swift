@@ -80,6 +80,17 @@ struct ConnectErrorTests {
         #expect(error?.code == .connectTimeout)
     }
 
+    @Test("a request that is cancelled while it connects leaves nothing behind", .noLeaks)
+    func cancelled() async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession { $0.timeouts.connect = .seconds(30) }
+        let request = Task { try await session.get(.raw("http://127.0.0.1:\(stalled.port)/")) }
+        while await session.session?.connectionCount() == 0 { await Task.yield() }
+        request.cancel()
+        #expect(await curlewError { _ = try await request.value }?.code == .cancelled)
+        await session.shutdown()
+    }
+
     @Test("a request with another read buffer size works after a name was not found")
     func otherBuffer() async throws {
         let server = try await MockServer.start { _ in MockResponse(body: "ok") }

@@ -148,4 +148,30 @@ struct TruncationTests {
         await session.shutdown()
         await server.shutdown()
     }
+
+    @Test("a body over HTTP/2 without a length is whole after a GOAWAY that refuses another request")
+    func beyondGoAway() async throws {
+        let (beginnings, begun) = AsyncStream.makeStream(of: Void.self)
+        let server = try await RawServer.start { connection in
+            let first = try await connection.acceptHTTP2Request()
+            guard connection.index == 0 else {
+                try await connection.write(.response(stream: first), .data(stream: first, [2], endStream: true))
+                return try await connection.closed
+            }
+            try await connection.write(.response(stream: first), .data(stream: first, [1]))
+            for await _ in beginnings { break }
+            _ = try await connection.readRequestStream()
+            try await connection.write(.goAway(lastStream: first, .noError))
+            try await connection.write(.data(stream: first, [1], endStream: true))
+            try await connection.closed
+        }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
+        let response = try await session.get(.raw(server.url()))
+        begun.yield()
+        async let other = session.fetch(server.url())
+        #expect(try await response.body.collect(upTo: 100) == [1, 1])
+        #expect(try await other == [2])
+        await session.shutdown()
+        await server.shutdown()
+    }
 }
