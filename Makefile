@@ -19,6 +19,8 @@ TRAITS = --enable-all-traits
 # Those of the library take several processes; TEST_JOBS=1 makes it one.
 TEST = SWIFT='$(SWIFT)' FILTER='$(FILTER)' .ci/test $(TRAITS) $(SWIFTFLAGS)
 TEST_EXAMPLES = $(SWIFT) test --no-parallel --disable-xctest $(SWIFTFLAGS) $(if $(FILTER),--filter '$(FILTER)') --package-path Examples
+# The condition chooses locks that ThreadSanitizer can follow (Sources/Curlew/Support/Lock.swift).
+SANITIZE_THREAD = --sanitize=thread -Xswiftc -DCURLEW_THREAD_SANITIZER --scratch-path .build-thread
 TSAN_OPTIONS = halt_on_error=0:second_deadlock_stack=1:log_path=$(CURDIR)/.build-thread/reports/thread:suppressions=$(CURDIR)/.ci/thread-sanitizer.supp
 SOURCES = $(wildcard Package.swift Sources Tests Examples Benchmarks Fuzzing)
 # Build folders of the nested packages hold the sources of others.
@@ -81,7 +83,7 @@ test-newer-libcurl: setup ## Runs the tests with the libcurl of Debian 13
 # that two of them at a time run into the short timeouts that some have.
 test-thread: setup ## Runs the tests under ThreadSanitizer
 	@rm -rf .build-thread/reports && mkdir -p .build-thread/reports
-	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) --sanitize=thread --scratch-path .build-thread \
+	TSAN_OPTIONS="$${TSAN_OPTIONS:-$(TSAN_OPTIONS)}" TEST_JOBS=$${TEST_JOBS:-1} $(TEST) $(SANITIZE_THREAD) \
 	    || { cat .build-thread/reports/* >&2; exit 1; }
 
 # All 576 combinations; `make test` has those in which each combination of three properties occurs.

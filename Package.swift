@@ -84,6 +84,7 @@ let package = Package(
             providers: [.apt(["libssl-dev", "pkg-config"])]
         ),
         .systemLibrary(name: "CLinux"),
+        .target(name: "CMemory"),
         .systemLibrary(
             name: "CZlib",
             pkgConfig: "zlib",
@@ -136,6 +137,7 @@ let package = Package(
                 .target(name: "CIDN2", condition: .when(traits: ["InternationalNames"])),
                 "CLibcurl",
                 "CLinux",
+                "CMemory",
                 "COpenSSL",
                 .target(name: "CPSL", condition: .when(traits: ["PublicSuffixList"])),
                 "CZlib",

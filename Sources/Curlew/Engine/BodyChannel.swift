@@ -17,13 +17,12 @@ final class BodyChannel: @unchecked Sendable {
     }
 
     private let lock = Lock()
+    let ordering = Ordering()
     private let capacity: Int
     @exclusivity(unchecked) private var chunks: [[UInt8]] = []
     @exclusivity(unchecked) private var first = 0
     @exclusivity(unchecked) private var buffered = 0
     private var isPaused = false
-    /// The number of stops that the user has asked for and the loop does not know yet.
-    private var stops = 0
     @exclusivity(unchecked) private var end: Result<HTTPFields, CurlewError>?
     private var waiter: Waiter?
     /// Empty chunks whose memory may be filled again, as many as a body has under way at most.
@@ -52,14 +51,11 @@ final class BodyChannel: @unchecked Sendable {
     func admits(_ count: Int, pending: Int) -> Bool {
         lock.withLock {
             let total = buffered + pending
-            if stops == 0 && (total == 0 || total + count <= capacity) || end != nil { return true }
+            if total == 0 || total + count <= capacity || end != nil { return true }
             isPaused = true
             return false
         }
     }
-
-    /// The loop knows of a stop, and has done about it what is to be done.
-    func stopIsKnown() { lock.withLock { stops -= 1 } }
 
     /// Memory for the next chunk: what a reader is done with, if it is not much too small.
     func takeSpare(for count: Int) -> [UInt8] {
@@ -115,15 +111,6 @@ final class BodyChannel: @unchecked Sendable {
         case .failure(let error): waiting?.resume(throwing: error)
         }
     }
-
-    /// A point that the loop passes before it resumes somebody, and the other side after it was resumed. What the one
-    /// wrote the other may then read, and ThreadSanitizer, which cannot see into the runtime, knows it too.
-    func establishOrdering() { lock.withLock {} }
-
-    // MARK: The user's side
-
-    /// Admits nothing until the loop knows that the bytes are to stop: within one turn it may take in many megabytes.
-    func stop() { lock.withLock { stops += 1 } }
 
     // MARK: The reader's side
 

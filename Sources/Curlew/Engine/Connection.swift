@@ -86,6 +86,8 @@ final class Connection: LoopTimer, SocketHandler {
     func noteUse() {
         isUsed = true
         uses += 1
+        // What is written from now on is this request as well.
+        writtenBeforeInput = nil
         if uses == multi.hygiene.maximumUses { isWorn = true }
     }
 

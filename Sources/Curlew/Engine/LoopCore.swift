@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CMemory
 internal import Glibc
 
 /// The loop itself: one thread, one epoll, the queue of work handed to it, its timers.
@@ -32,12 +33,16 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var backlog: [LoopWork] = []
     private var backlogHead = 0
     @exclusivity(unchecked) private var local: [LoopWork] = []
+    /// Empty outside of `runLocalBatch`. Two arrays change places, so that none is allocated in a turn.
+    @exclusivity(unchecked) private var localBatch: [LoopWork] = []
     @exclusivity(unchecked) var timers = TimerHeap()
     /// The time as it was when the loop last looked: near enough for limits, and free.
     private(set) var now = Instant.now
     /// Multi handles with something new for their observers, who are notified at the end of a turn: so the threads that
     /// wait for them are woken once for many.
     @exclusivity(unchecked) private var pendingNotifications: [MultiHandle] = []
+    /// Empty outside of `notifyObservers`.
+    @exclusivity(unchecked) private var notifications: [MultiHandle] = []
     /// Those whose engines have been started, and not closed since.
     @exclusivity(unchecked) var engines: [MultiHandle] = []
     let poller: Poller
@@ -113,6 +118,8 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// Observers come last, when nothing of libcurl's is on the stack: they may begin, cancel and end transfers.
     private func run() {
         lock.withLock {}  // until `thread` is set
+        curlew_memory_begin()
+        defer { curlew_memory_end() }
         var isDone = false
         while !isDone {
             let start = TurnWatch.turnBegins()
@@ -161,9 +168,9 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     private func runLocalBatch() {
         guard !local.isEmpty else { return }
-        let mine = local
-        local = []
-        mine.forEach(perform)
+        swap(&local, &localBatch)
+        for work in localBatch { perform(work) }
+        localBatch.removeAll(keepingCapacity: localBatch.capacity <= Self.keptCapacity)
     }
 
     private func perform(_ work: LoopWork) {
@@ -193,9 +200,9 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     private func notifyObservers() {
         while !pendingNotifications.isEmpty {
-            let batch = pendingNotifications
-            pendingNotifications.removeAll(keepingCapacity: true)
-            for multi in batch { multi.notifyObservers() }
+            swap(&pendingNotifications, &notifications)
+            for multi in notifications { multi.notifyObservers() }
+            notifications.removeAll(keepingCapacity: true)
         }
     }
 

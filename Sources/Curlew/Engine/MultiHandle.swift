@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import CMemory
 internal import Glibc
 
 /// A multi handle on a loop: the transfers under way, and the turns in which their observers are notified. Its connections
@@ -459,7 +460,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         pool.removeAll()
         curl_multi_cleanup(raw)
         core.timers.remove(self)
-        CurlAllocator.releaseKept()
+        curlew_memory_trim()
     }
 
     /// Gives up idle connections for a new one, as the process has no descriptor left: those of the loop's sessions that are

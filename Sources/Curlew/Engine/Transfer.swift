@@ -6,6 +6,8 @@ internal import HTTPTypes
 protocol TransferObserver: AnyObject, Sendable {
     /// Something is new: interim responses, the head, the counts, or the end.
     func transferAdvanced(_ transfer: Transfer)
+    /// True if the user has asked that the bytes stop, and the loop does not know it yet.
+    var isToStop: Bool { get }
 }
 
 /// One exchange as it runs on the engine: it answers libcurl's callbacks and keeps the timers. What belongs to one try of
@@ -21,7 +23,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     let request: PreparedRequest
     let multi: MultiHandle
-    private let channel: BodyChannel
     /// Kept until the end, so that what runs is not dropped under way.
     @exclusivity(unchecked) private var observer: (any TransferObserver)?
 
@@ -58,17 +59,16 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     ///   - queued: For how long it has waited for its turn.
     ///   - totalDeadline: When it fails, wherever it is then.
     init(
-        request: PreparedRequest, channel: BodyChannel, multi: MultiHandle, observer: any TransferObserver,
-        queued: Duration, totalDeadline: Instant
+        request: PreparedRequest, multi: MultiHandle, observer: any TransferObserver, queued: Duration,
+        totalDeadline: Instant
     ) {
         self.request = request
-        self.channel = channel
         self.multi = multi
         self.observer = observer
         self.queued = queued
         self.totalDeadline = totalDeadline
         clock = TransferClock(request.clockLimits, totalDeadline: totalDeadline)
-        assembly = BodyAssembly(into: channel, bufferSize: request.bodyBufferSize)
+        assembly = BodyAssembly(capacity: request.bodyBufferSize)
         attempt = Attempt(request, plan: Attempt.Plan(isFresh: request.isHandshakeOnly), cache: multi.heads)
     }
 
@@ -212,11 +212,34 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     /// Notifies the observer; called by the multi handle when the engine has done a step.
     func notifyObserver() {
-        wakeIfNeeded(assembly.endTurn(keepsPrefix: keepsPrefix))
         // The body first, so that a reader woken by the head finds all of it.
-        if let outcome { channel.finish(outcome) }
+        if let outcome { endBody(outcome) } else { wakeIfNeeded(assembly.endTurn(keepsPrefix: keepsPrefix)) }
         observer?.transferAdvanced(self)
         if outcome != nil { observer = nil }
+    }
+
+    /// Ends the channel to the body's reader. A body that has arrived as a whole, or that nobody can have, needs none.
+    private func endBody(_ outcome: Result<HTTPFields, CurlewError>) {
+        if assembly.channel == nil {
+            if case .success = outcome { return }
+            guard head != nil else { return }
+        }
+        _ = assembly.endTurn(keepsPrefix: keepsPrefix)
+        assembly.openChannel().finish(outcome)
+    }
+
+    /// What the reader of the response reads from.
+    enum Body {
+        case whole(WholeBody)
+        case arriving(BodyChannel)
+    }
+
+    /// The body for the reader of the response. It is taken once.
+    func takeBody() -> Body {
+        if case .success(let trailers) = outcome, let bytes = assembly.takeWhole() {
+            return .whole(WholeBody(bytes, trailers: trailers))
+        }
+        return .arriving(assembly.openChannel())
     }
 
     /// Notes that the connection has brought nothing while the exchange waited: it may have died without a word, which HTTP/2
@@ -238,7 +261,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     // MARK: Connecting
 
     /// libcurl waits for no connection any more: it looks a host up, opens a socket, or has a connection.
-    func connectionBegins() { clock.endWaiting(at: multi.core.now) }
+    func connectionBegins() {
+        clock.endWaiting(at: multi.core.now)
+        if request.uri.layout.isSecure { request.options.trust.prepareForHandshake() }
+    }
 
     /// True if a socket may be made towards the address.
     func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
@@ -508,7 +534,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             attempt.pause(.reader)
             return .paused
         }
-        guard assembly.admits(bytes.count) else {
+        guard observer?.isToStop != true, assembly.admits(bytes.count) else {
             attempt.pause(.reader)
             multi.markChanged(self)
             rearm()

@@ -1,17 +1,17 @@
+#if CURLEW_THREAD_SANITIZER
 internal import Glibc
 
-/// A pthread mutex. `Synchronization.Mutex` would do, but ThreadSanitizer cannot see into its futex code on Linux and
-/// reports races that do not exist.
+/// A pthread mutex, which ThreadSanitizer can follow. It cannot see into the futex code of `Synchronization.Mutex`, and would
+/// report races that do not exist. `make test-thread` defines the condition.
 ///
 /// `@unchecked Sendable`: the mutex lives at one address from `init` to `deinit` and is made to be shared.
-struct Lock: @unchecked Sendable {
-    // In the object's own tail: one allocation, and an address that stays.
-    private let storage: MutexStorage
-
-    init() { storage = MutexStorage.make() }
+struct Lock: ~Copyable, @unchecked Sendable {
+    private let storage = MutexStorage.make()
 
     @inline(__always)
-    func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    borrowing func withLock<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let mutex = storage.mutex
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -29,6 +29,42 @@ private final class MutexStorage: ManagedBuffer<Void, pthread_mutex_t> {
     fileprivate var mutex: UnsafeMutablePointer<pthread_mutex_t> { withUnsafeMutablePointerToElements { $0 } }
 
     deinit { pthread_mutex_destroy(mutex) }
+}
+#else
+internal import Synchronization
+
+/// A lock that is stored inside its owner.
+struct Lock: ~Copyable, Sendable {
+    private let mutex = Mutex(())
+
+    @inline(__always)
+    borrowing func withLock<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try mutex.withLock { (_) throws(Failure) in LockResult(value: try body()) }.value
+    }
+}
+
+/// The result of work under a lock.
+///
+/// `@unchecked Sendable`: it goes back to the caller of `withLock` on the same thread. `Mutex` asks for more, as it guards a value
+/// that the result might share; this lock guards none.
+private struct LockResult<Value>: @unchecked Sendable {
+    let value: Value
+}
+#endif
+
+/// A point that one thread passes before it resumes another, and the other passes after it was resumed. It does nothing but in
+/// builds for ThreadSanitizer, which cannot see that the runtime orders the two.
+struct Ordering: ~Copyable, Sendable {
+    #if CURLEW_THREAD_SANITIZER
+    private let lock = Lock()
+
+    func establish() { lock.withLock {} }
+    #else
+    @inline(__always)
+    func establish() {}
+    #endif
 }
 
 /// A value that only one thread at a time can reach.

@@ -28,7 +28,7 @@ final class BodyReader: BodySource {
     }
 
     private func wait() async throws -> [UInt8]? {
-        defer { channel.establishOrdering() }
+        defer { channel.ordering.establish() }
         return try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 switch channel.wait(continuation) {

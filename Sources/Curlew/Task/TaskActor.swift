@@ -24,10 +24,15 @@ public actor TaskActor: LoopActor {
     /// The session, until the end, so that it lives as long as its tasks run.
     @exclusivity(unchecked) private var session: (any AnyObject & Sendable)?
     private let prepared: PreparedRequest
-    private let channel: BodyChannel
+    /// The number of times that the user has asked for the bytes to stop of which the loop does not know yet. Until it knows, no
+    /// more is taken: within one turn that may be many megabytes.
+    private nonisolated let stops = Atomic(0)
+    private nonisolated let ordering = Ordering()
 
     @exclusivity(unchecked) private(set) var lifecycle = TaskLifecycle()
     @exclusivity(unchecked) private var transfer: Transfer?
+    /// The body of an exchange that has ended before anybody asked for its response.
+    private var endedBody: Transfer.Body?
     private var startedAt = Instant(nanoseconds: 0)
     private var endedAt: Instant?
     private var suspendedTime = SuspendedTime()
@@ -59,7 +64,6 @@ public actor TaskActor: LoopActor {
         self.host = host
         self.session = session
         loop = host.loop
-        channel = BodyChannel(capacity: prepared.bodyBufferSize)
         ownRateLimit = request.options.rateLimit
     }
 
@@ -87,10 +91,10 @@ public actor TaskActor: LoopActor {
     /// What is on its way already may still arrive, as far as buffers go. A task that is suspended while it waits for its turn does
     /// not begin; one that is connecting goes on doing so and may send the head of its request, but nothing of a body.
     public nonisolated func suspend() {
-        channel.stop()
+        stops.wrappingAdd(1, ordering: .relaxed)
         onLoop { task in
             task.handle(.suspend)
-            task.channel.stopIsKnown()
+            task.stops.wrappingSubtract(1, ordering: .relaxed)
             // Where it changed nothing, what was kept back for it flows on.
             task.transfer?.readerMadeRoom()
         }
@@ -124,7 +128,7 @@ public actor TaskActor: LoopActor {
     }
 
     private nonisolated func headArrival(resuming: Bool) async throws -> CurlewResponse {
-        defer { channel.establishOrdering() }
+        defer { ordering.establish() }
         return try await withTaskCancellationHandler {
             // The continuation is made on the caller's side and resumed on the loop: two thread hops in all.
             try await withUnsafeThrowingContinuation { continuation in
@@ -141,13 +145,13 @@ public actor TaskActor: LoopActor {
     }
 
     private func claim(for waiter: ResponseWaiters.Waiter) {
-        defer { channel.establishOrdering() }
+        defer { ordering.establish() }
         switch lifecycle.claim() {
         case .deliver:
             // The machine says so when there is a head, and not before.
             guard let head else { return waiters.append(waiter) }
             let response = makeResponse(head)
-            channel.establishOrdering()
+            ordering.establish()
             waiter.resume(returning: response)
         case .wait: waiters.append(waiter)
         case .fail: waiter.resume(throwing: end ?? CurlewError(.cancelled, "the task has ended"))
@@ -159,15 +163,23 @@ public actor TaskActor: LoopActor {
 
     /// Made for who asks, and not kept: the response knows the task.
     private func makeResponse(_ head: HTTPResponse) -> CurlewResponse {
-        transfer?.isClaimed = true
-        let body = CurlewResponse.Body(
-            storage: .source(BodyReader(channel: channel, task: self)), length: latest.received.total)
+        let body = CurlewResponse.Body(storage: .source(takeBody()), length: latest.received.total)
         var response = CurlewResponse(
             head: head, body: body, version: version, uri: request.uri,
             interim: interim.all, exchange: self)
         if security != nil { response.security = security }
         if let decide = request.options.onResponse { response.decision = SharedDecision(decide) }
         return response
+    }
+
+    private func takeBody() -> any BodySource {
+        transfer?.isClaimed = true
+        defer { endedBody = nil }
+        switch transfer?.takeBody() ?? endedBody {
+        case .whole(let body): return body
+        case .arriving(let channel): return BodyReader(channel: channel, task: self)
+        case nil: return WholeBody([], trailers: HTTPFields())
+        }
     }
 
     // MARK: Life
@@ -234,7 +246,7 @@ public actor TaskActor: LoopActor {
     private func makeTransfer() -> Transfer {
         let engine = host.engine
         let made = Transfer(
-            request: prepared, channel: channel, multi: engine, observer: self,
+            request: prepared, multi: engine, observer: self,
             queued: startedAt.duration(to: loop.core.now), totalDeadline: totalDeadline)
         transfer = made
         latest.sent.total = prepared.contentLength
@@ -257,12 +269,12 @@ public actor TaskActor: LoopActor {
         end = error?.adding(request)
         endedAt = loop.core.now
         attempts = transfer?.attempts ?? []
+        if lifecycle.isHeadUnclaimed { endedBody = transfer?.takeBody() }
         transfer = nil
         // Before anybody hears of it who waits.
         if !request.attemptObservers.isEmpty { reportEnd() }
         if let end {
-            channel.finish(.failure(end))
-            channel.establishOrdering()
+            ordering.establish()
             waiters.fail(with: end)
         }
         interim.finish()
@@ -339,6 +351,8 @@ public actor TaskActor: LoopActor {
 }
 
 extension TaskActor: TransferObserver {
+    nonisolated var isToStop: Bool { stops.load(ordering: .relaxed) > 0 }
+
     nonisolated func transferAdvanced(_ transfer: Transfer) {
         enter(transfer) { $0.take($1) }
     }
@@ -361,7 +375,7 @@ extension TaskActor: TransferObserver {
         latest.received.total = transfer.expectedBodyBytes
         interim.finish()
         guard lifecycle.headArrives(isAwaited: !waiters.isEmpty) else { return }
-        channel.establishOrdering()
+        ordering.establish()
         waiters.resolve(with: makeResponse(head))
     }
 

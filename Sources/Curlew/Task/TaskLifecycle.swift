@@ -164,6 +164,9 @@ struct TaskLifecycle: Sendable {
         return isAwaited
     }
 
+    /// True if the head has come, and nobody has asked for it.
+    var isHeadUnclaimed: Bool { head == .unclaimed }
+
     /// True if the head has come.
     var hasHead: Bool { head != .awaited }
 }

@@ -145,12 +145,12 @@ final class ProgressPublisher: LoopTimer {
     /// Stands for one waiting.
     final class Ticket: Sendable {
         private let state = Guarded(false)
+        private let ordering = Ordering()
 
         var isCancelled: Bool { state.withLock { $0 } }
 
         func cancel() { state.withLock { $0 = true } }
 
-        /// See ``BodyChannel/establishOrdering()``.
-        func establishOrdering() { state.withLock { _ in } }
+        func establishOrdering() { ordering.establish() }
     }
 }

@@ -17,8 +17,8 @@ struct BodyAssemblyTests {
 
     @Test("the pieces of one turn are one chunk")
     func oneTurn() {
-        let channel = BodyChannel(capacity: 1 << 20)
-        var assembly = BodyAssembly(into: channel, bufferSize: 1 << 20)
+        var assembly = BodyAssembly(capacity: 1 << 20)
+        let channel = assembly.openChannel()
         for _ in 0..<4 { append(16 << 10, to: &assembly) }
         #expect(chunks(channel).isEmpty)
         _ = assembly.endTurn(keepsPrefix: false)
@@ -29,8 +29,8 @@ struct BodyAssemblyTests {
 
     @Test("chunks grow to half the buffer at most, while they are filled")
     func growth() {
-        let channel = BodyChannel(capacity: .max)
-        var assembly = BodyAssembly(into: channel, bufferSize: 256 << 10)
+        var assembly = BodyAssembly(capacity: 256 << 10)
+        let channel = assembly.openChannel()
         for _ in 0..<200 { append(16 << 10, to: &assembly) }
         _ = assembly.endTurn(keepsPrefix: false)
         let sizes = chunks(channel)
@@ -41,8 +41,7 @@ struct BodyAssemblyTests {
 
     @Test("the beginning of a body is kept for an error if that is wanted, up to the size that an error holds")
     func prefix() {
-        let channel = BodyChannel(capacity: 1 << 20)
-        var assembly = BodyAssembly(into: channel, bufferSize: 1 << 20)
+        var assembly = BodyAssembly(capacity: 1 << 20)
         append(100, to: &assembly)
         _ = assembly.endTurn(keepsPrefix: false)
         #expect(assembly.prefix.isEmpty)
@@ -53,11 +52,26 @@ struct BodyAssemblyTests {
 
     @Test("bytes that wait in the assembly count against the buffer")
     func bound() {
-        let channel = BodyChannel(capacity: 100)
-        var assembly = BodyAssembly(into: channel, bufferSize: 100)
-        #expect(assembly.admits(1000))
-        append(60, to: &assembly)
-        #expect(assembly.admits(40))
-        #expect(!assembly.admits(41))
+        for hasChannel in [false, true] {
+            var assembly = BodyAssembly(capacity: 100)
+            if hasChannel { _ = assembly.openChannel() }
+            let first = assembly.admits(1000)
+            append(60, to: &assembly)
+            let fitting = assembly.admits(40)
+            let beyond = assembly.admits(41)
+            #expect(first && fitting && !beyond)
+        }
+    }
+
+    @Test("a body that was gathered whole needs no channel, and one of several turns has one")
+    func whole() {
+        var assembly = BodyAssembly(capacity: 1 << 20)
+        append(100, to: &assembly)
+        #expect(assembly.takeWhole()?.count == 100)
+        #expect(assembly.channel == nil)
+        append(100, to: &assembly)
+        _ = assembly.endTurn(keepsPrefix: false)
+        #expect(assembly.takeWhole() == nil)
+        #expect(assembly.channel.map(chunks) == [100])
     }
 }

@@ -114,15 +114,6 @@ struct BodyChannelTests {
         #expect(channel.admits(1000, pending: 0))
     }
 
-    @Test("a channel admits no bytes while the user wants them to stop")
-    func stop() {
-        let channel = BodyChannel(capacity: 8)
-        channel.stop()
-        #expect(!channel.admits(1, pending: 0))
-        channel.stopIsKnown()
-        #expect(channel.admits(1, pending: 0))
-    }
-
     @Test("the memory of a chunk that was read serves again, and at most eight are kept")
     func recycling() {
         let channel = BodyChannel(capacity: 8)

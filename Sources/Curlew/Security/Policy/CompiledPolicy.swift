@@ -37,6 +37,13 @@ final class CompiledPolicy: Sendable {
     /// The rules for a host.
     func rules(for host: HostName) -> TrustRules { hosts.first { $0.0.matches(host) }?.1 ?? rules }
 
+    /// Prepares for a handshake with any host: the name look-up and the connection take about as long as reading the system's
+    /// certificate authorities, which a process without TLS never needs.
+    func prepareForHandshake() {
+        rules.preloadAnchors()
+        for (_, rules) in hosts { rules.preloadAnchors() }
+    }
+
     /// The option, of those that libcurl compares before it uses a connection or a TLS session again, that tells this policy
     /// from others: a folder of certificates that cannot be, and that nobody looks into (`CURLOPT_CAPATH`).
     var identifier: String { "/dev/null/curlew-policy-\(number)" }

@@ -47,11 +47,13 @@ final class TrustRules: Sendable {
         }
         keyLog = try policy.keyLogPath.map { try KeyLog(path: $0) }
         try TLSContext.check(self)
-        if ownAnchors == nil { SystemAnchors.preload() }
     }
 
     /// The anchors at which paths may end; nil if the system has none.
     var anchors: TrustStore? { ownAnchors ?? SystemAnchors.store }
+
+    /// Begins to read the system's authorities on another thread, if these rules need them and nobody has.
+    func preloadAnchors() { if ownAnchors == nil { SystemAnchors.preload() } }
 
     var isPinning: Bool { policy.pinning != .none }
 
@@ -154,7 +156,7 @@ private enum SystemAnchors {
         return
     }()
 
-    /// Begins to read them, off the loop; a connection that is quicker waits for the end.
+    /// Begins to read them, off the loop. A handshake that is quicker waits for the end.
     fileprivate static func preload() { _ = preloading }
 
     private static func load() -> TrustStore? {
