@@ -31,6 +31,7 @@ extension EasyHandle {
         }
         // Credentials stand apart, as the URL would be part of errors.
         let place = proxy.map { "\($0.scheme.rawValue)://\(LocalName.withoutDot($0.host)):\($0.port)" }
+        // The name of a connection takes its place, but for https, whose name is verified.
         try set(CURLOPT_PROXY, place ?? "")
         guard let proxy else {
             try set(CURLOPT_PROXYUSERNAME, nil as String?)

@@ -8,7 +8,7 @@ struct FirstAnswerWatch {
     private(set) var deadline: Instant?
     private var isSlow = false
 
-    /// True if the end of the wait is of interest to anybody.
+    /// True from the begin to the end.
     var isOn: Bool { deadline != nil || isSlow }
 
     mutating func begin(at now: Instant) {
@@ -17,28 +17,10 @@ struct FirstAnswerWatch {
     }
 
     /// There is nothing more to wait for: the answer is there, or the attempt has ended.
-    /// - Returns: Whether it was slow.
-    mutating func end() -> Bool {
-        defer { self = FirstAnswerWatch() }
-        return isSlow
-    }
+    mutating func end() { self = FirstAnswerWatch() }
 
     mutating func becomesSlow() {
         deadline = nil
         isSlow = true
-    }
-}
-
-/// Authorities, each counted as often as it was inserted.
-struct CountedAuthorities {
-    private var counts: [String: Int] = [:]
-
-    func contains(_ authority: @autoclosure () -> String) -> Bool { !counts.isEmpty && counts[authority()] != nil }
-
-    mutating func insert(_ authority: String) { counts[authority, default: 0] += 1 }
-
-    mutating func remove(_ authority: String) {
-        guard let count = counts[authority] else { return }
-        counts[authority] = count > 1 ? count - 1 : nil
     }
 }
