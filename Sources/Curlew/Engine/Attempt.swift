@@ -166,7 +166,7 @@ struct Attempt {
     /// - Parameter isReused: True if a request has gone over the connection.
     mutating func take(isReused: Bool) { self.isReused = isReused }
 
-    /// What libcurl gets that wants to open a socket.
+    /// The answer to libcurl when it wants to open a socket.
     enum Opening {
         /// The socket of the connection that was chosen.
         case handOver(Connection)

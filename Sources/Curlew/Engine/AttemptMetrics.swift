@@ -42,7 +42,7 @@ public struct AttemptMetrics: Sendable, Hashable {
 
     init() {}
 
-    /// What an attempt waited for before it had a connection.
+    /// The times that an attempt waited before it had a connection.
     struct Waits {
         var queued: Duration
         var waited: Duration
@@ -69,8 +69,8 @@ extension AttemptMetrics {
         isReused = attempt.isReused
     }
 
-    /// - Parameter connecting: The time that the exchange waited while its connection was made.
-    fileprivate mutating func readTimes(_ easy: EasyHandle, _ connection: Connection?, connecting: Duration) {
+    /// - Parameter delay: The time until libcurl was given the exchange.
+    fileprivate mutating func readTimes(_ easy: EasyHandle, _ connection: Connection?, after delay: Duration) {
         if !isReused, let dialled = connection?.dialled {
             nameLookup = dialled.nameLookUp
             connect = dialled.connected - dialled.nameLookUp
@@ -78,8 +78,8 @@ extension AttemptMetrics {
             if secured > 0 { tls = .microseconds(secured) }
         }
         let answered = easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
-        if answered > 0 { firstByte = .microseconds(answered) + connecting }
-        total = .microseconds(easy.offset(CURLINFO_TOTAL_TIME_T)) + connecting
+        if answered > 0 { firstByte = .microseconds(answered) + delay }
+        total = .microseconds(easy.offset(CURLINFO_TOTAL_TIME_T)) + delay
     }
 }
 
@@ -89,7 +89,7 @@ extension AttemptMetrics {
         self.init(waits)
         isReused = figures.isReused
         isProxied = request.options.values.proxy != nil
-        readTimes(easy, figures.connection, connecting: waits.connecting)
+        readTimes(easy, figures.connection, after: waits.waited + waits.connecting)
         sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
         sentBodyBytes = figures.sentBytes
         receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))

@@ -241,6 +241,11 @@ extension ConnectionOptions {
         one.utf8.lazy.map(\.lowercasedASCII).elementsEqual(other.utf8.lazy.map(\.lowercasedASCII))
     }
 
+    /// True if a connection carries requests in clear text for every host: the proxy is asked with the whole URL.
+    var sharesProxyConnections: Bool {
+        values.proxy.map { !$0.isSOCKS } ?? false && values.route.redirections.isEmpty
+    }
+
     /// True if a socket may be made towards an address. The addresses of a proxy are the configuration's own choice; what the
     /// proxy is asked for is judged by ``checkTarget(_:)``.
     func permits(_ address: SocketAddress) -> Bool {
@@ -294,6 +299,7 @@ extension ConnectionOptions {
     /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.
     /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` or ``ErrorCode/unsupported``.
     func checkTarget(_ uri: CurlewURI) throws {
+        try values.proxy?.checkSupport()
         if judgesURLs { try values.addressPolicy.checkScheme(uri.scheme, port: uri.port, host: uri.host) }
         guard judgesTargets, let proxy = values.proxy else { return }
         for host in targets(of: uri) {

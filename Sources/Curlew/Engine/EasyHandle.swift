@@ -183,7 +183,7 @@ final class EasyHandle {
         }
     }
 
-    /// What is left of the time for a new connection once it is connected: for the proxy and for TLS.
+    /// The rest of the time for a new connection once it is connected: for the proxy and for TLS.
     private func setConnectTimeout(_ connection: Connection, _ request: PreparedRequest) throws {
         var limit = request.options.values.engineConnectTimeout
         if !connection.isUsed, let dialled = connection.dialled { limit = max(1, limit - dialled.connected.millisecondsRoundedUp) }

@@ -1,6 +1,6 @@
 internal import CLibcurl
 
-/// One of libcurl's multi handles, with a part of an engine's connections.
+/// A multi handle of libcurl's, with a part of an engine's connections.
 ///
 /// libcurl looks through all connections of a multi handle at the end of each exchange, and once a second asks the system about each
 /// that is idle. So each multi handle has few. Not `Sendable`: it never leaves its loop's thread.

@@ -12,7 +12,7 @@ final class MultiHandle: @unchecked Sendable {
     private let limits: ConnectionLimits
     let hygiene: ConnectionHygiene
     @exclusivity(unchecked) private var shards: [EngineShard] = []
-    /// Those that have worked in this turn.
+    /// The shards that have worked in this turn.
     @exclusivity(unchecked) private var acted: [EngineShard] = []
     @exclusivity(unchecked) private var collecting: [EngineShard] = []
     @exclusivity(unchecked) private var pool = EasyHandlePool()
@@ -28,7 +28,7 @@ final class MultiHandle: @unchecked Sendable {
 
     /// The sockets that libcurl has.
     @exclusivity(unchecked) private var sockets = ConnectionTable()
-    /// Those that libcurl connects itself.
+    /// The sockets that libcurl connects itself.
     private var connecting: Set<Int32> = []
     @exclusivity(unchecked) private var madePool: ConnectionPool?
 

@@ -120,6 +120,9 @@ final class Poller: @unchecked Sendable {
         guard curlew_epoll_control(epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, events, token) == 0 else {
             let problem = describe(errno)
             deregister(descriptor)
+            // Its owner may let go of it without another word.
+            watches[index].handler = nil
+            watches[index].wanted = 0
             return CurlewError(.resourcesExhausted, "a socket cannot be watched (\(problem))")
         }
         watches[index].registered = events

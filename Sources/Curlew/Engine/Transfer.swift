@@ -787,7 +787,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     private func applyPauses() {
-        guard position >= 0, let easy else { return }
+        guard position >= 0, let easy else { return rearm() }
         noteActivity()
         resume(easy)
     }

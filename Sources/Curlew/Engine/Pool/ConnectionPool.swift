@@ -13,7 +13,7 @@ final class ConnectionPool: LoopTimer {
     @exclusivity(unchecked) private var origins: [PoolKey: OriginPool] = [:]
     /// The place of the last exchange: mostly the next one goes there, too.
     @exclusivity(unchecked) private var last: OriginPool?
-    /// What was learned of places without a connection.
+    /// The places without a connection of which something was learned.
     private var memory: [PoolKey: Memory] = [:]
 
     private struct Memory {

@@ -2,7 +2,7 @@
 ///
 /// It keeps the books; ``ConnectionPool`` acts on them. Not `Sendable`: it never leaves its loop's thread.
 final class OriginPool {
-    /// What is known of the connections there.
+    /// The kind of the connections there.
     enum Sharing: Hashable {
         case unknown
         /// They carry one exchange at a time.
@@ -69,12 +69,12 @@ final class PendingDial {
     init(for transfer: Transfer) { self.transfer = transfer }
 }
 
-/// How many connections to one place should be made: pure.
+/// The number of connections to one place that should be made: pure.
 struct OriginDemand {
     var sharing: OriginPool.Sharing
     /// Exchanges that wait.
     var waiting: Int
-    /// Those among them that need a connection of their own.
+    /// The exchanges among them that need a connection of their own.
     var newcomers: Int
     /// Connections that are being made or have not shown yet what they are.
     var pending: Int

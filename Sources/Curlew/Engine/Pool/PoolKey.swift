@@ -1,8 +1,8 @@
-/// What requests have in common that may go over the same connections.
+/// The properties that requests have in common that may go over the same connections.
 struct PoolKey: Hashable {
-    /// How a connection is used.
+    /// The use of a connection.
     enum Use: Hashable {
-        /// One exchange at a time: HTTP/1.1.
+        /// By an exchange at a time: HTTP/1.1.
         case exclusive
         /// By whatever ALPN agrees on.
         case negotiated
@@ -11,7 +11,7 @@ struct PoolKey: Hashable {
     }
 
     let isSecure: Bool
-    /// In lower case.
+    /// In lower case; empty for all hosts behind a proxy.
     let host: [UInt8]
     let port: Int
     let use: Use
@@ -20,9 +20,11 @@ struct PoolKey: Hashable {
     /// - Parameter isHTTP11: True if the server has asked for HTTP/1.1.
     init(_ request: PreparedRequest, isHTTP11: Bool) {
         isSecure = request.uri.layout.isSecure
-        host = request.uri.host.utf8.map(\.lowercasedASCII)
-        port = request.uri.port
         options = request.options
+        // A proxy of HTTP takes requests for every host over each of its connections.
+        let isAnyHosts = !isSecure && options.sharesProxyConnections
+        host = isAnyHosts ? [] : request.uri.host.utf8.map(\.lowercasedASCII)
+        port = isAnyHosts ? 0 : request.uri.port
         use = Self.use(of: request, isHTTP11: isHTTP11)
     }
 

@@ -26,7 +26,6 @@ extension Connecting {
             defer { close(socket.descriptor) }
             let server = try listener.acceptOne()
             #expect(socket.peer == listener.address)
-            #expect(!socket.isUnixSocket)
             #expect(fcntl(socket.descriptor, F_GETFL) & O_NONBLOCK != 0)
             #expect(fcntl(socket.descriptor, F_GETFD) & FD_CLOEXEC != 0)
             #expect(option(socket.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) == 1)
