@@ -89,7 +89,6 @@ struct Attempt {
     private var readyCount = 0
     private var challengeCount: Int
     private var mayBeUnasked = false
-    private(set) var firstAnswer = FirstAnswerWatch()
     private(set) var heldBack: HeldBackWatch?
 
     private(set) var outgoing: OutgoingBody
@@ -262,12 +261,6 @@ struct Attempt {
 
     /// The request joins an HTTP/2 connection that carries no other.
     mutating func watchForHeldBack(_ watch: HeldBackWatch?) { heldBack = watch }
-
-    mutating func awaitFirstAnswer(at now: Instant) { firstAnswer.begin(at: now) }
-
-    mutating func endFirstAnswer() { firstAnswer.end() }
-
-    mutating func firstAnswerIsSlow() { firstAnswer.becomesSlow() }
 
     // MARK: The head
 

@@ -21,8 +21,6 @@ final class Connection: LoopTimer, SocketHandler {
     @exclusivity(unchecked) var users = 0
     /// True until its first exchange has shown whether others can share it.
     @exclusivity(unchecked) var isPending = false
-    /// False as long as the engine does not let another exchange share it (``Engine/joinsAfterFirstAnswer``).
-    var isJoinable = !Engine.joinsAfterFirstAnswer
     /// The most exchanges at a time, once the engine has refused one more.
     var streamLimit: Int?
     /// True if the engine has its socket.
@@ -118,7 +116,7 @@ final class Connection: LoopTimer, SocketHandler {
     }
 
     /// True if one more exchange fits in.
-    func hasRoom(limit: Int) -> Bool { isJoinable && users < min(limit, streamLimit ?? .max) }
+    func hasRoom(limit: Int) -> Bool { users < min(limit, streamLimit ?? .max) }
 
     /// True if another exchange may go over it. One that carries one at a time must not have brought anything, as nobody has asked
     /// for it.

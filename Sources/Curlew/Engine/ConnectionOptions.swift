@@ -204,10 +204,25 @@ final class ConnectionOptions: @unchecked Sendable {
     func apply(to easy: EasyHandle) throws {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
         try easy.setReadBufferSize(values.clampedReadBufferSize)
+        // libcurl looks up names for SOCKS proxies alone, and needs their addresses for a moment. It would keep the numbers of
+        // connections among them as well, and look through all of them after each exchange.
+        let isSOCKS = values.proxy?.isSOCKS == true
+        try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, isSOCKS ? max(1, values.nameLifetime) : 0)
+        try easy.set(CURLOPT_IPRESOLVE, isSOCKS ? values.route.addressFamily.engineValue : Int(CURL_IPRESOLVE_WHATEVER))
         try easy.set(CURLOPT_USERAGENT, values.userAgent)
         try easy.set(CURLOPT_CONNECT_TO, connectTo?.head)
         try trust.apply(to: easy)
         try easy.apply(values.proxy)
+    }
+}
+
+extension ConnectionRoute.AddressFamily {
+    fileprivate var engineValue: Int {
+        switch self {
+        case .any: Int(CURL_IPRESOLVE_WHATEVER)
+        case .ipv4: Int(CURL_IPRESOLVE_V4)
+        case .ipv6: Int(CURL_IPRESOLVE_V6)
+        }
     }
 }
 

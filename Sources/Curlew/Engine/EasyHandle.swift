@@ -97,8 +97,6 @@ final class EasyHandle {
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // The pool decides how long a connection is kept, and keeps TLS sessions itself.
         try set(CURLOPT_MAXAGE_CONN, Int(Int32.max))
-        // libcurl would keep the numbers of connections among the names of hosts, and look through them after each exchange.
-        try set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
         try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
     }

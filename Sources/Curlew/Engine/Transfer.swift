@@ -211,7 +211,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         // libcurl may be about to repeat the request, or may have been.
         if !attempt.incoming.hasBegun, attempt.stage != .connecting { easy.isSpent = true }
-        endFirstAnswer()
         let isKept = isEngineDone && !easy.carriesForbidReuse && attempt.incoming.keepsConnection
         self.easy = nil
         multi.end(self, easy)
@@ -389,7 +388,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         connection.noteUse()
         if candidate.speaksHTTP2 {
             connection.watchesOutput = Engine.hidesConnectionErrors
-            if attempt.isReused { watchForHeldBack() } else { awaitFirstAnswer(easy) }
+            if attempt.isReused { watchForHeldBack() }
         } else if connection.isWorn {
             try? easy.forbidReuse(true)
         }
@@ -401,17 +400,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         rearm()
         return true
-    }
-
-    // MARK: The first answer of a new HTTP/2 connection
-
-    /// The request is about to go over a new HTTP/2 connection, which no other can join yet. Without an answer it is not
-    /// kept.
-    private func awaitFirstAnswer(_ easy: EasyHandle) {
-        guard Engine.joinsAfterFirstAnswer else { return }
-        endFirstAnswer()
-        try? easy.forbidReuse(true)
-        attempt.awaitFirstAnswer(at: multi.core.now)
     }
 
     // MARK: Connections that permit no stream
@@ -439,18 +427,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         return true
     }
 
-    private func endFirstAnswer() {
-        guard attempt.firstAnswer.isOn else { return }
-        attempt.endFirstAnswer()
-        if let connection = attempt.connection { multi.connections.becomesJoinable(connection, true) }
-    }
-
-    /// The answer takes long. The exchanges that wait for it get another connection.
-    private func firstAnswerIsSlow() {
-        attempt.firstAnswerIsSlow()
-        if let connection = attempt.connection { multi.connections.becomesJoinable(connection, false) }
-    }
-
     // MARK: Receiving
 
     enum Received { case taken, paused, failed }
@@ -465,11 +441,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if attempt.takeUnaskedCheck(), isUnasked {
             attempt.reject(.unaskedAnswer)
             return false
-        }
-        if attempt.firstAnswer.isOn {
-            // The answer begins, so that others can join.
-            endFirstAnswer()
-            if request.engineCredential == nil, !request.closesConnection { try? easy?.forbidReuse(false) }
         }
         switch attempt.take(line) {
         case .nothing:
@@ -728,7 +699,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
                 CurlewError(.headTimeout, "no byte of an answer within \(request.timeouts.head) of the request"))
         case nil: break
         }
-        if let slow = attempt.firstAnswer.deadline, slow <= now { firstAnswerIsSlow() }
         if let watch = attempt.heldBack, watch.deadline <= now, leaveIfHeldBack(watch) { return }
         if earlyDeadline <= now, endsEarly() { return settle(attempt.outcomeOfEarlyAnswer()) }
         multi.core.timers.set(self, to: nearestDeadline)
@@ -748,7 +718,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     private var nearestDeadline: Instant {
         min(
-            clock.nearestDeadline(clockPosition), attempt.firstAnswer.deadline ?? .distantFuture,
+            clock.nearestDeadline(clockPosition),
             attempt.heldBack?.deadline ?? .distantFuture, earlyDeadline)
     }
 

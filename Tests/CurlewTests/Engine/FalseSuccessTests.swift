@@ -72,9 +72,6 @@ enum FalseSuccess {
 
     private static let connections: [Row] = [
         Row(
-            beginning: "Before 8.5, once a connection to a host",
-            proof: .test("a busy HTTP/1.1 connection carries no other request", in: "Engine/MixedVersionTests")),
-        Row(
             beginning: "An HTTP/2 connection whose server permits no stream",
             proof: .test(
                 "a request does not wait for an idle connection that permits no stream", in: "Engine/RepetitionTests")),
@@ -86,11 +83,6 @@ enum FalseSuccess {
         Row(
             beginning: "A request's own `Connection: close`",
             proof: .test("a request that closes its connection leaves it to no other", in: "Engine/ReuseTests")),
-        Row(
-            beginning: "Before 8.4 the next address of a host",
-            proof: .test(
-                "the second address is tried while the first one does not answer",
-                in: "Engine/ConnectErrorTests")),
         Row(
             beginning: "A connection that ends inside the head is success",
             proof: .attempt {
@@ -137,27 +129,10 @@ enum FalseSuccess {
                 "HTTP/2 with prior knowledge works without TLS, for requests at once and in a row",
                 in: "Engine/HTTP2Tests")),
         Row(
-            beginning: "From 8.12 to 8.15: requests wait for the first answer",
-            proof: .attempt {
-                var watch = FirstAnswerWatch()
-                #expect(!watch.isOn)
-                watch.begin(at: Instant(nanoseconds: 0))
-                #expect(watch.deadline == Instant(nanoseconds: FirstAnswerWatch.patience))
-                watch.becomesSlow()
-                #expect(watch.isOn && watch.deadline == nil)
-                watch.end()
-                #expect(!watch.isOn)
-            }),
-        Row(
             beginning: "An HTTP/2 connection that has died without a word",
             proof: .test(
                 "a silent connection is not given to the next request while others still wait on it",
                 in: "Engine/SilentConnectionTests")),
-        Row(
-            beginning: "The age of a connection",
-            proof: .test(
-                "a connection that has reached a limit is closed, and the next request goes over another",
-                in: "Engine/ConnectionLimitTests")),
         Row(
             beginning: "A server that answers, says that it closes",
             proof: .test(

@@ -43,5 +43,7 @@ struct OriginDemandTests {
         #expect(ConnectionName.address(1) == "[fd00:0:0:0:0:0:0:1]")
         #expect(ConnectionName.address(.max) == "[fd00:0:0:0:ffff:ffff:ffff:ffff]")
         #expect(ConnectionName.address(0x1_0002) == "[fd00:0:0:0:0:0:1:2]")
+        #expect(ConnectionName.shortAddress(1) == "240.0.0.1")
+        #expect(ConnectionName.shortAddress(.max) == "255.255.255.255")
     }
 }

@@ -20,7 +20,8 @@ final class ConnectionName {
     let number: UInt64
     let place: Place
 
-    init(number: UInt64, proxy: Proxy?, port: Int) throws {
+    /// - Parameter family: The family that libcurl is to look names up in for a SOCKS proxy; the name has to belong to it.
+    init(number: UInt64, proxy: Proxy?, port: Int, family: ConnectionRoute.AddressFamily) throws {
         self.number = number
         switch proxy {
         case nil:
@@ -28,7 +29,9 @@ final class ConnectionName {
             try list.append(line: "::\(Self.address(number)):\(port)")
             place = .target(list)
         case .some(let proxy) where proxy.scheme == .https: place = .proxyFolder(Self.folder(number))
-        case .some(let proxy): place = .proxy(url: "\(proxy.scheme.rawValue)://\(Self.address(number)):\(proxy.port)")
+        case .some(let proxy):
+            let address = proxy.isSOCKS && family == .ipv4 ? Self.shortAddress(number) : Self.address(number)
+            place = .proxy(url: "\(proxy.scheme.rawValue)://\(address):\(proxy.port)")
         }
     }
 
@@ -36,6 +39,12 @@ final class ConnectionName {
     static func address(_ number: UInt64) -> String {
         let groups = stride(from: 48, through: 0, by: -16).map { String((number >> UInt64($0)) & 0xFFFF, radix: 16) }
         return "[fd00:0:0:0:\(groups.joined(separator: ":"))]"
+    }
+
+    /// An IPv4 address of the range that nobody uses (RFC 1112 §4). As many connections do not live at a time as it has numbers.
+    static func shortAddress(_ number: UInt64) -> String {
+        let bytes = stride(from: 24, through: 0, by: -8).map { (0xF000_0000 | number & 0x0FFF_FFFF) >> UInt64($0) & 0xFF }
+        return bytes.map(String.init).joined(separator: ".")
     }
 
     /// The number in binary digits: a slash, and a slash with a dot.

@@ -51,7 +51,8 @@ final class ConnectionPool: LoopTimer {
         transfer.waitingPlace = origin.waiting.append(transfer)
         transfer.waitsAt = origin
         waitingCount += 1
-        dial(for: origin)
+        // Not at once: what ends in this turn may leave a connection.
+        scheduleService(of: origin)
     }
 
     /// An exchange that waits gives up.
@@ -106,14 +107,6 @@ final class ConnectionPool: LoopTimer {
         connection.isMultiplexed = isHTTP2
         origin.sharing = isHTTP2 ? .shared : .exclusive
         if isHTTP2 { origin.shared.append(connection) }
-        guard !isHTTP2 || connection.isJoinable else { return }
-        settle(connection, origin)
-    }
-
-    /// The first answer over a connection has begun, or others wait no longer for it.
-    func becomesJoinable(_ connection: Connection, _ isJoinable: Bool) {
-        guard let origin = connection.origin else { return }
-        connection.isJoinable = isJoinable
         settle(connection, origin)
     }
 
@@ -379,7 +372,8 @@ final class ConnectionPool: LoopTimer {
         let connection: Connection
         do {
             let name = try ConnectionName(
-                number: lastNumber, proxy: origin.options.values.proxy, port: origin.key.port)
+                number: lastNumber, proxy: origin.options.values.proxy, port: origin.key.port,
+                family: origin.options.values.route.addressFamily)
             connection = Connection(dialled, name, origin, try multi.shardWithRoom())
             connection.shard?.connectionCount += 1
         } catch {
