@@ -123,7 +123,7 @@ final class Connection: LoopTimer, SocketHandler {
     func mayServe(at now: Instant) -> Bool {
         guard !isGivenUp, !isSilent, !isClosed, !hasGoAway, !isWorn(at: now) else { return false }
         if isMultiplexed || dialled?.isConnected == false && !isHandedOver { return true }
-        return !multi.core.poller.hadStrayEvent(descriptor) && !hasStrayInput
+        return !hasStrayInput
     }
 
     /// It is about to be closed here.

@@ -177,7 +177,8 @@ final class ConnectionOptions: @unchecked Sendable {
         }
         return try override.addresses.map { text in
             guard case .success(let address) = HostAddress.literal(text) else {
-                throw CurlewError(.invalidRequest, "the host override of \(override.host) has an address that is none: \(text)")
+                throw CurlewError(
+                    .invalidRequest, "the host override of \(override.host) has an address that is none: \(text)")
             }
             return address
         }

@@ -184,7 +184,9 @@ final class EasyHandle {
     /// The rest of the time for a new connection once it is connected: for the proxy and for TLS.
     private func setConnectTimeout(_ connection: Connection, _ request: PreparedRequest) throws {
         var limit = request.options.values.engineConnectTimeout
-        if !connection.isUsed, let dialled = connection.dialled { limit = max(1, limit - dialled.connected.millisecondsRoundedUp) }
+        if !connection.isUsed, let dialled = connection.dialled {
+            limit = max(1, limit - dialled.connected.millisecondsRoundedUp)
+        }
         guard limit != carriedConnectTimeout else { return }
         try set(CURLOPT_CONNECTTIMEOUT_MS, limit)
         carriedConnectTimeout = limit

@@ -94,7 +94,9 @@ final class MultiHandle: @unchecked Sendable {
 
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
     func begin(_ transfer: Transfer) throws {
-        guard let shard = transfer.connection?.shard else { throw CurlewError(.engineFailed, "an exchange has no connection") }
+        guard let shard = transfer.connection?.shard else {
+            throw CurlewError(.engineFailed, "an exchange has no connection")
+        }
         let easy = try pool.take(for: transfer.request) ?? EasyHandle(multi: self)
         easy.transfer = transfer
         do {

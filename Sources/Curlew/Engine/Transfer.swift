@@ -120,7 +120,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         connecting = .zero
         clock.beginWaiting(at: multi.core.now)
         multi.core.timers.set(self, to: nearestDeadline)
-        guard !multi.isClosed else { return settle(.failure(CurlewError(.sessionInvalidated, "the session has ended"))) }
+        guard !multi.isClosed else {
+            return settle(.failure(CurlewError(.sessionInvalidated, "the session has ended")))
+        }
         multi.connections.submit(self)
     }
 
@@ -137,7 +139,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     /// Sets up the handle for one attempt.
     func configure(_ easy: EasyHandle) throws {
-        guard let connection = attempt.connection else { throw CurlewError(.engineFailed, "an exchange has no connection") }
+        guard let connection = attempt.connection else {
+            throw CurlewError(.engineFailed, "an exchange has no connection")
+        }
         self.easy = easy
         do {
             try easy.prepare(request, attempt.plan, connection)

@@ -14,9 +14,11 @@ struct AttemptTests {
         var testDescription: String { "\(self)" }
 
         func end() throws -> AttemptStage.Ending {
-            var stage = try AttemptStage(.put, body: .bytes([1, 2, 3]), change: { request in
-                request.options.expectContinue = .seconds(1)
-            })
+            var stage = try AttemptStage(
+                .put, body: .bytes([1, 2, 3]),
+                change: { request in
+                    request.options.expectContinue = .seconds(1)
+                })
             switch self {
             case .strayInput: stage.connect(isReused: true) { $0.isOutOfStep = true }
             case .resend:

@@ -43,7 +43,9 @@ final class ConnectionName {
 
     /// An IPv4 address of the range that nobody uses (RFC 1112 §4). As many connections do not live at a time as it has numbers.
     static func shortAddress(_ number: UInt64) -> String {
-        let bytes = stride(from: 24, through: 0, by: -8).map { (0xF000_0000 | number & 0x0FFF_FFFF) >> UInt64($0) & 0xFF }
+        let bytes = stride(from: 24, through: 0, by: -8).map {
+            (0xF000_0000 | number & 0x0FFF_FFFF) >> UInt64($0) & 0xFF
+        }
         return bytes.map(String.init).joined(separator: ".")
     }
 

@@ -246,7 +246,9 @@ final class ConnectionPool: LoopTimer {
         let request = transfer.request
         if let last, last.options === request.options, last.uri.begins(like: request.uri),
             last.key.use == PoolKey.use(of: request, isHTTP11: transfer.needsHTTP11)
-        { return last }
+        {
+            return last
+        }
         let key = PoolKey(request, isHTTP11: transfer.needsHTTP11)
         let origin = origins[key] ?? makeOrigin(key, request)
         last = origin
@@ -262,7 +264,8 @@ final class ConnectionPool: LoopTimer {
             case .negotiated: known?.sharing ?? .unknown
             }
         let made = OriginPool(
-            key, uri: request.uri, options: request.options, sharing: usual, tickets: known?.tickets ?? SessionTickets())
+            key, uri: request.uri, options: request.options, sharing: usual, tickets: known?.tickets ?? SessionTickets()
+        )
         origins[key] = made
         return made
     }
@@ -286,7 +289,9 @@ final class ConnectionPool: LoopTimer {
             leave(oldest)
             wanted = origin.wantedDials(limit: perHost)
         }
-        while wanted > 0, let transfer = origin.waiting.first(where: \.isWaiting) ?? origin.waiting.first(where: { _ in true }) {
+        while wanted > 0,
+            let transfer = origin.waiting.first(where: \.isWaiting) ?? origin.waiting.first(where: { _ in true })
+        {
             guard hasRoom() else {
                 if !origin.isStarved { starved.append(origin) }
                 origin.isStarved = true
@@ -361,8 +366,8 @@ final class ConnectionPool: LoopTimer {
     /// The exchange that a connection was begun for fails with it, and so do those that wait to share that one.
     private func fail(_ pending: PendingDial, _ failure: DialFailure, _ origin: OriginPool) {
         let isShared = origin.sharing != .exclusive
-        for transfer in origin.waiting.all {
-            guard transfer === pending.transfer || (isShared && !transfer.needsNewConnection) else { continue }
+        for transfer in origin.waiting.all
+        where transfer === pending.transfer || (isShared && !transfer.needsNewConnection) {
             transfer.connectionFailed(failure)
         }
     }
@@ -394,7 +399,8 @@ final class ConnectionPool: LoopTimer {
 
     /// A connection that others than the one that gives up could use goes on being made.
     private func cancelNeedlessDials(_ origin: OriginPool) {
-        let needed = origin.sharing == .exclusive || origin.newcomers > 0 ? origin.waiting.count : min(1, origin.waiting.count)
+        let needed =
+            origin.sharing == .exclusive || origin.newcomers > 0 ? origin.waiting.count : min(1, origin.waiting.count)
         while origin.dials.count > needed, let pending = origin.dials.popLast() {
             pending.dial?.cancel()
             origin.pending -= 1
@@ -428,7 +434,8 @@ final class ConnectionPool: LoopTimer {
         let descriptor = DialAttempt.makeSocket(peer.family)
         guard descriptor >= 0 else { return nil }
         let made = Connection(
-            Dialled(descriptor: descriptor, peer: peer, isConnected: false, nameLookUp: .zero, connected: .zero), name, origin,
+            Dialled(descriptor: descriptor, peer: peer, isConnected: false, nameLookUp: .zero, connected: .zero), name,
+            origin,
             shard)
         shard.connectionCount += 1
         connection.users -= 1
