@@ -94,9 +94,9 @@ extension AttemptMetrics {
         sentBodyBytes = figures.sentBytes
         receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
         receivedBodyBytes = figures.receivedBytes
-        if case .ip(let host, let port) = figures.connection?.dialled?.peer {
-            remoteAddress = "\(host.ip)"
-            remotePort = Int(port)
+        if let peer = figures.connection?.peerText {
+            remoteAddress = peer.address
+            remotePort = peer.port
         }
         version = figures.version
         tlsVersion = figures.security?.tlsVersion

@@ -115,6 +115,12 @@ final class Connection: LoopTimer, SocketHandler {
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
+    /// The other end, for figures; nil for a Unix socket.
+    private(set) lazy var peerText: (address: String, port: Int)? = {
+        guard case .ip(let host, let port) = dialled?.peer else { return nil }
+        return ("\(host.ip)", Int(port))
+    }()
+
     /// True if one more exchange fits in.
     func hasRoom(limit: Int) -> Bool { users < min(limit, streamLimit ?? .max) }
 

@@ -15,7 +15,7 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// default.
     public var idleLifetime: Duration
     /// Streams on one HTTP/2 connection; the server may allow fewer. 0, the default, leaves it to the server
-    /// (`SETTINGS_MAX_CONCURRENT_STREAMS`, RFC 9113 §6.5.2); until it has said how many, there are 100 at most.
+    /// (`SETTINGS_MAX_CONCURRENT_STREAMS`, RFC 9113 §6.5.2).
     public var streamsPerConnection: Int
 
     /// The age from which on a connection takes no new request; what is under way on it goes on, and it is closed when
@@ -42,8 +42,8 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     ///
     /// The probes also keep machines on the way from forgetting an idle connection. They do not go over Unix sockets.
     public var keepAliveInterval: Duration?
-    /// The time for which the addresses that were found for a name are used for new connections, as libcurl is not told
-    /// for how long they hold (`CURLOPT_DNS_CACHE_TIMEOUT`). Whole seconds are used, rounded up. 60 seconds by default.
+    /// The time for which the addresses that were found for a name are used for new connections, as the system's resolver does
+    /// not tell for how long they hold. Whole seconds are used, rounded up. 60 seconds by default.
     /// Zero looks the name up for each connection; ``Timeouts/unlimited`` never looks it up again.
     ///
     /// Connections that are open stay: with ``maximumAge`` they follow a name that moves.

@@ -8,6 +8,7 @@ internal import Glibc
 /// Not `Sendable`: it never leaves its loop's thread.
 final class ConnectionPool: LoopTimer {
     unowned let multi: MultiHandle
+    private let core: LoopCore
     private let limits: ConnectionLimits
     private let names = NameCache()
     @exclusivity(unchecked) private var origins: [PoolKey: OriginPool] = [:]
@@ -34,11 +35,12 @@ final class ConnectionPool: LoopTimer {
 
     init(multi: MultiHandle, limits: ConnectionLimits) {
         self.multi = multi
+        core = multi.core
         self.limits = limits
         idleLifetime = max(0, limits.idleLifetime.nanosecondsClamped)
     }
 
-    private var now: Instant { multi.core.now }
+    private var now: Instant { core.now }
     private var perHost: Int { limits.perHost > 0 ? limits.perHost : .max }
 
     // MARK: Exchanges
@@ -166,7 +168,7 @@ final class ConnectionPool: LoopTimer {
 
     private func setTimer() {
         guard let oldest = idle.oldest else { return }
-        multi.core.timers.set(self, to: oldest.idleSince.advanced(by: idleLifetime))
+        core.timers.set(self, to: oldest.idleSince.advanced(by: idleLifetime))
     }
 
     /// The time of idle connections may be over.
@@ -207,7 +209,7 @@ final class ConnectionPool: LoopTimer {
         }
         connection.isClosed = true
         connection.shard?.connectionCount -= 1
-        multi.core.poller.forget(connection.descriptor)
+        core.poller.forget(connection.descriptor)
         close(connection.descriptor)
     }
 
@@ -339,11 +341,12 @@ final class ConnectionPool: LoopTimer {
         let plan = origin.plan(
             hygiene: multi.hygiene, deadline: now.advanced(by: Int64(limit) * 1_000_000))
         let options = origin.options
-        let dial = Dial(plan, Dial.Surroundings(core: multi.core, names: names), gate: { options.permits($0) }) {
-            [weak self, weak origin, weak pending] outcome in
+        let surroundings = Dial.Surroundings(core: core, names: names)
+        let completion: (Dial.Outcome) -> Void = { [weak self, weak origin, weak pending] outcome in
             guard let self, let origin, let pending else { return }
             self.ended(pending, outcome, origin)
         }
+        let dial = Dial(plan, surroundings, gate: { options.permits($0) }, completion: completion)
         pending.dial = dial
         dial.start()
     }
@@ -475,7 +478,7 @@ final class ConnectionPool: LoopTimer {
         toBeServed = []
         starved = []
         names.removeAll()
-        multi.core.timers.remove(self)
+        core.timers.remove(self)
     }
 }
 
