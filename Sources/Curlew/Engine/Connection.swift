@@ -201,7 +201,7 @@ final class Connection: LoopTimer, SocketHandler {
         guard owesReset else { return watch(interest) }
         owesReset = false
         // The peer learns of the end at once. libcurl finds the connection dead when it looks for one to reuse.
-        if multi.mayEnd(self) { giveUp() }
+        if multi.mayEnd(self) { multi.connections.leave(self) }
     }
 
     /// Sets what the engine wants to know: a mask of ``Readiness``.

@@ -198,7 +198,10 @@ final class EasyHandle {
         try origin.options.apply(to: self)
         try set(CURLOPT_URL, origin.uri.requestText)
         if let name = connection.name { try apply(name) }
-        try set(CURLOPT_HTTP_VERSION, origin.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_NONE)
+        let isClear = !origin.uri.layout.isSecure
+        let shared = Engine.restartsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+        let clear = connection.isMultiplexed ? shared : CURL_HTTP_VERSION_1_1
+        try set(CURLOPT_HTTP_VERSION, isClear ? clear : CURL_HTTP_VERSION_2TLS)
         try forbidReuse(true)
     }
 

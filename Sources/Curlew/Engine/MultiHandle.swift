@@ -103,6 +103,7 @@ final class MultiHandle: @unchecked Sendable {
             try transfer.configure(easy)
             try shard.add(easy)
         } catch {
+            transfer.engineRefuses()
             recycle(easy)
             throw error
         }
@@ -190,12 +191,28 @@ final class MultiHandle: @unchecked Sendable {
         hasEmptyShard = false
         guard shards.count > 1 else { return }
         for shard in shards where shard.connectionCount == 0 && shards.count > 1 {
-            core.timers.remove(shard)
+            guard !acted.contains(where: { $0 === shard }) else {
+                hasEmptyShard = true
+                continue
+            }
             shards.removeAll { $0 === shard }
+            shard.end()
+            core.timers.remove(shard)
         }
     }
 
     // MARK: Sockets
+
+    /// libcurl has closed a connection without a word. Its number may be that of another socket by now.
+    func forget(_ connection: Connection) {
+        guard knows(connection) else { return }
+        core.poller.forget(connection.descriptor, of: connection)
+        connecting.remove(connection.descriptor)
+        sockets.remove(connection.descriptor)
+        core.timers.remove(connection)
+        connection.shard?.connectionCount -= 1
+        connections.noteClosed(connection)
+    }
 
     /// True if libcurl has the connection.
     func knows(_ connection: Connection) -> Bool { sockets[connection.descriptor] === connection }
@@ -333,10 +350,12 @@ final class MultiHandle: @unchecked Sendable {
     }
 
     /// Closes every connection, if none is in use.
-    func closeIdleConnections() {
-        guard active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return }
+    /// - Returns: Whether it had libcurl close any.
+    @discardableResult
+    func closeIdleConnections() -> Bool {
+        guard active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return false }
         madePool?.leaveIdle()
-        guard !shards.isEmpty else { return }
+        guard !shards.isEmpty else { return false }
         core.engines.removeAll { $0 === self }
         pool.removeAll()
         // libcurl closes its connections, and may set its timer once more.
@@ -348,6 +367,7 @@ final class MultiHandle: @unchecked Sendable {
         end(ended)
         madePool?.reset()
         curlew_memory_trim()
+        return true
     }
 
     private func end(_ shards: consuming [EngineShard]) {
@@ -363,8 +383,7 @@ final class MultiHandle: @unchecked Sendable {
     func makeRoom() -> Bool {
         var hasRoom = false
         for other in core.engines where other !== self && other.active.isEmpty && other.connectionCount > 0 {
-            other.closeIdleConnections()
-            hasRoom = true
+            if other.closeIdleConnections() { hasRoom = true }
         }
         return hasRoom || connections.closeOldestIdle()
     }
@@ -376,6 +395,7 @@ final class MultiHandle: @unchecked Sendable {
         else { return connection.giveUp() }
         shard.act(on: CURL_SOCKET_TIMEOUT, 0)
         shard.remove(easy)
+        if !connection.isClosed { connection.giveUp() }
     }
 
     /// Lets the transfers under way end on their connections, and closes it then, or at once if there are none. No other

@@ -126,6 +126,12 @@ final class Poller: @unchecked Sendable {
         return nil
     }
 
+    /// Forgets a socket that was closed, unless its number is watched for somebody else by now.
+    func forget(_ descriptor: Int32, of handler: any SocketHandler) {
+        let index = Int(descriptor)
+        if index < watches.count, watches[index].handler === handler { forget(descriptor) }
+    }
+
     /// Forgets a socket that is about to be closed.
     func forget(_ descriptor: Int32) {
         let index = Int(descriptor)

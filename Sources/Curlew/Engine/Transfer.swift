@@ -230,7 +230,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if waitsAt != nil {
             multi.connections.withdraw(self)
         } else if let connection = attempt.connection {
-            multi.connections.release(connection, isKept: false)
+            multi.connections.release(connection, isKept: true)
         }
         multi.noteUse()
     }
@@ -304,6 +304,16 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         connectingSince = multi.core.now
         if request.uri.layout.isSecure { request.options.trust.prepareForHandshake() }
     }
+
+    /// The connection that was being made for the exchange has failed, and others may serve it.
+    func waitsAgain() {
+        connectingSince = nil
+        clock.beginWaiting(at: multi.core.now)
+        rearm()
+    }
+
+    /// libcurl has not taken the exchange.
+    func engineRefuses() { easy = nil }
 
     /// libcurl wants to open a socket.
     func opening() -> Attempt.Opening {

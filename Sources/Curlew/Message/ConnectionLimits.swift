@@ -22,13 +22,11 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// the last has ended. nil, the default, is no limit.
     ///
     /// It spreads clients anew over the servers behind a balancer. A limit of some minutes costs next to nothing; one that
-    /// is shorter than a request takes gives each request a connection of its own. While requests are still under way on
-    /// a cleartext HTTP/2 connection that is too old, each new one gets a connection of its own.
+    /// is shorter than a request takes gives each request a connection of its own.
     public var maximumAge: Duration?
     /// The most requests that a connection carries; it is closed after the last. 0, the default, is no limit.
     ///
-    /// Requests that libcurl repeats by itself to answer a challenge count once. Over a Unix socket a connection may be
-    /// closed before it has carried as many, as connections without a port cannot be told apart.
+    /// Requests that libcurl repeats by itself to answer a challenge count once.
     public var maximumUses: Int
     /// The time without a byte from the server after which a connection, be it idle or shared with other requests, takes
     /// no new request. nil, the default, is no limit.

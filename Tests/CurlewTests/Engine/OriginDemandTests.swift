@@ -33,9 +33,27 @@ struct OriginDemandTests {
     @Test("connections are made for those that wait and can share none", arguments: rows)
     private func wanted(_ row: Row) {
         let demand = OriginDemand(
-            sharing: row.sharing, waiting: row.waiting, newcomers: row.newcomers, pending: row.pending,
-            count: row.count, limit: row.limit)
+            sharing: row.sharing, waiting: row.waiting, newcomers: row.newcomers,
+            dials: row.pending, pending: row.pending, count: row.count, limit: row.limit)
         #expect(demand.wanted == row.wanted)
+    }
+
+    @Test("connections in their handshakes serve no other exchange that needs one of its own")
+    func handshakes() {
+        func wanted(_ sharing: OriginPool.Sharing, newcomers: Int) -> Int {
+            OriginDemand(
+                sharing: sharing, waiting: 5, newcomers: newcomers, dials: 0, pending: 5, count: 5, limit: 64
+            ).wanted
+        }
+        #expect(wanted(.exclusive, newcomers: 0) == 5)
+        #expect(wanted(.unknown, newcomers: 2) == 2)
+        #expect(wanted(.unknown, newcomers: 0) == 0)
+    }
+
+    @Test("a proxy with authorities of its own has no folder of others")
+    func folders() {
+        #expect(ConnectionName.folder(5, hasOwnAnchors: true) == "/dev/null/.//.")
+        #expect(ConnectionName.folder(5, hasOwnAnchors: false) != ConnectionName.folder(4, hasOwnAnchors: false))
     }
 
     @Test("each connection has an address of its own as its name")

@@ -28,7 +28,8 @@ final class ConnectionName {
             let list = FieldList()
             try list.append(line: "::\(Self.address(number)):\(port)")
             place = .target(list)
-        case .some(let proxy) where proxy.scheme == .https: place = .proxyFolder(Self.folder(number))
+        case .some(let proxy) where proxy.scheme == .https:
+            place = .proxyFolder(Self.folder(number, hasOwnAnchors: proxy.anchorsPEM != nil))
         case .some(let proxy):
             let address = proxy.isSOCKS && family == .ipv4 ? Self.shortAddress(number) : Self.address(number)
             place = .proxy(url: "\(proxy.scheme.rawValue)://\(address):\(proxy.port)")
@@ -49,9 +50,10 @@ final class ConnectionName {
         return bytes.map(String.init).joined(separator: ".")
     }
 
-    /// The number in binary digits: a slash, and a slash with a dot.
-    private static func folder(_ number: UInt64) -> String {
+    /// The number in binary digits: a slash, and a slash with a dot. Beside authorities of the proxy's own the folder is none, as
+    /// libcurl would trust those in it as well.
+    static func folder(_ number: UInt64, hasOwnAnchors: Bool) -> String {
         let digits = String(number, radix: 2).map { $0 == "1" ? "/." : "/" }
-        return (Engine.authorityFolder ?? "/dev/null") + digits.joined()
+        return (hasOwnAnchors ? "/dev/null" : Engine.authorityFolder ?? "/dev/null") + digits.joined()
     }
 }

@@ -30,6 +30,7 @@ final class ConnectionPool: LoopTimer {
     @exclusivity(unchecked) private var idle = IdleConnections()
     @exclusivity(unchecked) private var toBeServed: [OriginPool] = []
     private var starved: [OriginPool] = []
+    private var toBeClosed: [Connection] = []
     private var lastNumber: UInt64 = 0
     private let idleLifetime: Int64
 
@@ -85,11 +86,12 @@ final class ConnectionPool: LoopTimer {
         if connection.isPending { settle(connection, origin) }
         if !isKept, connection.isHandedOver, !connection.isMultiplexed {
             connection.isEndedByEngine = true
-            if !connection.isOpen { multi.closing(connection.descriptor) }
+            if !connection.isOpen { multi.forget(connection) }
         }
+        origin.holdsDials = false
         if connection.hasLeft {
             if connection.users == 0 { end(connection) }
-        } else if !connection.mayServe(at: now) {
+        } else if connection.isEndedByEngine || !connection.mayServe(at: now) {
             leave(connection)
         } else if !connection.isMultiplexed {
             origin.idle.append(connection)
@@ -146,7 +148,7 @@ final class ConnectionPool: LoopTimer {
         while let connection = origin.idle.popLast() {
             idle.remove(connection)
             if connection.mayServe(at: now) {
-                if !connection.isUsed, origin.key.use == .negotiated { makePending(connection, origin) }
+                if !connection.isUsed, origin.key.use != .exclusive { makePending(connection, origin) }
                 return connection
             }
             leave(connection)
@@ -164,6 +166,7 @@ final class ConnectionPool: LoopTimer {
         idle.insert(connection, at: now)
         while idle.count > max(1, limits.idle), let oldest = idle.oldest { leave(oldest) }
         if deadline == .distantFuture { setTimer() }
+        wakeStarved()
     }
 
     private func setTimer() {
@@ -193,6 +196,11 @@ final class ConnectionPool: LoopTimer {
         origin.count -= 1
         count -= 1
         scheduleService(of: origin)
+        wakeStarved()
+    }
+
+    /// Another place may give a connection up now.
+    private func wakeStarved() {
         guard !starved.isEmpty else { return }
         for origin in starved {
             origin.isStarved = false
@@ -204,7 +212,10 @@ final class ConnectionPool: LoopTimer {
     private func end(_ connection: Connection) {
         guard !connection.isClosed else { return }
         if connection.isHandedOver {
-            if !connection.isEndedByEngine { connection.giveUp() }
+            if !connection.isEndedByEngine {
+                toBeClosed.append(connection)
+                multi.scheduleNotification()
+            }
             return
         }
         connection.isClosed = true
@@ -233,6 +244,7 @@ final class ConnectionPool: LoopTimer {
             dial(for: origin)
             forgetIfUnused(origin)
         }
+        while let connection = toBeClosed.popLast() { if !connection.isClosed { multi.closeNow(connection) } }
     }
 
     private func popJoiner(_ origin: OriginPool) -> Transfer? {
@@ -287,7 +299,9 @@ final class ConnectionPool: LoopTimer {
     private func dial(for origin: OriginPool) {
         var wanted = origin.wantedDials(limit: perHost)
         // An exchange that needs a new connection takes the place of one that is idle.
-        if wanted == 0, origin.newcomers > origin.pending, let oldest = origin.idle.first {
+        if wanted == 0, origin.newcomers > origin.dials.count, origin.count >= perHost,
+            let oldest = origin.idle.first ?? origin.shared.first
+        {
             leave(oldest)
             wanted = origin.wantedDials(limit: perHost)
         }
@@ -358,7 +372,7 @@ final class ConnectionPool: LoopTimer {
         }
         origin.dials.removeAll { $0 === pending }
         switch outcome {
-        case .success(let dialled): connected(dialled, origin)
+        case .success(let dialled): connected(dialled, pending, origin)
         case .failure(let failure):
             origin.pending -= 1
             noteLess(origin)
@@ -366,16 +380,22 @@ final class ConnectionPool: LoopTimer {
         }
     }
 
-    /// The exchange that a connection was begun for fails with it, and so do those that wait to share that one.
+    /// The exchange that a connection was begun for fails with it, and so do those that wait to share that one. Where others serve,
+    /// these go on waiting. How long is too long, each knows itself.
     private func fail(_ pending: PendingDial, _ failure: DialFailure, _ origin: OriginPool) {
-        let isShared = origin.sharing != .exclusive
+        if !origin.shared.isEmpty, let transfer = pending.transfer, !transfer.needsNewConnection {
+            origin.holdsDials = true
+            return transfer.waitsAgain()
+        }
+        var isShared = origin.sharing != .exclusive
+        if case .timeout = failure { isShared = false }
         for transfer in origin.waiting.all
         where transfer === pending.transfer || (isShared && !transfer.needsNewConnection) {
             transfer.connectionFailed(failure)
         }
     }
 
-    private func connected(_ dialled: Dialled, _ origin: OriginPool) {
+    private func connected(_ dialled: Dialled, _ pending: PendingDial, _ origin: OriginPool) {
         lastNumber += 1
         let connection: Connection
         do {
@@ -387,7 +407,9 @@ final class ConnectionPool: LoopTimer {
         } catch {
             close(dialled.descriptor)
             origin.pending -= 1
-            return noteLess(origin)
+            noteLess(origin)
+            pending.transfer?.fail(error as? CurlewError ?? CurlewError(.resourcesExhausted, "\(error)"))
+            return
         }
         origin.pending -= 1
         guard let transfer = origin.waiting.popFirst() else {
@@ -432,7 +454,9 @@ final class ConnectionPool: LoopTimer {
     /// A connection that libcurl makes in place of one that has ended, with the same name.
     func another(like connection: Connection) -> Connection? {
         guard let origin = connection.origin, let name = connection.name, let dialled = connection.dialled,
-            let peer = dialled.peer, let shard = connection.shard
+            let peer = dialled.peer, let shard = connection.shard,
+            // libcurl would connect from another local end.
+            origin.options.values.route.localInterface == nil
         else { return nil }
         let descriptor = DialAttempt.makeSocket(peer.family)
         guard descriptor >= 0 else { return nil }
@@ -476,6 +500,7 @@ final class ConnectionPool: LoopTimer {
         count = 0
         idle = IdleConnections()
         toBeServed = []
+        toBeClosed = []
         starved = []
         names.removeAll()
         core.timers.remove(self)

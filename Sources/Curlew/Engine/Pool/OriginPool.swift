@@ -34,6 +34,8 @@ final class OriginPool {
     var dials: [PendingDial] = []
     /// True if it stands in the list of those that are to be served at the end of the turn.
     var isToBeServed = false
+    /// True if no connection is made to be shared until an exchange has ended: the server has refused one, and others serve.
+    var holdsDials = false
     /// True if it waits for another place to give a connection up, as the session has as many as it may have.
     var isStarved = false
 
@@ -52,8 +54,10 @@ final class OriginPool {
     /// - Parameter limit: The most connections to one place.
     func wantedDials(limit: Int) -> Int {
         guard !waiting.isEmpty else { return 0 }
+        let joins = !(holdsDials && !shared.isEmpty)
         return OriginDemand(
-            sharing: sharing, waiting: waiting.count, newcomers: newcomers, pending: pending, count: count, limit: limit
+            sharing: sharing, waiting: joins ? waiting.count : newcomers, newcomers: newcomers, dials: dials.count,
+            pending: pending, count: count, limit: limit
         ).wanted
     }
 }
@@ -76,7 +80,9 @@ struct OriginDemand {
     var waiting: Int
     /// The exchanges among them that need a connection of their own.
     var newcomers: Int
-    /// Connections that are being made or have not shown yet what they are.
+    /// Connections that are being made.
+    var dials: Int
+    /// These, and the connections whose first exchange has not shown yet what they are.
     var pending: Int
     /// All connections, the pending ones included.
     var count: Int
@@ -85,7 +91,10 @@ struct OriginDemand {
 
     /// Where exchanges share a connection, or may turn out to, one is made and the others wait for it.
     var wanted: Int {
-        let needed = sharing == .exclusive ? waiting : newcomers + min(1, waiting - newcomers)
-        return max(0, min(needed - pending, limit - count))
+        let needed =
+            sharing == .exclusive
+            ? waiting - dials
+            : max(newcomers + min(1, waiting - newcomers) - pending, newcomers - dials)
+        return max(0, min(needed, limit - count))
     }
 }
