@@ -46,6 +46,15 @@ static inline CURLcode curlew_easy_set_open_socket(
     CURL *easy, curl_socket_t (*function)(void *, curlsocktype, struct curl_sockaddr *)) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
 }
+static inline CURLcode curlew_easy_set_socket_option(CURL *easy, int (*function)(void *, curl_socket_t, curlsocktype)) {
+    return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, function);
+}
+// Puts another address in the place of the one that libcurl wants to connect to. It has room for those of IPv6.
+static inline void curlew_set_address(struct curl_sockaddr *place, const struct sockaddr *address, socklen_t length) {
+    place->family = address->sa_family;
+    place->addrlen = length;
+    memcpy(&place->addr, address, length);
+}
 static inline CURLcode curlew_easy_set_close_socket(CURL *easy, int (*function)(void *, curl_socket_t)) {
     return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
 }

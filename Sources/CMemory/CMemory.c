@@ -31,7 +31,8 @@ struct cache {
     struct block *free[classes];
 };
 
-static __thread struct cache cache;
+// Found without a call where this is part of a program.
+static __thread struct cache cache __attribute__((tls_model("initial-exec")));
 
 // The exponent of the largest power of two that is not above `size`.
 static inline int exponent(size_t size) { return 63 - __builtin_clzll(size); }
@@ -52,6 +53,7 @@ static inline size_t size_of_class(int class) {
 
 // The class of the largest size that a block with `usable` bytes has room for; -1 if it is not kept.
 static inline int class_below(size_t usable) {
+    if (usable - step < fine_limit) return (int)(usable / step) - 1;
     if (usable < step || usable > size_limit + size_limit / 4) return -1;
     if (usable >= size_limit) return classes - 1;
     int class = class_above(usable);

@@ -134,6 +134,10 @@ static inline void curlew_context_set_certificate_limit(SSL_CTX *_Nonnull contex
 static inline int curlew_context_allows_beast(SSL_CTX *_Nonnull context) {
     return (SSL_CTX_get_options(context) & SSL_OP_DONT_INSERT_EMPTY_FRAGMENTS) != 0;
 }
+// New sessions are given to the callback, and kept nowhere else.
+static inline void curlew_context_keep_sessions(SSL_CTX *_Nonnull context) {
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+}
 static inline void curlew_context_refuse_renegotiation(SSL_CTX *_Nonnull context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }

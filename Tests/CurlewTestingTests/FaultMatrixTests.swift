@@ -84,8 +84,9 @@ struct FaultMatrixTests {
         if !spoilsStream { await session.session?.closeIdleConnections() }
         let response = try await session.get(.raw(server.url()))
         #expect(try await response.body.collect(upTo: .mebibytes(1)).count == FaultCase.responseLength)
-        // With libcurl 8.12 to 8.15 a connection is not kept whose first stream ends before an answer, as nobody could join it.
-        let isKept = spoilsStream && !(Engine.joinsAfterFirstAnswer && scene.precedesAnswer)
+        // libcurl 8.12 to 8.15 let no request join a connection with prior knowledge that has not brought an answer.
+        let waitsForAnswer = scene.wire == .http2 && (0x080C00..<0x081000).contains(Engine.versionNumber)
+        let isKept = spoilsStream && !(waitsForAnswer && scene.precedesAnswer)
         #expect(server.connectionCounts.accepted == (isKept ? 1 : 2))
     }
 

@@ -19,22 +19,14 @@ enum AttemptRejection: CaseIterable {
     case expectation
     /// The server says that the connection does not lead to whoever answers for the URI (421, RFC 9110 §15.5.20).
     case misdirected
-    /// The connection is a new one where an open one was to be joined, or the reverse.
-    case connectionKind
-    /// The kept connection goes to an address that this request's policy forbids.
-    case forbiddenAddress
-    /// The kept connection was let through a proxy with other credentials.
-    case otherProxy
-    /// The connection carries one exchange at a time and has one, or it does not speak the request's version of HTTP.
-    case unfitConnection
-    /// The kept connection is older, has carried more requests, or has been silent for longer than the session's limits permit.
-    case wornConnection
+    /// The engine does not have the connection any more, or has taken another one.
+    case lostConnection
+    /// The shared connection permits no more streams.
+    case fullConnection
     /// An answer came over the kept connection before its server had a byte of the request.
     case unaskedAnswer
     /// libcurl has broken the request's stream, and nothing of an answer had come.
     case brokenStream
-    /// There was no descriptor for a socket; idle connections have made room since.
-    case noDescriptor
 
     /// True if libcurl was about to send the request a second time by itself.
     var isRepetition: Bool {
@@ -71,8 +63,6 @@ struct Attempt {
         var isFresh = false
         /// Without the expectation that the server refused.
         var isUnexpecting = false
-        /// On an open cleartext HTTP/2 connection, and no other.
-        var joinsHTTP2 = false
         /// Over HTTP/1.1, as the server requires it.
         var isHTTP11 = false
     }
@@ -88,21 +78,17 @@ struct Attempt {
     private(set) var plan: Plan
     private(set) var stage = CurlewError.Stage.preparing
 
-    // The connection, once libcurl has asked for leave to send over it.
+    // The connection, once there is one.
     private(set) var connection: Connection?
     private(set) var isReused = false
     private(set) var speaksHTTP2 = false
-    /// True if the worn connection speaks HTTP/2.
-    private var isOnHTTP2 = false
     /// How the connection came to be; nil without TLS.
     private(set) var handshake: Handshake?
     /// What TLS agreed on; nil without it.
     private(set) var security: ConnectionSecurity?
-    private(set) var addresses: AddressGate
     private var readyCount = 0
     private var challengeCount: Int
     private var mayBeUnasked = false
-    private(set) var firstAnswer = FirstAnswerWatch()
     private(set) var heldBack: HeldBackWatch?
 
     private(set) var outgoing: OutgoingBody
@@ -135,7 +121,6 @@ struct Attempt {
         self.cache = cache
         self.challengeCount = challengeCount
         self.pauses = pauses
-        addresses = AddressGate(request.options)
         outgoing = OutgoingBody(length: request.contentLength)
         incoming = IncomingResponse(limits: request.limits, cache: cache)
     }
@@ -143,17 +128,10 @@ struct Attempt {
     /// The attempt that follows this one, which was rejected.
     var successor: Attempt {
         var plan = plan
-        plan.number += 1
-        switch rejection {
-        case .noDescriptor: break
-        case .connectionKind:
-            plan.joinsHTTP2 = isReused
-            plan.isFresh = !isReused
-        // Another generation of connections is looked for (``ConnectionGenerations``), and may be joined.
-        case .wornConnection where isSparing: break
-        default:
+        // A full connection has cost nothing but the look.
+        if rejection != .fullConnection {
+            plan.number += 1
             plan.isFresh = true
-            plan.joinsHTTP2 = false
         }
         if rejection == .expectation { plan.isUnexpecting = true }
         if rejection == .http11Required { plan.isHTTP11 = true }
@@ -161,11 +139,6 @@ struct Attempt {
             request, plan: plan, cache: cache, challengeCount: challengeCount,
             pauses: pauses.intersection(.suspended))
     }
-
-    /// True if the connection after a worn one may be another that is kept: over TLS, as libcurl can then be told not to find
-    /// the worn one again, and HTTP/2, as others may be about to make one. Not for ever, as limits may be so short that every
-    /// connection is worn.
-    private var isSparing: Bool { request.uri.layout.isSecure && isOnHTTP2 && plan.number < Self.repairLimit - 1 }
 
     /// True if the attempt has neither failed nor been rejected.
     var isOnCourse: Bool { failure == nil && rejection == nil }
@@ -178,25 +151,42 @@ struct Attempt {
     // MARK: Connecting
 
     /// The engine is about to be given the request.
-    mutating func begin(joiningHTTP2 joins: Bool) {
+    mutating func begin() {
         stage = .connecting
         if request.hasBody, request.contentLength == 0 { outgoing.skip() }
-        if joins, !plan.isFresh { plan.joinsHTTP2 = true }
     }
 
-    /// A socket is to be made towards an address.
-    /// - Returns: Whether it may be.
-    mutating func mayConnect(to address: @autoclosure () -> AddressGate.Address) -> Bool {
-        if plan.joinsHTTP2 { reject(.connectionKind) }
-        // Once the attempt is rejected there is no use in a connection.
-        return rejection == nil && addresses.mayConnect(to: address())
+    /// The pool has chosen a connection.
+    mutating func take(_ connection: Connection) {
+        self.connection = connection
+        take(isReused: connection.isUsed)
+    }
+
+    /// - Parameter isReused: True if a request has gone over the connection.
+    mutating func take(isReused: Bool) { self.isReused = isReused }
+
+    /// The answer to libcurl when it wants to open a socket.
+    enum Opening {
+        /// The socket of the connection that was chosen.
+        case handOver(Connection)
+        /// A new one towards the same end: libcurl answers a challenge, and the peer has closed the connection that it came over.
+        case again(Connection)
+        case refused
+    }
+
+    /// libcurl wants to open a socket.
+    mutating func opening() -> Opening {
+        guard let connection, isOnCourse else { return .refused }
+        if !connection.isHandedOver { return .handOver(connection) }
+        let awaitsProxy = !connection.isUsed && request.options.values.proxy?.awaitsChallenge == true
+        if incoming.provisionalChallenge != nil || awaitsProxy { return .again(connection) }
+        let isFull = connection.isMultiplexed && !connection.isClosed && connection.users > 1
+        reject(isFull ? .fullConnection : .lostConnection)
+        return .refused
     }
 
     /// True if libcurl looks for a connection to send the request a second time, though it answers no challenge.
     var isRepeatedByEngine: Bool { readyCount > 0 && incoming.provisionalChallenge == nil && isOnCourse }
-
-    /// True if the request may go over a connection to this peer.
-    mutating func permits(peer: @autoclosure () -> String?) -> Bool { addresses.mayUse(peer: peer()) }
 
     /// What libcurl may do that asks for leave to send.
     enum Leave {
@@ -231,28 +221,8 @@ struct Attempt {
 
     /// - Returns: Whether the request may go over the connection.
     mutating func mayUse(_ candidate: ConnectionCandidate) -> Bool {
-        isReused = candidate.isReused
-        guard candidate.isPermitted else {
-            // The host may have other addresses; if it has not, no second connection comes about.
-            if isReused, !plan.isFresh {
-                reject(.forbiddenAddress)
-            } else {
-                fail(addresses.error(host: request.uri.host))
-            }
-            return false
-        }
-        guard candidate.fitsProxy else { return rejected(.otherProxy) }
-        connection = candidate.connection
-        if request.version == .http2PriorKnowledge, Engine.restartsHTTP2, isReused != plan.joinsHTTP2 {
-            return rejected(.connectionKind)
-        }
+        guard candidate.isChosen else { return rejected(.lostConnection) }
         guard !candidate.isOutOfStep else { return rejected(.strayInput) }
-        guard !candidate.isUnfit else { return rejected(.unfitConnection) }
-        // libcurl answers a challenge on the connection that it came over; some prove who speaks on a connection alone.
-        if candidate.isWorn, challengeCount == 0 {
-            isOnHTTP2 = candidate.speaksHTTP2
-            return rejected(.wornConnection)
-        }
         guard candidate.isAccepted else {
             fail(CurlewError(.untrustedCertificate, "the connection was not accepted under the request's policy"))
             return false
@@ -291,12 +261,6 @@ struct Attempt {
 
     /// The request joins an HTTP/2 connection that carries no other.
     mutating func watchForHeldBack(_ watch: HeldBackWatch?) { heldBack = watch }
-
-    mutating func awaitFirstAnswer(at now: Instant) { firstAnswer.begin(at: now) }
-
-    mutating func endFirstAnswer() -> Bool { firstAnswer.end() }
-
-    mutating func firstAnswerIsSlow() { firstAnswer.becomesSlow() }
 
     // MARK: The head
 
@@ -497,22 +461,17 @@ struct Attempt {
     // MARK: The end
 
     /// The engine is done with the attempt.
-    /// - Parameters:
-    ///   - failure: What it was ended by; nil if libcurl takes it for a success.
-    ///   - makeRoom: Closes idle connections, so that there are descriptors again; answers whether there were any.
+    /// - Parameter failure: What it was ended by; nil if libcurl takes it for a success.
     /// - Returns: Whether the exchange continues with the ``successor``.
-    mutating func isToBeRepeated(after failure: EngineFailure?, makeRoom: () -> Bool) -> Bool {
-        if let failure, self.failure == nil, rejection == nil {
-            rejection = ownRejection(of: failure, makeRoom: makeRoom)
-        }
+    mutating func isToBeRepeated(after failure: EngineFailure?) -> Bool {
+        if let failure, self.failure == nil, rejection == nil { rejection = ownRejection(of: failure) }
         guard let rejection, self.failure == nil, plan.number < Self.limit else { return false }
         switch rejection {
-        case .strayInput, .expectation, .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .unfitConnection,
-            .wornConnection, .unsent, .refusedStream, .heldBack:
+        case .strayInput, .expectation, .misdirected, .lostConnection, .fullConnection, .unsent, .refusedStream,
+            .heldBack:
             // Nothing was sent that could have been acted on.
             return mayResendBody
         case .http11Required: return mayResendBody && !plan.isHTTP11 && request.version == .negotiated
-        case .noDescriptor: return true
         case .resend, .unaskedAnswer, .brokenStream:
             return request.isIdempotent && incoming.head == nil && !incoming.hasBegun && mayResendBody
         }
@@ -525,15 +484,14 @@ struct Attempt {
     var mayLeaveHeldBack: Bool { isOnCourse && stage == .exchanging && plan.number < Self.limit && mayResendBody }
 
     /// Why an attempt that libcurl has ended is no exchange of the request's.
-    private func ownRejection(of failure: EngineFailure, makeRoom: () -> Bool) -> AttemptRejection? {
+    private func ownRejection(of failure: EngineFailure) -> AttemptRejection? {
         guard plan.number < Self.repairLimit else { return nil }
-        if failure.isLackOfDescriptors { return makeRoom() ? .noDescriptor : nil }
         if speaksHTTP2, failure.isGoAway, !incoming.hasBegun { return .refusedStream }
         return failure.isBrokenStream && !incoming.hasBegun && outgoing.sentBytes == 0 ? .brokenStream : nil
     }
 
     /// How the exchange has ended, with an attempt that is not repeated.
-    /// - Parameter failure: As for ``isToBeRepeated(after:makeRoom:)``.
+    /// - Parameter failure: As for ``isToBeRepeated(after:)``.
     /// - Returns: The trailers, or what is wrong.
     mutating func outcome(after failure: EngineFailure?) -> Result<HTTPFields, CurlewError> {
         if let error = self.failure ?? EngineVerdict(request).error(in: self, after: failure) { return .failure(error) }

@@ -42,10 +42,11 @@ public struct AttemptMetrics: Sendable, Hashable {
 
     init() {}
 
-    /// What an attempt waited for before anything was done for it.
+    /// The times that an attempt waited before it had a connection.
     struct Waits {
         var queued: Duration
         var waited: Duration
+        var connecting = Duration.zero
     }
 
     private init(_ waits: Waits) {
@@ -55,6 +56,12 @@ public struct AttemptMetrics: Sendable, Hashable {
 }
 
 extension AttemptMetrics {
+    /// The figures of an attempt that has had no connection.
+    init(ofUnconnected waits: Waits) {
+        self.init(waits)
+        total = waits.waited + waits.connecting
+    }
+
     /// The figures of an attempt that libcurl itself repeats on another connection.
     init(ofRepeated attempt: Attempt, _ waits: Waits, total: Duration) {
         self.init(waits)
@@ -62,18 +69,17 @@ extension AttemptMetrics {
         isReused = attempt.isReused
     }
 
-    fileprivate mutating func readTimes(_ easy: EasyHandle) {
-        let found = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
-        let connected = easy.offset(CURLINFO_CONNECT_TIME_T)
-        let secured = easy.offset(CURLINFO_APPCONNECT_TIME_T)
-        if !isReused, connected > 0 {
-            nameLookup = .microseconds(found)
-            connect = .microseconds(max(0, connected - found))
-            if secured > 0 { tls = .microseconds(max(0, secured - connected)) }
+    /// - Parameter delay: The time until libcurl was given the exchange.
+    fileprivate mutating func readTimes(_ easy: EasyHandle, _ connection: Connection?, after delay: Duration) {
+        if !isReused, let dialled = connection?.dialled {
+            nameLookup = dialled.nameLookUp
+            connect = dialled.connected - dialled.nameLookUp
+            let secured = easy.offset(CURLINFO_APPCONNECT_TIME_T)
+            if secured > 0 { tls = .microseconds(secured) }
         }
         let answered = easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
-        if answered > 0 { firstByte = .microseconds(answered) }
-        total = .microseconds(easy.offset(CURLINFO_TOTAL_TIME_T))
+        if answered > 0 { firstByte = .microseconds(answered) + delay }
+        total = .microseconds(easy.offset(CURLINFO_TOTAL_TIME_T)) + delay
     }
 }
 
@@ -83,14 +89,14 @@ extension AttemptMetrics {
         self.init(waits)
         isReused = figures.isReused
         isProxied = request.options.values.proxy != nil
-        readTimes(easy)
+        readTimes(easy, figures.connection, after: waits.waited + waits.connecting)
         sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
         sentBodyBytes = figures.sentBytes
         receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
         receivedBodyBytes = figures.receivedBytes
-        if figures.isConnected {
-            remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
-            remotePort = easy.long(CURLINFO_PRIMARY_PORT)
+        if let peer = figures.connection?.peerText {
+            remoteAddress = peer.address
+            remotePort = peer.port
         }
         version = figures.version
         tlsVersion = figures.security?.tlsVersion
@@ -102,7 +108,7 @@ extension Attempt {
     /// What the attempt itself knows of its metrics.
     struct Figures {
         let isReused: Bool
-        let isConnected: Bool
+        let connection: Connection?
         let sentBytes: Int64
         let receivedBytes: Int64
         let version: HTTPProtocolVersion?
@@ -112,7 +118,7 @@ extension Attempt {
     /// The figures so far. It changes nothing; read as a property, the attempt would be copied as a whole for it.
     mutating func readFigures() -> Figures {
         Figures(
-            isReused: isReused, isConnected: stage != .connecting, sentBytes: outgoing.sentBytes,
+            isReused: isReused, connection: connection, sentBytes: outgoing.sentBytes,
             receivedBytes: incoming.bodyBytes, version: incoming.head == nil ? nil : incoming.version,
             security: security)
     }

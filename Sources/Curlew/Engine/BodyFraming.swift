@@ -1,9 +1,11 @@
 internal import HTTPTypes
 
 /// What a response's fields say about where its body ends (RFC 9112 §6), read by us because libcurl takes much for a
-/// length or a coding that is none.
+/// length or a coding that is none, and whether its connection ends as well.
 struct BodyFraming {
     private var length: Int64?
+    private var isClosing = false
+    private var isKeepAlive = false
     private(set) var isChunked = false
 
     /// The length of the body, if a field says it. A transfer coding has the last word (RFC 9112 §6.3).
@@ -13,13 +15,30 @@ struct BodyFraming {
     /// connection cannot be trusted.
     var isAmbiguous: Bool { isChunked && length != nil }
 
-    static func matters(_ name: HTTPField.Name) -> Bool { name == .contentLength || name == .transferEncoding }
+    /// True for a field that is taken note of.
+    static func matters(_ name: HTTPField.Name) -> Bool { decidesLength(name) || name == .connection }
+
+    static func decidesLength(_ name: HTTPField.Name) -> Bool { name == .contentLength || name == .transferEncoding }
+
+    /// True if the connection can carry another exchange (RFC 9112 §9.3).
+    func keepsConnection(version: HTTPProtocolVersion) -> Bool {
+        version == .http2 || (!isClosing && (version == .http11 || isKeepAlive))
+    }
 
     /// Takes note of a field; returns what is wrong with it.
     mutating func note(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> String? {
         if name == .contentLength { return noteLength(value) }
         if name == .transferEncoding { return noteCoding(value) }
+        if name == .connection { noteConnection(value) }
         return nil
+    }
+
+    private mutating func noteConnection(_ value: UnsafeRawBufferPointer) {
+        for option in value.split(separator: .comma) {
+            let word = Array(option.drop { $0 == .space || $0 == .tab })[...]
+            if word.hasPrefix(ignoringCase: "close") { isClosing = true }
+            if word.hasPrefix(ignoringCase: "keep-alive") { isKeepAlive = true }
+        }
     }
 
     /// What is wrong with the whole.

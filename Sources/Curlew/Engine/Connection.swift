@@ -9,30 +9,57 @@ final class Connection: LoopTimer, SocketHandler {
     private static let outputRest: Int64 = 10_000_000
 
     let descriptor: Int32
-    /// True if the engine opened it through us and will close it through us; its resolver's pipes it does not.
-    let isTracked: Bool
+    /// The place that it leads to; nil for a socket of the engine's own, as those of its resolver.
+    let origin: OriginPool?
+    /// The name by which the engine finds it.
+    let name: ConnectionName?
+    /// The other end, and what it took to connect.
+    let dialled: Dialled?
+
+    // The pool's books.
+    /// The number of exchanges that have it.
+    @exclusivity(unchecked) var users = 0
+    /// True until its first exchange has shown whether others can share it.
+    @exclusivity(unchecked) var isPending = false
+    /// The most exchanges at a time, once the engine has refused one more.
+    var streamLimit: Int?
+    /// True if the engine has its socket.
+    @exclusivity(unchecked) var isHandedOver = false
+    /// True if its socket is closed.
+    @exclusivity(unchecked) var isClosed = false
+    /// True if the engine closes it by itself.
+    @exclusivity(unchecked) var isEndedByEngine = false
+    /// True if it is in the pool no more.
+    @exclusivity(unchecked) var hasLeft = false
+    // Its place among those that nobody uses.
+    @exclusivity(unchecked) var isIdle = false
+    @exclusivity(unchecked) var idleSince = Instant(nanoseconds: 0)
+    @exclusivity(unchecked) var idleBefore: Connection?
+    @exclusivity(unchecked) var idleAfter: Connection?
+
     /// The handle that last showed interest in the socket; nil while the connection is idle.
     var user: EasyHandle?
     /// True if several transfers share the connection, so that bytes may arrive at any time.
-    var isMultiplexed = false
+    @exclusivity(unchecked) var isMultiplexed = false
     /// True if a request has gone over it.
-    var isUsed = false
-    /// The proxy that it goes through, once a request has gone over it.
-    var proxy: Proxy?
-    /// Its local port, once a request was about to go over it.
-    var port: Int32?
+    @exclusivity(unchecked) var isUsed = false
+    /// Its local port; 0 where there is none.
+    let port: Int32
     /// What the engine wants to know of the socket.
     private var interest: UInt32 = 0
-    private var fruitlessOutputs = 0
+    /// The number of a socket that the engine connects; 0 for others.
     private let inode: UInt64
+    private var fruitlessOutputs = 0
     unowned let multi: MultiHandle
+    /// The multi handle of libcurl's that has it.
+    let shard: EngineShard?
     /// True if a stream's reset is not sent yet. While nobody uses the connection, its timer then waits to end it.
     var owesReset = false
     /// True if it was shut down by us; no request may go over it.
-    var isGivenUp = false
+    @exclusivity(unchecked) var isGivenUp = false
     /// True if requests over it have waited in vain, and nothing has come since: it may have died without a word, so no
     /// other request may go over it.
-    var isSilent = false
+    @exclusivity(unchecked) var isSilent = false
     /// True if a transfer has ended with an error of the HTTP/2 connection.
     var hasFailed = false
     /// True if libcurl was seen to read a GOAWAY from it.
@@ -52,21 +79,57 @@ final class Connection: LoopTimer, SocketHandler {
     /// True if no other request may go over it by the session's limits. It is closed once nobody uses it.
     private(set) var isWorn = false
 
-    init(descriptor: Int32, isTracked: Bool, multi: MultiHandle) {
-        self.descriptor = descriptor
-        self.isTracked = isTracked
-        self.multi = multi
+    /// A connection of the pool's.
+    init(_ dialled: Dialled, _ name: ConnectionName, _ origin: OriginPool, _ shard: EngineShard) {
+        descriptor = dialled.descriptor
+        self.origin = origin
+        self.name = name
+        self.dialled = dialled
+        multi = shard.multi
+        self.shard = shard
         lastInput = multi.core.now
         opened = lastInput
-        inode = isTracked ? Self.inode(of: descriptor) : 0
+        port = Self.localPort(of: dialled.descriptor)
+        inode = dialled.isConnected ? 0 : Self.inode(of: dialled.descriptor)
     }
 
-    /// True if the descriptor still is this socket: libcurl 7.88 closes one that never got connected without a word.
-    var isOpen: Bool { inode != 0 && Self.inode(of: descriptor) == inode }
+    /// A socket of the engine's own.
+    init(descriptor: Int32, _ shard: EngineShard) {
+        self.descriptor = descriptor
+        multi = shard.multi
+        self.shard = shard
+        origin = nil
+        name = nil
+        dialled = nil
+        lastInput = multi.core.now
+        opened = lastInput
+        port = 0
+        inode = 0
+    }
+
+    /// False if the descriptor is another socket, or none: libcurl before 8.0 closes one that it could not connect without a word.
+    var isOpen: Bool { inode == 0 || Self.inode(of: descriptor) == inode }
 
     private static func inode(of descriptor: Int32) -> UInt64 {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
+    }
+
+    /// The other end, for figures; nil for a Unix socket.
+    private(set) lazy var peerText: (address: String, port: Int)? = {
+        guard case .ip(let host, let port) = dialled?.peer else { return nil }
+        return ("\(host.ip)", Int(port))
+    }()
+
+    /// True if one more exchange fits in.
+    func hasRoom(limit: Int) -> Bool { users < min(limit, streamLimit ?? .max) }
+
+    /// True if another exchange may go over it. One that carries one at a time must not have brought anything, as nobody has asked
+    /// for it.
+    func mayServe(at now: Instant) -> Bool {
+        guard !isGivenUp, !isSilent, !isClosed, !hasGoAway, !isWorn(at: now) else { return false }
+        if isMultiplexed || dialled?.isConnected == false && !isHandedOver { return true }
+        return !hasStrayInput
     }
 
     /// It is about to be closed here.
@@ -112,7 +175,7 @@ final class Connection: LoopTimer, SocketHandler {
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
         let uploaded = multi.uploadedBytes
         if watchesOutput, action & CURL_CSELECT_IN != 0 { writtenBeforeInput = writtenBytes }
-        multi.act(on: descriptor, action)
+        shard?.act(on: descriptor, action)
         if Engine.overlooksEndOfStream, isMultiplexed, action & CURL_CSELECT_IN != 0 { multi.lookForEnds(on: self) }
         guard Engine.asksInVain, isMultiplexed, multi.knows(self) else { return }
         noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded)
@@ -138,7 +201,7 @@ final class Connection: LoopTimer, SocketHandler {
         guard owesReset else { return watch(interest) }
         owesReset = false
         // The peer learns of the end at once. libcurl finds the connection dead when it looks for one to reuse.
-        if multi.mayEnd(self) { giveUp() }
+        if multi.mayEnd(self) { multi.connections.leave(self) }
     }
 
     /// Sets what the engine wants to know: a mask of ``Readiness``.
@@ -157,11 +220,9 @@ final class Connection: LoopTimer, SocketHandler {
         multi.core.execute { [multi, descriptor] in multi.failUsers(of: descriptor, problem) }
     }
 
-    var isUnixSocket: Bool { withLocalAddress { _, family in family == AF_UNIX } ?? false }
-
     /// The local port; 0 where there is none, as with a Unix socket.
-    var localPort: Int32 {
-        withLocalAddress { bytes, family in
+    private static func localPort(of descriptor: Int32) -> Int32 {
+        withLocalAddress(of: descriptor) { bytes, family in
             switch family {
             // The port stands at the same place in both kinds of address.
             case AF_INET, AF_INET6: Int32(bytes[2]) << 8 | Int32(bytes[3])
@@ -172,7 +233,7 @@ final class Connection: LoopTimer, SocketHandler {
 
     /// True if the machine has the address that the connection was made from, or if that is not known.
     var hasLocalAddress: Bool {
-        withLocalAddress { bytes, family in
+        Self.withLocalAddress(of: descriptor) { bytes, family in
             guard family == AF_INET || family == AF_INET6 else { return true }
             // Any port will do.
             bytes[2] = 0
@@ -192,8 +253,8 @@ final class Connection: LoopTimer, SocketHandler {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    private func withLocalAddress<Result>(
-        _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ family: Int32) -> Result
+    private static func withLocalAddress<Result>(
+        of descriptor: Int32, _ body: (_ bytes: UnsafeMutableRawBufferPointer, _ family: Int32) -> Result
     ) -> Result? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -220,7 +281,7 @@ final class Connection: LoopTimer, SocketHandler {
 
     /// The number of written bytes that the peer's system has not confirmed; nil if it is not known.
     var unconfirmedBytes: Int? {
-        guard let port, port > 0 else { return nil }
+        guard port > 0 else { return nil }
         let count = curlew_unconfirmed_bytes(descriptor)
         return count < 0 ? nil : Int(count)
     }

@@ -8,9 +8,6 @@ final class ConnectionOptions: @unchecked Sendable {
     struct Values: Equatable {
         var connectTimeout = 0
         var readBufferSize = 0
-        var idleLifetime = 0
-        /// In seconds; 0 is none.
-        var maximumAge = 0
         /// In seconds.
         var nameLifetime = 60
         var route = ConnectionRoute()
@@ -37,7 +34,7 @@ final class ConnectionOptions: @unchecked Sendable {
     /// The security policy, read.
     let trust: CompiledPolicy
     /// True if there is a policy that says no to some address, and no proxy that connects in our place.
-    let judgesAddresses: Bool
+    private let judgesAddresses: Bool
     /// True if there is a proxy, and a policy that has something to say before it is asked.
     let judgesTargets: Bool
     /// True if there is a policy that judges ports or schemes.
@@ -46,8 +43,12 @@ final class ConnectionOptions: @unchecked Sendable {
     let hasProxy: Bool
     /// The credentials for the proxy, if they are a field.
     let proxyFields: FieldList?
+    /// Redirections for a proxy to follow. Without a proxy we follow them.
     private let connectTo: FieldList?
-    private let resolve: FieldList?
+    /// The addresses of the hosts that the route overrides.
+    private let overrides: [(host: String, port: Int, addresses: [HostAddress])]
+    /// The hash of what ``connectsLike(_:)`` compares.
+    let connectionHash: Int
     private let proxies: ProxyResolver
     /// The rotations of the policy, and the versions of their material that ``trust`` was read with.
     private let rotations: [SecurityPolicy.Rotation]
@@ -81,7 +82,23 @@ final class ConnectionOptions: @unchecked Sendable {
         judgesAddresses = !hasProxy && !values.addressPolicy.isUnrestricted
         judgesTargets = hasProxy && !values.addressPolicy.isUnrestricted
         proxyFields = try Self.proxyFields(of: values.proxy)
-        (connectTo, resolve) = try Self.lists(values.route, throughProxy: values.proxy != nil)
+        try Self.check(values.route)
+        connectTo = values.proxy == nil ? nil : try Self.redirections(of: values.route)
+        overrides = try values.route.hosts.map { override in
+            (override.host, override.port, try Self.addresses(of: override))
+        }
+        var hasher = Hasher()
+        hasher.combine(trust.number)
+        hasher.combine(values.route)
+        hasher.combine(values.proxy?.host)
+        connectionHash = hasher.finalize()
+    }
+
+    /// True if a connection that was made with the other options may carry requests with these.
+    func connectsLike(_ other: ConnectionOptions) -> Bool {
+        if self === other { return true }
+        return trust === other.trust && values.route == other.values.route && values.proxy == other.values.proxy
+            && values.addressPolicy == other.values.addressPolicy
     }
 
     private static func proxyFields(of proxy: Proxy?) throws -> FieldList? {
@@ -144,41 +161,34 @@ final class ConnectionOptions: @unchecked Sendable {
         return made
     }
 
-    /// Host overrides are written as a redirection to a name that stands for exactly these addresses: libcurl keeps what
-    /// `CURLOPT_RESOLVE` says for every later transfer, and an override must not leak into other requests. Redirections
-    /// stand first, as the override is of the host that is then connected to; libcurl follows one line and no second, so
-    /// one that leads to an overridden host leads to the name that stands for it. A proxy would not know that name, and
-    /// gets no overrides.
-    private static func lists(
-        _ route: ConnectionRoute, throughProxy: Bool
-    ) throws -> (connectTo: FieldList?, resolve: FieldList?) {
-        let hosts = throughProxy ? [] : route.hosts
-        guard !hosts.isEmpty || !route.redirections.isEmpty else { return (nil, nil) }
-        let connectTo = FieldList()
-        let resolve = FieldList()
-        var overrides: [String] = []
-        var names: [String: String] = [:]
-        for override in hosts {
-            guard !override.addresses.isEmpty else {
-                throw CurlewError(.invalidRequest, "a host override has no address")
-            }
-            let addresses = override.addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
-            let list = addresses.joined(separator: ",")
-            try check([override.host, list], ports: [override.port])
-            let alias = "\(hex(fingerprint(list))).addresses.invalid"
-            let place = "\(override.host.lowercased()):\(override.port)"
-            overrides.append("\(place):\(alias):\(override.port)")
-            if names[place] == nil { names[place] = alias }
-            try resolve.append(line: "\(alias):\(override.port):\(list)")
+    private static func redirections(of route: ConnectionRoute) throws -> FieldList? {
+        guard !route.redirections.isEmpty else { return nil }
+        let list = FieldList()
+        for redirection in route.redirections {
+            let from = "\(redirection.host ?? ""):\(redirection.port.map(String.init) ?? "")"
+            try list.append(line: "\(from):\(redirection.toHost):\(redirection.toPort)")
         }
+        return list
+    }
+
+    private static func addresses(of override: ConnectionRoute.HostOverride) throws -> [HostAddress] {
+        guard !override.addresses.isEmpty else {
+            throw CurlewError(.invalidRequest, "a host override has no address")
+        }
+        return try override.addresses.map { text in
+            guard case .success(let address) = HostAddress.literal(text) else {
+                throw CurlewError(
+                    .invalidRequest, "the host override of \(override.host) has an address that is none: \(text)")
+            }
+            return address
+        }
+    }
+
+    private static func check(_ route: ConnectionRoute) throws {
+        for override in route.hosts { try check([override.host] + override.addresses, ports: [override.port]) }
         for redirection in route.redirections {
             try check([redirection.host ?? "", redirection.toHost], ports: [redirection.port, redirection.toPort])
-            let from = "\(redirection.host ?? ""):\(redirection.port.map(String.init) ?? "")"
-            let name = names["\(redirection.toHost.lowercased()):\(redirection.toPort)"] ?? redirection.toHost
-            try connectTo.append(line: "\(from):\(name):\(redirection.toPort)")
         }
-        for override in overrides { try connectTo.append(line: override) }
-        return (connectTo, resolve)
     }
 
     private static func check(_ names: [String], ports: [Int?]) throws {
@@ -191,33 +201,17 @@ final class ConnectionOptions: @unchecked Sendable {
         }
     }
 
-    /// FNV-1a, 64 bits: the same text has the same name in every run.
-    private static func fingerprint(_ text: String) -> UInt64 {
-        text.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-    }
-
-    private static func hex(_ value: UInt64) -> String { "a" + String(value, radix: 16) }
-
-    /// True if the connection goes through the same proxy with the same credentials, or neither has a proxy. libcurl
-    /// distinguishes proxies, but for an HTTP proxy not the users whose credentials it accepted.
-    func fits(_ connection: Connection) -> Bool {
-        connection.proxy == nil ? !hasProxy : hasProxy && connection.proxy == values.proxy
-    }
-
     /// Sets every option on a handle that carried other ones.
     func apply(to easy: EasyHandle) throws {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, values.engineConnectTimeout)
         try easy.setReadBufferSize(values.clampedReadBufferSize)
-        try easy.set(CURLOPT_MAXAGE_CONN, max(1, (values.idleLifetime + 999) / 1000))
-        // Of connections that nobody uses; the others are ours to look at (``ConnectionHygiene``).
-        try easy.set(CURLOPT_MAXLIFETIME_CONN, values.maximumAge)
-        try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, values.nameLifetime)
-        try easy.set(CURLOPT_UNIX_SOCKET_PATH, values.route.unixSocket)
-        try easy.set(CURLOPT_INTERFACE, values.route.localInterface)
-        try easy.set(CURLOPT_IPRESOLVE, values.route.addressFamily.engineValue)
+        // libcurl looks up names for SOCKS proxies alone, and needs their addresses for a moment. It would keep the numbers of
+        // connections among them as well, and look through all of them after each exchange.
+        let isSOCKS = values.proxy?.isSOCKS == true
+        try easy.set(CURLOPT_DNS_CACHE_TIMEOUT, isSOCKS ? max(1, values.nameLifetime) : 0)
+        try easy.set(CURLOPT_IPRESOLVE, isSOCKS ? values.route.addressFamily.engineValue : Int(CURL_IPRESOLVE_WHATEVER))
         try easy.set(CURLOPT_USERAGENT, values.userAgent)
         try easy.set(CURLOPT_CONNECT_TO, connectTo?.head)
-        try easy.set(CURLOPT_RESOLVE, resolve?.head)
         try trust.apply(to: easy)
         try easy.apply(values.proxy)
     }
@@ -230,6 +224,61 @@ extension ConnectionRoute.AddressFamily {
         case .ipv4: Int(CURL_IPRESOLVE_V4)
         case .ipv6: Int(CURL_IPRESOLVE_V6)
         }
+    }
+}
+
+// MARK: Where connections lead
+
+extension ConnectionOptions {
+    /// The place that a connection for a request is made to.
+    func dialTarget(for uri: CurlewURI) -> Dial.Target {
+        if let path = values.route.unixSocket { return .unixSocket(path: path) }
+        if let proxy = values.proxy { return .host(proxy.host, port: UInt16(clamping: proxy.port)) }
+        let (host, port) = redirected(uri)
+        let override = overrides.first { $0.port == port && Self.isSame($0.host, host) }
+        if let override { return .addresses(override.addresses, port: UInt16(clamping: port)) }
+        return .host(host, port: UInt16(clamping: port))
+    }
+
+    /// The host whose addresses are looked up for a request, without a proxy.
+    func dialHost(for uri: CurlewURI) -> String { redirected(uri).host }
+
+    /// Redirections stand first: an override is of the host that is then connected to. The first that fits is followed, and no
+    /// second.
+    private func redirected(_ uri: CurlewURI) -> (host: String, port: Int) {
+        let redirection = values.route.redirections.first { redirection in
+            (redirection.host.map { $0.isEmpty || Self.isSame($0, uri.host) } ?? true)
+                && (redirection.port == nil || redirection.port == uri.port)
+        }
+        return redirection.map { ($0.toHost, $0.toPort) } ?? (uri.host, uri.port)
+    }
+
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        one.utf8.lazy.map(\.lowercasedASCII).elementsEqual(other.utf8.lazy.map(\.lowercasedASCII))
+    }
+
+    /// True if a connection carries requests in clear text for every host: the proxy is asked with the whole URL.
+    var sharesProxyConnections: Bool {
+        values.proxy.map { !$0.isSOCKS } ?? false && values.route.redirections.isEmpty
+    }
+
+    /// True if a socket may be made towards an address. The addresses of a proxy are the configuration's own choice; what the
+    /// proxy is asked for is judged by ``checkTarget(_:)``.
+    func permits(_ address: SocketAddress) -> Bool {
+        guard judgesAddresses else { return true }
+        return address.ip.map { values.addressPolicy.permits($0) } ?? values.addressPolicy.permitsUnixSockets
+    }
+}
+
+extension OriginPool {
+    /// The way to one more connection.
+    func plan(hygiene: ConnectionHygiene, deadline: Instant) -> Dial.Plan {
+        let route = options.values.route
+        let lifetime = options.values.nameLifetime
+        return Dial.Plan(
+            target: options.dialTarget(for: uri), family: route.addressFamily, localInterface: route.localInterface,
+            deadline: deadline, hygiene: hygiene,
+            nameLifetime: lifetime >= Int(Int32.max) ? .max : Int64(lifetime) * 1_000_000_000)
     }
 }
 
@@ -251,12 +300,8 @@ extension CompiledPolicy {
         // Marks the context of a server, as opposed to a proxy's: ``TLSContext`` looks for the option that this sets.
         // It is safe, as the attack that it would allow (BEAST) is impossible from TLS 1.1 on.
         try easy.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_ALLOW_BEAST))
-        try setIdentifier(on: easy, generation: 0)
-    }
-
-    /// Connections and session tickets are only used again where this is the same.
-    func setIdentifier(on easy: EasyHandle, generation: UInt64) throws {
-        try easy.set(CURLOPT_CAPATH, generation == 0 ? identifier : "\(identifier)-\(generation)")
+        // Connections are only used again where this is the same.
+        try easy.set(CURLOPT_CAPATH, identifier)
     }
 }
 
@@ -270,6 +315,7 @@ extension ConnectionOptions {
     /// resolve; where libcurl resolves them for a SOCKS proxy, it shows nobody the address.
     /// - Throws: ``CurlewError`` with ``ErrorCode/addressForbidden`` or ``ErrorCode/unsupported``.
     func checkTarget(_ uri: CurlewURI) throws {
+        try values.proxy?.checkSupport()
         if judgesURLs { try values.addressPolicy.checkScheme(uri.scheme, port: uri.port, host: uri.host) }
         guard judgesTargets, let proxy = values.proxy else { return }
         for host in targets(of: uri) {

@@ -31,14 +31,13 @@ final class EasyHandle {
 
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var carriedOptions: ConnectionOptions?
-    /// The generation of connections that it looks for.
-    private(set) var carriedGeneration: UInt64 = 0
+    /// The connection that it finds.
+    private var carriedName: ConnectionName?
+    private var carriedConnectTimeout = -1
     private var carriedMethod = ""
     private var carriedKind = Kind.none
     private var carriedVersion = -1
-    private var carriesFreshConnect = false
-    private var carriesForbidReuse = false
-    private var carriesPipeWait = false
+    private(set) var carriesForbidReuse = false
     private var carriesDebug = false
     /// True if the lines of a head are shown as if they were of the body, before libcurl joins them.
     private(set) var showsHead = false
@@ -71,6 +70,13 @@ final class EasyHandle {
         errorBuffer.deallocate()
     }
 
+    /// The handle that libcurl speaks of.
+    static func of(_ raw: UnsafeMutableRawPointer?) -> EasyHandle? {
+        var context: UnsafeMutableRawPointer?
+        guard let raw, curlew_easy_get_private(raw, &context) == CURLE_OK, let context else { return nil }
+        return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+    }
+
     /// The engine's words for the last failure.
     var errorText: String { String(cString: errorBuffer) }
 
@@ -89,7 +95,9 @@ final class EasyHandle {
         try set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try set(CURLOPT_HTTP09_ALLOWED, 0)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        try waitToJoin(true)
+        // The pool decides how long a connection is kept, and keeps TLS sessions itself.
+        try set(CURLOPT_MAXAGE_CONN, Int(Int32.max))
+        try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         try setCallbacks(own: pointer, multi: Unmanaged.passUnretained(multi).toOpaque())
     }
 
@@ -108,19 +116,18 @@ final class EasyHandle {
         try set(CURLOPT_DEBUGDATA, pointer: own)
         try check(curlew_easy_set_tls_context(raw, EngineCallbacks.tlsContext), CURLOPT_SSL_CTX_FUNCTION)
         try set(CURLOPT_SSL_CTX_DATA, pointer: own)
-        try check(
-            curlew_easy_set_resolver_start(raw, EngineCallbacks.resolving), CURLOPT_RESOLVER_START_FUNCTION)
-        try set(CURLOPT_RESOLVER_START_DATA, pointer: own)
-        // A socket is opened for the transfer that this handle has, and judged by its policy.
+        // A socket is opened for the transfer that this handle has: it is the one that the pool has connected.
         try check(curlew_easy_set_open_socket(raw, EngineCallbacks.openSocket), CURLOPT_OPENSOCKETFUNCTION)
         try set(CURLOPT_OPENSOCKETDATA, pointer: own)
+        try check(curlew_easy_set_socket_option(raw, EngineCallbacks.socketOption), CURLOPT_SOCKOPTFUNCTION)
+        try set(CURLOPT_SOCKOPTDATA, pointer: own)
         // A connection outlives the handle that opened it, so this speaks to the multi handle.
         try check(curlew_easy_set_close_socket(raw, EngineCallbacks.closeSocket), CURLOPT_CLOSESOCKETFUNCTION)
         try set(CURLOPT_CLOSESOCKETDATA, pointer: multi)
     }
 
-    /// Makes the handle ready for one attempt of a transfer.
-    func prepare(_ request: PreparedRequest, _ plan: Attempt.Plan) throws {
+    /// Makes the handle ready for one attempt of a transfer over a connection.
+    func prepare(_ request: PreparedRequest, _ plan: Attempt.Plan, _ connection: Connection) throws {
         errorBuffer.pointee = 0
         handshake = nil
         let proxy = request.options.values.proxy
@@ -130,24 +137,22 @@ final class EasyHandle {
             carriedOptions = nil
             try request.options.apply(to: self)
             carriedOptions = request.options
-            carriedGeneration = 0
+            carriedName = nil
+            carriedConnectTimeout = request.options.values.engineConnectTimeout
         }
-        try setGeneration(request)
+        try setName(connection, request)
+        try setConnectTimeout(connection, request)
         try set(CURLOPT_URL, request.url)
         let fields = plan.isUnexpecting ? request.fieldsWithoutExpectation ?? request.fields : request.fields
         try setFields(fields?.head)
         try setProxyFields(request.proxyFields?.head)
         try setKind(request)
-        try setVersion(request, plan)
+        try setVersion(request, plan, connection)
         try forbidReuse(request.isHandshakeOnly || request.closesConnection)
         if request.engineCredential != nil || carriesCredential {
             carriesCredential = true
             try apply(request.engineCredential)
             carriesCredential = request.engineCredential != nil
-        }
-        if plan.isFresh != carriesFreshConnect {
-            try set(CURLOPT_FRESH_CONNECT, plan.isFresh ? 1 : 0)
-            carriesFreshConnect = plan.isFresh
         }
         if Engine.joinsFreedLines { try showHead(true) }
         if let wait = request.expectContinue { try set(CURLOPT_EXPECT_100_TIMEOUT_MS, wait.millisecondsRoundedUp) }
@@ -160,11 +165,44 @@ final class EasyHandle {
         }
     }
 
-    private func setGeneration(_ request: PreparedRequest) throws {
-        let generation = multi.generation(for: request)
-        guard generation != carriedGeneration else { return }
-        try request.options.trust.setIdentifier(on: self, generation: generation)
-        carriedGeneration = generation
+    /// Has libcurl find the connection, and no other.
+    private func setName(_ connection: Connection, _ request: PreparedRequest) throws {
+        guard let name = connection.name, name !== carriedName else { return }
+        try apply(name)
+        carriedName = name
+    }
+
+    /// libcurl keeps a pointer to the list, which belongs to the name.
+    private func apply(_ name: ConnectionName) throws {
+        switch name.place {
+        case .target(let list): try set(CURLOPT_CONNECT_TO, list.head)
+        case .proxy(let url): try set(CURLOPT_PROXY, url)
+        case .proxyFolder(let path): try set(CURLOPT_PROXY_CAPATH, path)
+        }
+    }
+
+    /// The rest of the time for a new connection once it is connected: for the proxy and for TLS.
+    private func setConnectTimeout(_ connection: Connection, _ request: PreparedRequest) throws {
+        var limit = request.options.values.engineConnectTimeout
+        if !connection.isUsed, let dialled = connection.dialled {
+            limit = max(1, limit - dialled.connected.millisecondsRoundedUp)
+        }
+        guard limit != carriedConnectTimeout else { return }
+        try set(CURLOPT_CONNECTTIMEOUT_MS, limit)
+        carriedConnectTimeout = limit
+    }
+
+    /// Makes the handle ready to find a connection that is to be closed. It has no transfer, so nothing is sent.
+    func prepareToClose(_ connection: Connection) throws {
+        guard let origin = connection.origin else { return }
+        try origin.options.apply(to: self)
+        try set(CURLOPT_URL, origin.uri.requestText)
+        if let name = connection.name { try apply(name) }
+        let isClear = !origin.uri.layout.isSecure
+        let shared = Engine.restartsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+        let clear = connection.isMultiplexed ? shared : CURL_HTTP_VERSION_1_1
+        try set(CURLOPT_HTTP_VERSION, isClear ? clear : CURL_HTTP_VERSION_2TLS)
+        try forbidReuse(true)
     }
 
     private func setFields(_ list: UnsafeMutablePointer<curl_slist>?) throws {
@@ -215,7 +253,7 @@ final class EasyHandle {
         carriedUploadBufferSize = size
     }
 
-    private func setVersion(_ request: PreparedRequest, _ plan: Attempt.Plan) throws {
+    private func setVersion(_ request: PreparedRequest, _ plan: Attempt.Plan, _ connection: Connection) throws {
         let version: Int
         switch request.version {
         // Without TLS nothing is negotiated, and waiting to learn whether a connection multiplexes would be for nothing.
@@ -223,7 +261,9 @@ final class EasyHandle {
         case .negotiated: version = request.uri.layout.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         case .http11: version = CURL_HTTP_VERSION_1_1
         case .http2PriorKnowledge:
-            version = plan.joinsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+            version =
+                Engine.restartsHTTP2 && connection.isUsed
+                ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
         }
         if version != carriedVersion {
             try set(CURLOPT_HTTP_VERSION, version)
@@ -236,14 +276,6 @@ final class EasyHandle {
         guard isForbidden != carriesForbidReuse else { return }
         try set(CURLOPT_FORBID_REUSE, isForbidden ? 1 : 0)
         carriesForbidReuse = isForbidden
-    }
-
-    /// Has the request wait, if `waits`, for a connection being made that it may be able to share, instead of opening
-    /// another.
-    func waitToJoin(_ waits: Bool) throws {
-        guard waits != carriesPipeWait else { return }
-        try set(CURLOPT_PIPEWAIT, waits ? 1 : 0)
-        carriesPipeWait = waits
     }
 
     /// Has libcurl show each line of a head, if `isShown`, before it does anything with it. May be called from a
@@ -281,7 +313,8 @@ final class EasyHandle {
         guard let transfer else { return false }
         let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
         handshake = made
-        guard TLSContext.configure(context, for: made, remembersTickets: Engine.keepsSessionsAsBytes) else {
+        made.tickets = transfer.connection?.origin?.tickets
+        guard TLSContext.configure(context, for: made) else {
             made.refuse(TrustFailure(.invalidTLSSetting, "the security policy cannot be put into force"))
             return false
         }
@@ -363,8 +396,7 @@ extension EasyHandle {
     func failure(_ code: CURLcode) -> EngineFailure {
         var failure = EngineFailure(code)
         failure.text = errorText
-        let noted = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
-        failure.systemError = noted == 0 ? multi.socketError : noted
+        failure.systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
         failure.tunnelStatus = long(CURLINFO_HTTP_CONNECTCODE)
         failure.proxyReply = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: long(CURLINFO_PROXY_ERROR)))
         failure.handshake = handshake

@@ -33,9 +33,6 @@ extension Engine {
     /// From 8.0 on an HTTP/2 stream goes on whose HEADERS could not be sent at once.
     static let resumesStreams = versionNumber >= 0x080000
 
-    /// Before 8.0 it does not look whether something waits on an idle connection that it is about to use again.
-    static let overlooksStrayInput = versionNumber < 0x080000
-
     /// Before 8.1 a handle keeps a pointer to the newest field line of an exchange that has ended, and frees the line with the
     /// next one; a folded first line is then joined to freed memory, before the callback for heads sees it
     /// (<https://github.com/curl/curl/issues/11101>). So the lines up to the first field are also shown as if they were of the
@@ -49,14 +46,6 @@ extension Engine {
     /// Before 8.2 it has no words for an error in what an HTTP/2 server sends on a connection, ends the connection, and would repeat
     /// requests of which it had no response as if their streams had been refused.
     static let hidesConnectionErrors = versionNumber < 0x080200
-
-    /// Before 8.5, once one connection to a host speaks HTTP/2, it sends requests over every connection to that host, those
-    /// included that speak HTTP/1.1 and have an exchange under way. The responses then reach the wrong requests.
-    static let sharesEveryConnection = versionNumber < 0x080500
-
-    /// Before 8.4, when an address has failed, it opens no socket to the next one until a timer or another socket of the transfer
-    /// makes it look.
-    static let startsNextAddressLate = versionNumber < 0x080400
 
     /// Before 8.5 it asks for a writable socket also while HTTP/2's flow control lets nothing out.
     static let asksInVain = versionNumber < 0x080500
@@ -73,21 +62,10 @@ extension Engine {
     /// later failure, or take that for a timeout.
     static let remembersErrors = versionNumber < 0x080800
 
-    /// From 8.10 on it closes idle connections until there are fewer than the limit, and else waits; before, it closed one.
-    static let recountsConnections = versionNumber >= 0x080A00
-
-    /// From 8.10 on it keeps TLS sessions as bytes; before, it kept OpenSSL's objects.
-    static let keepsSessionsAsBytes = versionNumber >= 0x080A00
-
     /// Before 8.0, with prior knowledge (`CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE`), it starts HTTP/2 a second time on a
     /// cleartext connection that already speaks it, and fails. So the first request of a connection has prior
     /// knowledge, and those that join it ask for `CURL_HTTP_VERSION_2_0`.
     static let restartsHTTP2 = versionNumber < 0x080000
-
-    /// From 8.12 to 8.15 it takes it that a connection speaks HTTP/2 only when its first answer has begun, and lets other
-    /// requests wait for that: as long as the answer takes, and for ever if none comes, as when the stream was reset. See
-    /// <https://github.com/curl/curl/issues/18177>.
-    static let joinsAfterFirstAnswer = versionNumber >= 0x080C00 && versionNumber < 0x081000
 
     /// From 7.88.0 to 8.14 it writes the RST_STREAM of a stream that ends early into a buffer, and does not send it before
     /// something else is sent on its connection: <https://github.com/curl/curl/issues/17611>.

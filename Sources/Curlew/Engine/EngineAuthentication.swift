@@ -26,18 +26,15 @@ extension EasyHandle {
 
     /// Sets the proxy, or that there is none, whatever the environment says.
     func apply(_ proxy: Proxy?) throws {
-        guard proxy?.authentication != .negotiate || Engine.hasNegotiate else {
-            throw CurlewError(.unsupported, "this libcurl was built without GSS-API")
-        }
         // Credentials stand apart, as the URL would be part of errors.
         let place = proxy.map { "\($0.scheme.rawValue)://\(LocalName.withoutDot($0.host)):\($0.port)" }
+        // The name of a connection takes its place, but for https, whose name is verified.
         try set(CURLOPT_PROXY, place ?? "")
         guard let proxy else {
             try set(CURLOPT_PROXYUSERNAME, nil as String?)
             return try set(CURLOPT_PROXYPASSWORD, nil as String?)
         }
         let isField = proxy.sendsBasicItself
-        if !isField { try proxy.checkEscapes() }
         // Names that nothing decodes, so that libcurl tells the connections of users apart; the field takes their place.
         try set(CURLOPT_PROXYUSERNAME, isField ? proxy.user.map(Self.hex) : proxy.user)
         try set(CURLOPT_PROXYPASSWORD, isField ? proxy.password.map(Self.hex) : proxy.password)
@@ -75,9 +72,12 @@ extension Proxy {
         return "Proxy-Authorization: Basic \(credentials)"
     }
 
-    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl would change.
-    fileprivate func checkEscapes() throws {
-        guard Engine.versionNumber < 0x080800 else { return }
+    /// - Throws: ``CurlewError`` with ``ErrorCode/unsupported`` for credentials that libcurl cannot use, or would change.
+    func checkSupport() throws {
+        guard authentication != .negotiate || Engine.hasNegotiate else {
+            throw CurlewError(.unsupported, "this libcurl was built without GSS-API")
+        }
+        guard !sendsBasicItself, Engine.versionNumber < 0x080800 else { return }
         let texts = [user, password].compactMap { $0.map { Array($0.utf8) } }
         let isChanged = texts.contains { text in
             text.indices.dropLast(2).contains {

@@ -48,8 +48,8 @@ enum EngineCallbacks {
     static let ready:
         @convention(c) (
             UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32, Int32
-        ) -> Int32 = { context, peer, _, _, localPort in
-            transfer(context)?.connectionReady(peer: peer, localPort: localPort) == true
+        ) -> Int32 = { context, _, _, _, localPort in
+            transfer(context)?.connectionReady(localPort: localPort) == true
                 ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
         }
 
@@ -97,33 +97,31 @@ enum EngineCallbacks {
         Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue()
     }
 
+    private static func shard(_ context: UnsafeMutableRawPointer) -> EngineShard {
+        Unmanaged<EngineShard>.fromOpaque(context).takeUnretainedValue()
+    }
+
     static let openSocket:
         @convention(c) (UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t =
             {
                 context, _, address in
                 guard let context, let address else { return -1 }
                 let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
-                guard easy.transfer?.mayConnect(to: address) == true else { return -1 }
-                // Not left to libcurl, which does not notice when it cannot make a socket so; it would then block the loop.
-                let kind =
-                    address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-                let descriptor = socket(address.pointee.family, kind, address.pointee.protocol)
-                guard descriptor >= 0 else {
-                    easy.multi.socketError = errno
-                    return descriptor
+                guard let transfer = easy.transfer else { return -1 }
+                switch transfer.opening() {
+                case .refused: return -1
+                case .handOver(let connection): return easy.multi.handOver(connection, address)
+                case .again(let connection): return easy.multi.openAgain(connection, address, for: transfer)
                 }
-                easy.multi.hygiene.setProbes(on: descriptor, family: address.pointee.family)
-                easy.multi.opened(descriptor)
-                return descriptor
             }
 
-    /// libcurl is about to look a name up.
-    static let resolving:
-        @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Int32 = {
-            _, _, context in
-            transfer(context)?.connectionBegins()
-            return 0
-        }
+    /// libcurl has a socket: it is connected, unless libcurl goes on at the same end.
+    static let socketOption: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t, curlsocktype) -> Int32 = {
+        context, descriptor, _ in
+        guard let context else { return CURL_SOCKOPT_ERROR }
+        let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+        return easy.multi.isConnecting(descriptor) ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ALREADY_CONNECTED
+    }
 
     static let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = { context, descriptor in
         if let context { multi(context).closing(descriptor) }
@@ -135,17 +133,14 @@ enum EngineCallbacks {
             UnsafeMutableRawPointer?, curl_socket_t, Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?
         ) -> Int32 = { easy, descriptor, interest, context, _ in
             guard let context else { return 0 }
-            multi(context).interestChanged(easy: easy, descriptor: descriptor, interest: interest)
+            let shard = shard(context)
+            shard.multi.interestChanged(easy: easy, descriptor: descriptor, interest: interest, shard)
             return 0
         }
 
     static let timer: @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeMutableRawPointer?) -> Int32 = {
         _, milliseconds, context in
-        if let context { multi(context).timerChanged(milliseconds: milliseconds) }
+        if let context { shard(context).timerChanged(milliseconds: milliseconds) }
         return 0
-    }
-
-    private static func socket(_ family: Int32, _ kind: Int32, _ protocolNumber: Int32) -> Int32 {
-        Glibc.socket(family, kind, protocolNumber)
     }
 }

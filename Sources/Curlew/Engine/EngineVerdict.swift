@@ -22,10 +22,6 @@ struct EngineFailure {
 
     init(_ code: CURLcode) { self.code = code }
 
-    var isLackOfDescriptors: Bool {
-        code == CURLE_COULDNT_CONNECT && (systemError == EMFILE || systemError == ENFILE)
-    }
-
     /// True if libcurl has broken the stream: before 8.0 it cannot resume a preface or a stream that it could not send
     /// at once, and has no words for it, as it has for what the peer does.
     var isBrokenStream: Bool {
@@ -41,7 +37,9 @@ struct EngineFailure {
     var words: String { text.isEmpty ? String(cString: curl_easy_strerror(code)) : text }
 
     /// That there was no connection. libcurl's own words hold a time, so that no two are the same, and seldom the reason.
-    func connectSentence(to place: String) -> String {
+    func connectSentence(to place: String) -> String { Self.connectSentence(to: place, systemError) }
+
+    static func connectSentence(to place: String, _ systemError: Int32) -> String {
         guard systemError != 0 else { return "could not connect to \(place)" }
         let words = describe(systemError)
         return "could not connect to \(place): \(words.prefix(1).lowercased())\(words.dropFirst())"
@@ -70,10 +68,6 @@ struct EngineVerdict {
         let isLost =
             ErrorCode(failure.code) == .connectionLost && attempt.rejection == nil && !attempt.incoming.hasBegun
         if let error = failure.handshake?.failure(engineText: failure.text, isLost: isLost) { return error }
-        let refused = attempt.addresses.verdict(
-            host: request.uri.host, isRefused: attempt.rejection == .forbiddenAddress,
-            couldNotConnect: failure.code == CURLE_COULDNT_CONNECT)
-        if let refused { return refused }
         if let error = ProxyVerdict(request)?.error(in: attempt, after: failure) { return error }
         return CurlewError(code(attempt, failure), sentence(attempt, failure))
     }
@@ -105,7 +99,6 @@ struct EngineVerdict {
     }
 
     private func code(_ attempt: Attempt, _ failure: EngineFailure) -> ErrorCode {
-        if attempt.rejection == .noDescriptor { return .resourcesExhausted }
         if attempt.rejection != nil { return .connectionLost }
         let incoming = attempt.incoming
         let stage = attempt.stage
@@ -158,9 +151,8 @@ struct EngineVerdict {
                 ? "an answer came before its request, and the body cannot be sent again"
                 : "an answer came before its request; a \(request.method) is not sent a second time"
         case .brokenStream: return "the stream broke, and the request cannot be sent again"
-        case .noDescriptor: return failure.connectSentence(to: place)
         case .expectation: return "the server refused the expectation, and the body cannot be sent again"
-        case .misdirected, .connectionKind, .forbiddenAddress, .otherProxy, .unfitConnection, .wornConnection:
+        case .misdirected, .lostConnection, .fullConnection:
             return "no connection of the right kind was found"
         case nil where failure.code == CURLE_BAD_FUNCTION_ARGUMENT && attempt.incoming.hasBegun:
             return "the first field line is folded"
@@ -170,10 +162,7 @@ struct EngineVerdict {
         }
     }
 
-    private var place: String {
-        let socket = request.options.values.route.unixSocket
-        return socket.map { "the socket \($0)" } ?? "\(request.uri.host):\(request.uri.port)"
-    }
+    private var place: String { request.place }
 
     /// `CURLE_TOO_LARGE`, which 7.88's header does not know yet.
     fileprivate static let tooLarge = CURLcode(rawValue: 100)
@@ -201,9 +190,6 @@ private struct ProxyVerdict {
         }
         switch failure.code {
         case CURLE_COULDNT_RESOLVE_PROXY: return error(.proxyNotFound, "no address was found for \(place)")
-        // So libcurl 7.88 calls the name of a SOCKS proxy, too, if nothing was connected to before.
-        case CURLE_COULDNT_RESOLVE_HOST where !attempt.addresses.hasTriedAddress:
-            return error(.proxyNotFound, "no address was found for \(place)")
         case CURLE_COULDNT_CONNECT: return error(.proxyFailed, failure.connectSentence(to: place))
         case CURLE_PROXY: return socksError(failure.proxyReply, error)
         case CURLE_OPERATION_TIMEDOUT: return error(.connectTimeout, timeoutSentence(failure))

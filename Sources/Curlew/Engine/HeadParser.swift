@@ -224,7 +224,7 @@ struct HeadParser {
     /// A line folded by an old server: its text belongs to the field before (RFC 9112 §5.2).
     private mutating func takeFold(_ line: UnsafeRawBufferPointer) -> Event {
         guard let last = fields.last else { return .invalid(.invalidResponse, "the first field line is folded") }
-        guard !BodyFraming.matters(last.name) else {
+        guard !BodyFraming.decidesLength(last.name) else {
             return .invalid(.invalidResponse, "the field \(last.name.rawName) is folded")
         }
         let text = Self.trimmed(line)

@@ -88,6 +88,9 @@ struct IncomingResponse {
             || head?.headerFields[values: .connection].contains { $0.lowercased().contains("close") } == true
     }
 
+    /// True if the connection can carry another exchange after this response (RFC 9112 §9.3).
+    var keepsConnection: Bool { framing.keepsConnection(version: version) }
+
     /// True if nothing but the end of the connection tells where the body ends (RFC 9112 §6.3).
     func endsWithConnection(method: HTTPRequest.Method) -> Bool {
         version != .http2 && method != .head && ![204, 304].contains(status) && framing.contentLength == nil

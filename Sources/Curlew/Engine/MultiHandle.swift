@@ -2,37 +2,42 @@ internal import CLibcurl
 internal import CMemory
 internal import Glibc
 
-/// A multi handle on a loop: the transfers under way, and the turns in which their observers are notified. Its connections
-/// are a ``ConnectionTable``, its easy handles an ``EasyHandlePool``.
+/// A multi handle on a loop: the transfers under way, and the turns in which their observers are notified. Which connection carries
+/// a transfer, its ``ConnectionPool`` decides.
 ///
 /// `@unchecked Sendable`: it is made anywhere, and from then on touched on its loop's thread alone.
-final class MultiHandle: LoopTimer, @unchecked Sendable {
+final class MultiHandle: @unchecked Sendable {
     let core: LoopCore
     let heads = ResponseHeadCache()
     private let limits: ConnectionLimits
     let hygiene: ConnectionHygiene
-    private var raw: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var shards: [EngineShard] = []
+    /// The shards that have worked in this turn.
+    @exclusivity(unchecked) private var acted: [EngineShard] = []
+    @exclusivity(unchecked) private var collecting: [EngineShard] = []
     @exclusivity(unchecked) private var pool = EasyHandlePool()
     @exclusivity(unchecked) private(set) var active: [Transfer] = []
     /// Transfers with something new for their observers, and those whose observers are being notified.
     @exclusivity(unchecked) private var changed: [Transfer] = []
     @exclusivity(unchecked) private var notifying: [Transfer] = []
     @exclusivity(unchecked) private var isNotificationScheduled = false
+    private var hasEmptyShard = false
     private(set) var isClosed = false
     /// True if it only waits for its transfers to end.
     private var isRetired = false
 
-    @exclusivity(unchecked) private var connections = ConnectionTable()
+    /// The sockets that libcurl has.
+    @exclusivity(unchecked) private var sockets = ConnectionTable()
+    /// The sockets that libcurl connects itself.
+    private var connecting: Set<Int32> = []
+    @exclusivity(unchecked) private var madePool: ConnectionPool?
 
-    /// Authorities that a cleartext HTTP/2 connection was open to when last seen (``Engine/restartsHTTP2``). Bounded.
-    var joinable: Set<String> = []
-    private static let joinableLimit = 1000
-
-    /// Authorities with a new HTTP/2 connection whose first answer takes long (``Engine/joinsAfterFirstAnswer``).
-    var slowOrigins = CountedAuthorities()
-
-    /// The generations of connections that new requests over TLS look for.
-    @exclusivity(unchecked) private var generations = ConnectionGenerations()
+    var connections: ConnectionPool {
+        if let madePool { return madePool }
+        let made = ConnectionPool(multi: self, limits: limits)
+        madePool = made
+        return made
+    }
 
     /// The limit that the session's transfers share; nil if there is none.
     var rate: SharedRate?
@@ -40,22 +45,8 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     /// Bytes of bodies given to the engine so far; it may wrap.
     var uploadedBytes = 0
 
-    /// True if libcurl is limited in its connections, so that it closes an idle one before it opens another.
-    private var isMakingRoom = false
-
-    /// Why the last socket could not be made; libcurl does not keep it. 0 after a success.
-    var socketError: Int32 = 0
-
-    /// Handles whose connecting socket libcurl has left in this call (``Engine/startsNextAddressLate``).
-    @exclusivity(unchecked) private var leftAddresses: [EasyHandle] = []
-    /// True while libcurl works. Outside of that it leaves sockets because a transfer is taken away from it.
-    @exclusivity(unchecked) private var isActing = false
-
     private let idleTimer = IdleTimer()
     private var idleSince = Instant(nanoseconds: 0)
-
-    /// In milliseconds: longer than anything waits, and short enough to count in nanoseconds.
-    private static let longestWait = 1 << 40
 
     /// The most slots that a list keeps while it is empty.
     private static let keptCapacity = 4096
@@ -69,7 +60,6 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         self.core = core
         self.limits = limits
         hygiene = ConnectionHygiene(limits)
-        super.init()
         core.attach()
     }
 
@@ -84,7 +74,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     var activeCount: Int { active.count }
 
     /// The number of open connections, idle ones included.
-    var connectionCount: Int { connections.trackedCount }
+    var connectionCount: Int { madePool?.count ?? 0 }
 
     /// Transfers that wait for a connection, those that have one, and connections in use, idle and on their way.
     struct Figures {
@@ -97,40 +87,23 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     /// The figures of this moment.
     var figures: Figures {
-        var figures = Figures()
-        var used: Set<ObjectIdentifier> = []
-        for transfer in active {
-            if transfer.isWaiting {
-                figures.waiting += 1
-            } else if let connection = transfer.connection {
-                figures.streams += 1
-                used.insert(ObjectIdentifier(connection))
-            }
-        }
-        for connection in connections.all where connection.isTracked && !connection.isGivenUp {
-            if used.contains(ObjectIdentifier(connection)) {
-                figures.active += 1
-            } else if connection.isUsed {
-                figures.idle += 1
-            } else if connection.isOpen {
-                figures.pending += 1
-            }
-        }
+        var figures = madePool?.figures ?? Figures()
+        figures.streams = active.count { $0.connection?.isUsed == true }
         return figures
     }
 
     /// Begins an attempt of `transfer`: gives it a handle and hands it to the engine.
     func begin(_ transfer: Transfer) throws {
-        let multi = try engine()
+        guard let shard = transfer.connection?.shard else {
+            throw CurlewError(.engineFailed, "an exchange has no connection")
+        }
         let easy = try pool.take(for: transfer.request) ?? EasyHandle(multi: self)
         easy.transfer = transfer
         do {
             try transfer.configure(easy)
-            let code = curl_multi_add_handle(multi, easy.raw)
-            guard code == CURLM_OK else {
-                throw CurlewError(.engineFailed, String(cString: curl_multi_strerror(code)))
-            }
+            try shard.add(easy)
         } catch {
+            transfer.engineRefuses()
             recycle(easy)
             throw error
         }
@@ -147,31 +120,14 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
             last.position = transfer.position
         }
         transfer.position = -1
-        if let raw { curl_multi_remove_handle(raw, easy.raw) }
+        transfer.connection?.shard?.remove(easy)
         recycle(easy)
-        if active.isEmpty { scheduleIdleEnd() }
-    }
-
-    /// Lets a transfer that waits for a connection look for one again, and open one rather than wait.
-    /// - Returns: Why it cannot go on.
-    private func reconsider(_ transfer: Transfer) -> CurlewError? {
-        guard let raw, let easy = transfer.easy else { return nil }
-        curl_multi_remove_handle(raw, easy.raw)
-        do { try easy.waitToJoin(false) } catch { return error as? CurlewError }
-        let code = curl_multi_add_handle(raw, easy.raw)
-        return code == CURLM_OK ? nil : CurlewError(.engineFailed, String(cString: curl_multi_strerror(code)))
+        noteUse()
     }
 
     private func recycle(_ easy: EasyHandle) {
         easy.clear()
         if !isClosed { pool.put(easy) }
-    }
-
-    /// Makes the transfers that wait for a connection to `authority` look for one again.
-    func reconsiderWaiting(for authority: String) {
-        for transfer in active where transfer.waitsToJoin && transfer.request.uri.authority == authority {
-            if let error = reconsider(transfer) { transfer.fail(error) }
-        }
     }
 
     // MARK: Notifying
@@ -196,7 +152,8 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     func notifyObservers() {
         isNotificationScheduled = false
         collect()
-        if isMakingRoom, socketError == 0 || active.isEmpty { endMakingRoom() }
+        madePool?.serve()
+        if hasEmptyShard { freeEmptyShards() }
         swap(&changed, &notifying)
         for transfer in notifying {
             transfer.isChanged = false
@@ -206,130 +163,124 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     }
 
     private func collect() {
-        guard let raw else { return }
-        var left: Int32 = 0
-        while let message = curl_multi_info_read(raw, &left) {
-            guard message.pointee.msg == CURLMSG_DONE else { continue }
-            let result = curlew_message_result(message)
-            guard let easy = Self.easyHandle(message.pointee.easy_handle) else { continue }
-            easy.transfer?.engineFinished(result)
-        }
+        swap(&acted, &collecting)
+        for shard in collecting { shard.collect { easy, result in easy.transfer?.engineFinished(result) } }
+        collecting.removeAll(keepingCapacity: true)
     }
 
-    private static func easyHandle(_ raw: UnsafeMutableRawPointer?) -> EasyHandle? {
-        var context: UnsafeMutableRawPointer?
-        guard let raw, curlew_easy_get_private(raw, &context) == CURLE_OK, let context else { return nil }
-        return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+    /// A shard has worked, and may have finished something.
+    func hasActed(_ shard: EngineShard) {
+        acted.append(shard)
+        scheduleNotification()
     }
 
-    // MARK: The engine
+    // MARK: Multi handles
 
-    private func engine() throws -> UnsafeMutableRawPointer {
+    /// A multi handle that has room for one more connection.
+    func shardWithRoom() throws -> EngineShard {
         guard !isClosed else { throw CurlewError(.sessionInvalidated, "the session has ended") }
-        if let raw { return raw }
-        guard let made = curl_multi_init() else {
-            throw CurlewError(.resourcesExhausted, "no memory for a multi handle")
-        }
-        raw = made
-        core.engines.append(self)
-        let own = Unmanaged.passUnretained(self).toOpaque()
-        try check(curlew_multi_set_socket(made, EngineCallbacks.socket))
-        try check(curlew_multi_set_pointer(made, CURLMOPT_SOCKETDATA, own))
-        try check(curlew_multi_set_timer(made, EngineCallbacks.timer))
-        try check(curlew_multi_set_pointer(made, CURLMOPT_TIMERDATA, own))
-        try check(curlew_multi_set_long(made, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, limits.perHost)))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAX_TOTAL_CONNECTIONS, max(0, limits.total)))
-        try check(curlew_multi_set_long(made, CURLMOPT_MAXCONNECTS, max(1, limits.idle)))
-        // libcurl takes 0 for its own 100, and what the server allows counts beside this.
-        let streams = limits.streamsPerConnection > 0 ? limits.streamsPerConnection : Int(Int32.max)
-        try check(
-            curlew_multi_set_long(made, CURLMOPT_MAX_CONCURRENT_STREAMS, min(streams, Int(Int32.max))))
+        if let shard = shards.last(where: { $0.connectionCount < EngineShard.connectionLimit }) { return shard }
+        let made = try EngineShard(multi: self)
+        if shards.isEmpty { core.engines.append(self) }
+        shards.append(made)
         return made
     }
 
-    private func check(_ code: CURLMcode) throws {
-        guard code != CURLM_OK else { return }
-        throw CurlewError(.unsupported, "libcurl refuses an option: \(String(cString: curl_multi_strerror(code)))")
-    }
-
-    /// Lets the engine work on a socket.
-    func act(on descriptor: Int32, _ action: Int32) {
-        guard let raw else { return }
-        var running: Int32 = 0
-        isActing = true
-        curl_multi_socket_action(raw, descriptor, action, &running)
-        isActing = false
-        scheduleNotification()
-        if !leftAddresses.isEmpty { tryNextAddresses() }
-    }
-
-    private func tryNextAddresses() {
-        let left = leftAddresses
-        leftAddresses.removeAll(keepingCapacity: left.count <= Self.keptCapacity)
-        for easy in left { easy.transfer?.tryNextAddress() }
-    }
-
-    /// The engine's own timer. libcurl does not ask for it again if it fires before its time by libcurl's clock, which may be by
-    /// the time that a turn of the loop takes. So it is asked.
-    override func fire() {
-        act(on: CURL_SOCKET_TIMEOUT, 0)
-        var milliseconds = -1
-        guard deadline == .distantFuture, let raw, curl_multi_timeout(raw, &milliseconds) == CURLM_OK else { return }
-        if milliseconds >= 0 { timerChanged(milliseconds: max(1, milliseconds)) }
-    }
-
-    func timerChanged(milliseconds: Int) {
-        let wait = Int64(min(milliseconds, Self.longestWait)) * 1_000_000
-        core.timers.set(self, to: milliseconds < 0 ? .distantFuture : core.now.advanced(by: wait))
+    /// Frees the multi handles that have no connection any more, but for one.
+    private func freeEmptyShards() {
+        hasEmptyShard = false
+        guard shards.count > 1 else { return }
+        for shard in shards where shard.connectionCount == 0 && shards.count > 1 {
+            guard !acted.contains(where: { $0 === shard }) else {
+                hasEmptyShard = true
+                continue
+            }
+            shards.removeAll { $0 === shard }
+            shard.end()
+            core.timers.remove(shard)
+        }
     }
 
     // MARK: Sockets
 
-    /// True if the connection is still one of ours.
-    func knows(_ connection: Connection) -> Bool { connections[connection.descriptor] === connection }
-
-    func connection(_ descriptor: Int32) -> Connection? { connections[descriptor] }
-
-    func opened(_ descriptor: Int32) {
-        closing(descriptor)
-        socketError = 0
-        connections.insert(Connection(descriptor: descriptor, isTracked: true, multi: self))
+    /// libcurl has closed a connection without a word. Its number may be that of another socket by now.
+    func forget(_ connection: Connection) {
+        guard knows(connection) else { return }
+        core.poller.forget(connection.descriptor, of: connection)
+        connecting.remove(connection.descriptor)
+        sockets.remove(connection.descriptor)
+        core.timers.remove(connection)
+        connection.shard?.connectionCount -= 1
+        connections.noteClosed(connection)
     }
+
+    /// True if libcurl has the connection.
+    func knows(_ connection: Connection) -> Bool { sockets[connection.descriptor] === connection }
+
+    func connection(_ descriptor: Int32) -> Connection? { sockets[descriptor] }
+
+    /// Gives libcurl the socket of a connection.
+    func handOver(_ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+        if let dialled = connection.dialled, let peer = dialled.peer, !dialled.isConnected {
+            return handOver(connection, towards: peer, place)
+        }
+        connection.isHandedOver = true
+        sockets.insert(connection)
+        return connection.descriptor
+    }
+
+    /// Makes a socket that libcurl connects to the other end of a connection which that has closed.
+    func openAgain(
+        _ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>, for transfer: Transfer
+    ) -> Int32 {
+        guard let peer = connection.dialled?.peer, let next = connections.another(like: connection) else { return -1 }
+        transfer.moves(to: next)
+        return handOver(next, towards: peer, place)
+    }
+
+    /// Gives libcurl a socket that it connects itself.
+    private func handOver(
+        _ connection: Connection, towards peer: SocketAddress, _ place: UnsafeMutablePointer<curl_sockaddr>
+    ) -> Int32 {
+        peer.withSystemForm { curlew_set_address(place, $0, $1) }
+        hygiene.setProbes(on: connection.descriptor, family: peer.family)
+        connecting.insert(connection.descriptor)
+        connection.isHandedOver = true
+        sockets.insert(connection)
+        return connection.descriptor
+    }
+
+    /// True if libcurl has to connect the socket.
+    func isConnecting(_ descriptor: Int32) -> Bool { !connecting.isEmpty && connecting.contains(descriptor) }
 
     func closing(_ descriptor: Int32) {
         core.poller.forget(descriptor)
-        guard let connection = connections.remove(descriptor) else { return }
+        if !connecting.isEmpty { connecting.remove(descriptor) }
+        guard let connection = sockets.remove(descriptor) else { return }
         connection.noteEnd()
         core.timers.remove(connection)
+        connections.noteClosed(connection)
+        guard connection.origin != nil, let shard = connection.shard else { return }
+        shard.connectionCount -= 1
+        if shard.connectionCount == 0 { hasEmptyShard = true }
     }
 
-    func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32) {
-        let known = connections[descriptor]
+    func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32, _ shard: EngineShard) {
+        let known = sockets[descriptor]
         if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped(isOpen: !hasEnded(descriptor)) }
-        let connection = known ?? Connection(descriptor: descriptor, isTracked: false, multi: self)
+        let connection = known ?? Connection(descriptor: descriptor, shard)
         if interest == CURL_POLL_REMOVE {
-            if isActing, Engine.startsNextAddressLate, connection.isTracked, !connection.isUsed,
-                let user = connection.user
-            {
-                leftAddresses.append(user)
-            }
             connection.user = nil
-            if connection.isTracked, !connection.isUsed, !connection.isOpen {
-                closing(descriptor)
-            } else if connection.isTracked {
-                connection.watch(0)
-            } else {
-                connection.watch(0)
+            connection.watch(0)
+            if connection.origin == nil {
                 core.poller.forget(descriptor)
-                connections.remove(descriptor)
+                sockets.remove(descriptor)
             }
             return
         }
-        if known == nil { connections.insert(connection) }
-        connection.user = Self.easyHandle(easy)
+        if known == nil { sockets.insert(connection) }
+        connection.user = EasyHandle.of(easy)
         connection.user?.lastConnection = connection
-        if connection.isTracked, connection.port == nil { connections.name(connection) }
         var events: UInt32 = 0
         if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
         if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
@@ -342,51 +293,9 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
     }
 
-    /// The connections that a request about to be sent from `localPort` may be on: one, unless a port number is used
-    /// towards two peers at once, or there is none, as with Unix sockets.
-    func candidates(localPort: Int32, for easy: EasyHandle) -> [Connection] {
-        connections.candidates(localPort: localPort, newest: easy.lastConnection)
-    }
-
     /// True if other transfers are on the connection.
     func isShared(_ connection: Connection, besides transfer: Transfer) -> Bool {
         active.contains { $0 !== transfer && $0.connection === connection }
-    }
-
-    /// True if another transfer uses the TLS connection: libcurl knows no session of a handle that has ended its exchange.
-    /// - Parameter connection: nil if several may be meant.
-    func isTaken(_ connection: Connection?, tlsSession: OpaquePointer, besides easy: EasyHandle) -> Bool {
-        active.contains { transfer in
-            guard connection == nil || transfer.connection === connection, let other = transfer.easy else {
-                return false
-            }
-            return other !== easy && other.tlsSession == tlsSession
-        }
-    }
-
-    /// True if transfers of HTTP/1.1 to the same authority are under way in clear text.
-    func carriesHTTP11(to uri: CurlewURI) -> Bool {
-        !uri.layout.isSecure
-            && active.contains {
-                $0.request.version != .http2PriorKnowledge && $0.request.uri.authority == uri.authority
-                    && !$0.request.uri.layout.isSecure
-            }
-    }
-
-    /// A server speaks HTTP/2 over cleartext connections that are open to it.
-    func noteHTTP2(at authority: String) {
-        if joinable.count < Self.joinableLimit { joinable.insert(authority) }
-    }
-
-    /// The generation of connections that the request is to look for; 0 as long as none was found worn.
-    func generation(for request: PreparedRequest) -> UInt64 {
-        generations.isEmpty ? 0 : generations[ConnectionGenerations.Place(request)]
-    }
-
-    /// Has requests look for connections of another generation from now on, unless they do already.
-    /// - Parameter generation: That of the request for which a worn connection was found.
-    func leaveGeneration(_ generation: UInt64, of request: PreparedRequest) {
-        generations.leave(generation, at: ConnectionGenerations.Place(request))
     }
 
     /// Something has come over an HTTP/2 connection, which may be the end of a response whose request is not sent yet
@@ -399,15 +308,10 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
 
     // MARK: Connections that end
 
-    /// Closes a connection that no other request may go over, if nobody uses it.
-    func closeIfUnused(_ connection: Connection) {
-        if !connection.isGivenUp, mayEnd(connection) { connection.giveUp() }
-    }
-
     /// Notes that a transfer ended early, so that its peer learns soon that nobody listens any more.
     func noteDropped(on connection: Connection?) {
         guard let connection, connection.isMultiplexed, mayEnd(connection) else { return }
-        guard !connection.isSilent else { return connection.giveUp() }
+        guard !connection.isSilent else { return connections.leave(connection) }
         guard Engine.keepsResetsBack else { return }
         connection.owesReset = true
         core.timers.set(connection, to: core.now.advanced(by: Self.resetPatience))
@@ -418,20 +322,17 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
         guard let connection = connection(descriptor), connection.isGivenUp else { return }
         connection.user?.transfer?.fail(error)
         for transfer in active where transfer.connection === connection { transfer.fail(error) }
-        if mayEnd(connection) { connection.giveUp() }
+        connections.leave(connection)
     }
 
-    /// True if nobody uses the connection, as far as that is known: one that a port number did not name uniquely may be
-    /// that of any transfer.
-    func mayEnd(_ connection: Connection) -> Bool {
-        guard knows(connection), connection.user == nil else { return false }
-        return !active.contains { $0.connection === connection || $0.isOnUnknownConnection }
-    }
+    /// True if nobody uses the connection.
+    func mayEnd(_ connection: Connection) -> Bool { knows(connection) && connection.users == 0 }
 
     // MARK: Ends
 
-    /// After a time without any transfer the engine is freed, and with it every idle connection.
-    private func scheduleIdleEnd() {
+    /// After a time without any transfer the engine is freed, and with it every idle connection. Called when one has ended.
+    func noteUse() {
+        guard active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return }
         idleSince = core.now
         if idleTimer.owner == nil { idleTimer.owner = self }
         guard isRetired || idleTimer.deadline == .distantFuture else { return }
@@ -439,7 +340,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     }
 
     fileprivate func idleTimerFired() {
-        guard active.isEmpty, !isClosed else { return }
+        guard active.isEmpty, madePool?.waitingCount ?? 0 == 0, !isClosed else { return }
         if isRetired { return close() }
         if idleEnd <= core.now { closeIdleConnections() } else { core.timers.set(idleTimer, to: idleEnd) }
     }
@@ -449,58 +350,67 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     }
 
     /// Closes every connection, if none is in use.
-    func closeIdleConnections() {
-        guard active.isEmpty, let raw else { return }
-        core.timers.remove(self)
-        self.raw = nil
+    /// - Returns: Whether it had libcurl close any.
+    @discardableResult
+    func closeIdleConnections() -> Bool {
+        guard active.isEmpty, madePool?.waitingCount ?? 0 == 0 else { return false }
+        madePool?.leaveIdle()
+        guard !shards.isEmpty else { return false }
         core.engines.removeAll { $0 === self }
-        isMakingRoom = false
-        joinable.removeAll()
-        generations = ConnectionGenerations()
         pool.removeAll()
-        curl_multi_cleanup(raw)
-        core.timers.remove(self)
+        // libcurl closes its connections, and may set its timer once more.
+        acted = []
+        collecting = []
+        let ended = shards
+        shards = []
+        for shard in ended { core.timers.remove(shard) }
+        end(ended)
+        madePool?.reset()
         curlew_memory_trim()
+        return true
+    }
+
+    private func end(_ shards: consuming [EngineShard]) {
+        while let shard = shards.popLast() {
+            shard.end()
+            core.timers.remove(shard)
+        }
     }
 
     /// Gives up idle connections for a new one, as the process has no descriptor left: those of the loop's sessions that are
-    /// idle as a whole now, one of this one's when the next connection is begun.
+    /// idle as a whole now, else one of this one's.
     /// - Returns: Whether there are any.
     func makeRoom() -> Bool {
         var hasRoom = false
         for other in core.engines where other !== self && other.active.isEmpty && other.connectionCount > 0 {
-            other.closeIdleConnections()
-            hasRoom = true
+            if other.closeIdleConnections() { hasRoom = true }
         }
-        guard !hasRoom else { return true }
-        let hasIdle = connections.all.contains { $0.isTracked && $0.isUsed && $0.user == nil }
-        // Where it counts anew after closing one, a limit of one would let the request wait for those in use.
-        let limit = Engine.recountsConnections ? max(1, connectionCount) : 1
-        guard hasIdle, let raw, curlew_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit) == CURLM_OK else {
-            return false
-        }
-        isMakingRoom = true
-        return true
+        return hasRoom || connections.closeOldestIdle()
     }
 
-    private func endMakingRoom() {
-        guard let raw else { return }
-        isMakingRoom = curlew_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, max(0, limits.total)) != CURLM_OK
+    /// Has libcurl close a connection that nobody uses, at once: a handle finds it by its name, and has nothing to send.
+    func closeNow(_ connection: Connection) {
+        guard let shard = connection.shard, let easy = try? EasyHandle(multi: self),
+            (try? easy.prepareToClose(connection)) != nil, (try? shard.add(easy)) != nil
+        else { return connection.giveUp() }
+        shard.act(on: CURL_SOCKET_TIMEOUT, 0)
+        shard.remove(easy)
+        if !connection.isClosed { connection.giveUp() }
     }
 
     /// Lets the transfers under way end on their connections, and closes it then, or at once if there are none. No other
     /// may begin on it.
     func retire() {
         isRetired = true
-        guard !active.isEmpty else { return close() }
+        guard !active.isEmpty || (madePool?.waitingCount ?? 0) > 0 else { return close() }
         endLost()
-        for connection in connections.all where connection.isUsed && mayEnd(connection) { connection.giveUp() }
+        madePool?.leaveIdle()
     }
 
     /// Ends the connections whose local address the machine does not have any more, as nothing can arrive there, and what
     /// is under way on them.
     func endLost() {
-        let lost = connections.all.filter { $0.isTracked && !$0.hasLocalAddress }
+        let lost = sockets.all.filter { $0.origin != nil && !$0.hasLocalAddress }
         guard !lost.isEmpty else { return }
         // What has ended is not lost.
         notifyObservers()
@@ -508,9 +418,7 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
             for transfer in active where transfer.connection === connection {
                 transfer.fail(CurlewError(.connectionLost, "the machine has lost the address of the connection"))
             }
-            // The end of a connection is that of a body without a length, which would look whole.
-            guard knows(connection), !active.contains(where: \.isOnUnknownConnection) else { continue }
-            connection.giveUp()
+            if knows(connection) { connections.leave(connection) }
         }
     }
 
@@ -518,9 +426,12 @@ final class MultiHandle: LoopTimer, @unchecked Sendable {
     func close() {
         guard !isClosed else { return }
         isClosed = true
-        for transfer in active { transfer.fail(CurlewError(.sessionInvalidated, "the session has ended")) }
+        for transfer in active + (madePool?.waiting ?? []) {
+            transfer.fail(CurlewError(.sessionInvalidated, "the session has ended"))
+        }
         notifyObservers()
         closeIdleConnections()
+        madePool?.reset()
         pool.removeAll()
         core.timers.remove(idleTimer)
         core.detach()

@@ -18,7 +18,7 @@ enum Readiness {
 /// epoll and the eventfd that interrupts it.
 ///
 /// A socket that nobody is interested in for the moment stays registered: between two requests on a kept connection that
-/// saves two system calls. Should it become ready meanwhile, it is taken out, and ``hadStrayEvent(_:)`` remembers.
+/// saves two system calls. Should it become ready meanwhile, it is taken out.
 ///
 /// `@unchecked Sendable`: `wake` touches a descriptor that never changes; all else belongs to the loop's thread.
 final class Poller: @unchecked Sendable {
@@ -27,7 +27,6 @@ final class Poller: @unchecked Sendable {
         var registered: UInt32 = 0
         var wanted: UInt32 = 0
         var generation: UInt32 = 0
-        var strayed = false
     }
 
     private let epoll: Int32
@@ -99,7 +98,6 @@ final class Poller: @unchecked Sendable {
             watch.handler?.socketReady(descriptor, events: events)
         } else {
             deregister(descriptor)
-            watches[index].strayed = events & ~Readiness.output != 0
         }
     }
 
@@ -113,22 +111,25 @@ final class Poller: @unchecked Sendable {
         watches[index].handler = handler
         watches[index].wanted = events
         guard events != 0 else { return nil }
-        watches[index].strayed = false
         guard watches[index].registered != events else { return nil }
         let isNew = watches[index].registered == 0
         let token = UInt64(watches[index].generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
         guard curlew_epoll_control(epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, events, token) == 0 else {
             let problem = describe(errno)
             deregister(descriptor)
+            // Its owner may let go of it without another word.
+            watches[index].handler = nil
+            watches[index].wanted = 0
             return CurlewError(.resourcesExhausted, "a socket cannot be watched (\(problem))")
         }
         watches[index].registered = events
         return nil
     }
 
-    /// True if something arrived, or the peer hung up, while nobody was interested in the socket.
-    func hadStrayEvent(_ descriptor: Int32) -> Bool {
-        Int(descriptor) < watches.count && watches[Int(descriptor)].strayed
+    /// Forgets a socket that was closed, unless its number is watched for somebody else by now.
+    func forget(_ descriptor: Int32, of handler: any SocketHandler) {
+        let index = Int(descriptor)
+        if index < watches.count, watches[index].handler === handler { forget(descriptor) }
     }
 
     /// Forgets a socket that is about to be closed.

@@ -30,6 +30,15 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) var position = -1
     @exclusivity(unchecked) var isChanged = false
 
+    /// The place where it waits for a connection, and its own there. Set by the pool.
+    @exclusivity(unchecked) var waitsAt: OriginPool?
+    @exclusivity(unchecked) var waitingPlace = 0
+    /// When its connection began to be made.
+    private var connectingSince: Instant?
+    private var connecting = Duration.zero
+    /// True if the engine has ended the exchange by itself, and not with an error.
+    private var isEngineDone = false
+
     @exclusivity(unchecked) private(set) var easy: EasyHandle?
     @exclusivity(unchecked) private var attempt: Attempt
     @exclusivity(unchecked) private var assembly: BodyAssembly
@@ -86,12 +95,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var receivedBodyBytes: Int64 { attempt.incoming.bodyBytes }
     /// The connection that it uses, if it is known which.
     var connection: Connection? { attempt.connection }
-    /// True if it has a connection, and it is not known which.
-    var isOnUnknownConnection: Bool { attempt.connection == nil && attempt.stage != .connecting }
     /// True if it neither has a connection nor begins to make one.
     var isWaiting: Bool { clock.isWaiting }
-    /// True if libcurl has not begun anything for the attempt, as it waits for a connection that it may be able to share.
-    var waitsToJoin: Bool { clock.isWaiting && easy != nil && request.version != .http11 }
+    /// True if no kept connection will do.
+    var needsNewConnection: Bool { attempt.plan.isFresh }
+    /// True if the server has asked for HTTP/1.1.
+    var needsHTTP11: Bool { attempt.plan.isHTTP11 }
 
     // MARK: Attempts
 
@@ -105,35 +114,41 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func waitForRelease() { multi.core.timers.set(self, to: totalDeadline) }
 
     private func beginAttempt() {
-        attempt.begin(
-            joiningHTTP2: request.version == .http2PriorKnowledge && Engine.restartsHTTP2
-                && multi.joinable.contains(request.uri.authority))
-        do {
-            try multi.begin(self)
-            clock.beginWaiting(at: multi.core.now)
-            multi.core.timers.set(self, to: nearestDeadline)
-        } catch {
-            settle(.failure(CurlewError(ofEngine: error)))
+        attempt.begin()
+        isEngineDone = false
+        connectingSince = nil
+        connecting = .zero
+        clock.beginWaiting(at: multi.core.now)
+        multi.core.timers.set(self, to: nearestDeadline)
+        guard !multi.isClosed else {
+            return settle(.failure(CurlewError(.sessionInvalidated, "the session has ended")))
         }
+        multi.connections.submit(self)
     }
+
+    /// The pool has a connection for the exchange.
+    func start(on connection: Connection) {
+        connectionBegins()
+        if let connectingSince { connecting = connectingSince.duration(to: multi.core.now) }
+        attempt.take(connection)
+        do { try multi.begin(self) } catch { settle(.failure(CurlewError(ofEngine: error))) }
+    }
+
+    /// The connection that was made for the exchange has failed.
+    func connectionFailed(_ failure: DialFailure) { settle(.failure(failure.error(for: request))) }
 
     /// Sets up the handle for one attempt.
     func configure(_ easy: EasyHandle) throws {
+        guard let connection = attempt.connection else {
+            throw CurlewError(.engineFailed, "an exchange has no connection")
+        }
         self.easy = easy
         do {
-            try easy.prepare(request, attempt.plan)
-            try easy.waitToJoin(mayWaitToJoin)
+            try easy.prepare(request, attempt.plan, connection)
         } catch {
             self.easy = nil
             throw error
         }
-    }
-
-    /// True if the attempt is to wait for a connection that is being made, or has not been answered yet, and may be shared. In clear
-    /// text a connection of HTTP/1.1 looks like one for as long as its first exchange takes.
-    private var mayWaitToJoin: Bool {
-        if multi.slowOrigins.contains(request.uri.authority) { return false }
-        return request.version != .http2PriorKnowledge || !multi.carriesHTTP11(to: request.uri)
     }
 
     /// The engine is done with the attempt.
@@ -144,7 +159,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if failure?.code == CURLE_HTTP2, let connection = attempt.connection, hasSentGoAway(on: connection) == true {
             connection.hasFailed = true
         }
-        if attempt.isToBeRepeated(after: failure, makeRoom: { multi.makeRoom() }) { return repeatAttempt() }
+        isEngineDone = failure == nil
+        if let connection = attempt.connection {
+            if attempt.rejection == .fullConnection { multi.connections.becomesFull(connection) }
+            if attempt.rejection == .lostConnection { multi.connections.leave(connection) }
+        }
+        if attempt.isToBeRepeated(after: failure) { return repeatAttempt() }
         if failure == nil {
             publishChallenge()
             if isCutShort { return fail(.cutShort) }
@@ -153,7 +173,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     private func repeatAttempt() {
-        if attempt.rejection == .connectionKind, !attempt.isReused { multi.joinable.remove(request.uri.authority) }
         attempt.closeBody()
         leaveEngine()
         attempt = attempt.successor
@@ -170,7 +189,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func settle(_ result: Result<HTTPFields, CurlewError>) {
         guard outcome == nil else { return }
         leaveEngine()
-        if let connection = attempt.connection, connection.isWorn { multi.closeIfUnused(connection) }
         if case .failure(let error) = result {
             noteSilence(error.code)
             multi.noteDropped(on: attempt.connection)
@@ -185,12 +203,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     private func leaveEngine() {
-        guard let easy else { return }
-        // A repetition of libcurl's has been noted, and a connection of the other kind is none of the server's.
-        if attempt.rejection != .connectionKind, attempt.rejection?.isRepetition != true {
-            let figures = attempt.readFigures()
-            let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now))
-            attempts.append(AttemptMetrics(figures, request, easy, waits))
+        guard let easy else { return leavePool() }
+        // A repetition of libcurl's has been noted, and a connection that was full has cost nothing.
+        if attempt.rejection != .fullConnection, attempt.rejection?.isRepetition != true {
+            attempts.append(AttemptMetrics(attempt.readFigures(), request, easy, takeWaits()))
         }
         if Engine.remembersErrors,
             attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)
@@ -199,9 +215,28 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         // libcurl may be about to repeat the request, or may have been.
         if !attempt.incoming.hasBegun, attempt.stage != .connecting { easy.isSpent = true }
-        endFirstAnswer()
+        let isKept = isEngineDone && !easy.carriesForbidReuse && attempt.incoming.keepsConnection
         self.easy = nil
         multi.end(self, easy)
+        if let connection = attempt.connection {
+            multi.connections.release(connection, isKept: isKept || attempt.rejection == .fullConnection)
+        }
+    }
+
+    /// The exchange ends without a handle of the engine's.
+    private func leavePool() {
+        guard attempt.stage == .connecting else { return }
+        attempts.append(AttemptMetrics(ofUnconnected: takeWaits()))
+        if waitsAt != nil {
+            multi.connections.withdraw(self)
+        } else if let connection = attempt.connection {
+            multi.connections.release(connection, isKept: true)
+        }
+        multi.noteUse()
+    }
+
+    private func takeWaits() -> AttemptMetrics.Waits {
+        AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now), connecting: connecting)
     }
 
     /// What an error should say of the exchange.
@@ -260,18 +295,34 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     // MARK: Connecting
 
-    /// libcurl waits for no connection any more: it looks a host up, opens a socket, or has a connection.
-    func connectionBegins() {
-        clock.endWaiting(at: multi.core.now)
+    /// The exchange waits no more: it has a connection, or one is being made for it.
+    func connectionBegins() { clock.endWaiting(at: multi.core.now) }
+
+    /// A connection is being made for the exchange.
+    func connectionIsMade() {
+        connectionBegins()
+        connectingSince = multi.core.now
         if request.uri.layout.isSecure { request.options.trust.prepareForHandshake() }
     }
 
-    /// True if a socket may be made towards the address.
-    func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
-        connectionBegins()
-        refuseRepetition()
-        return attempt.mayConnect(to: AddressGate.Address(address))
+    /// The connection that was being made for the exchange has failed, and others may serve it.
+    func waitsAgain() {
+        connectingSince = nil
+        clock.beginWaiting(at: multi.core.now)
+        rearm()
     }
+
+    /// libcurl has not taken the exchange.
+    func engineRefuses() { easy = nil }
+
+    /// libcurl wants to open a socket.
+    func opening() -> Attempt.Opening {
+        refuseRepetition()
+        return attempt.opening()
+    }
+
+    /// libcurl goes on over another connection to the same end.
+    func moves(to connection: Connection) { attempt.take(connection) }
 
     /// Refuses that libcurl sends the request a second time by itself. Whether another attempt follows is the attempt's to decide.
     private func refuseRepetition() {
@@ -291,7 +342,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func reasonForRepetition(by easy: EasyHandle) -> AttemptRejection {
         if easy.errorText.contains("HTTP_1_1_REQUIRED") { return .http11Required }
         if easy.long(CURLINFO_REQUEST_SIZE) == 0, attempt.outgoing.sentBytes == 0 { return .unsent }
-        let isOnNewConnection = !attempt.isReused && attempt.addresses.hasTriedAddress
+        let isOnNewConnection = !attempt.isReused
         // libcurl then overwrites the words that name the code.
         if attempt.speaksHTTP2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
         guard attempt.speaksHTTP2, easy.errorText.isEmpty else { return .resend }
@@ -339,34 +390,24 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
-    func connectionReady(peer: UnsafePointer<CChar>?, localPort: Int32) -> Bool {
-        connectionBegins()
+    func connectionReady(localPort: Int32) -> Bool {
         clock.endAwaitingHead()
         refuseRepetition()
         let leave = attempt.connectionIsReady()
         if leave.isRepetition { noteRepetition(total: clock.lastActivity.duration(to: multi.core.now)) }
-        guard leave.isGranted, let easy else { return false }
-        let connections = multi.candidates(localPort: localPort, for: easy)
-        let isPermitted = attempt.permits(peer: peer.map { String(cString: $0) })
-        let candidate = ConnectionCandidate(connections, isPermitted: isPermitted, for: request, easy)
-        guard attempt.mayUse(candidate) else {
-            // Else libcurl 8 would keep the connection and find it first each time.
-            if !candidate.fitsProxy { try? easy.forbidReuse(true) }
-            if attempt.rejection == .wornConnection { leaveWorn(easy) }
-            return false
+        guard leave.isGranted, let easy, let connection = attempt.connection else { return false }
+        let candidate = ConnectionCandidate(connection, localPort: localPort, for: request, easy)
+        guard attempt.mayUse(candidate) else { return false }
+        multi.connections.learn(connection, isHTTP2: candidate.speaksHTTP2)
+        connection.noteUse()
+        if candidate.speaksHTTP2 {
+            connection.watchesOutput = Engine.hidesConnectionErrors
+            if attempt.isReused { watchForHeldBack() }
+        } else if connection.isWorn {
+            try? easy.forbidReuse(true)
         }
-        for connection in connections {
-            if !connection.isUsed { connection.proxy = request.options.values.proxy }
-            connection.noteUse()
-            connection.isMultiplexed = candidate.speaksHTTP2
-            if candidate.speaksHTTP2 { connection.watchesOutput = Engine.hidesConnectionErrors }
-            if connection.isWorn, !candidate.speaksHTTP2 { try? easy.forbidReuse(true) }
-        }
-        attempt.watchForUnaskedAnswer(
-            attempt.isOpenToUnaskedAnswers && attempt.connection?.unconfirmedBytes == 0)
+        attempt.watchForUnaskedAnswer(attempt.isOpenToUnaskedAnswers && connection.unconfirmedBytes == 0)
         noteActivity()
-        if candidate.speaksHTTP2, !candidate.isReused { awaitFirstAnswer(easy) }
-        if candidate.speaksHTTP2, candidate.isReused { watchForHeldBack() }
         if !request.hasBody || attempt.outgoing.isSent {
             clock.awaitHead(since: multi.core.now)
             listenForGoAway()
@@ -375,28 +416,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         return true
     }
 
-    /// The kept connection may carry no other request. libcurl closes it if nobody else uses it; if somebody does, requests
-    /// from now on are to look for others, and find those that were made since.
-    private func leaveWorn(_ easy: EasyHandle) {
-        try? easy.forbidReuse(true)
-        if request.uri.layout.isSecure { multi.leaveGeneration(easy.carriedGeneration, of: request) }
-    }
-
-    // MARK: The first answer of a new HTTP/2 connection
-
-    /// The request is about to go over a new HTTP/2 connection, which no other can join yet. Without an answer it is not
-    /// kept.
-    private func awaitFirstAnswer(_ easy: EasyHandle) {
-        guard Engine.joinsAfterFirstAnswer else { return }
-        endFirstAnswer()
-        try? easy.forbidReuse(true)
-        attempt.awaitFirstAnswer(at: multi.core.now)
-    }
-
     // MARK: Connections that permit no stream
 
     private func watchForHeldBack() {
-        guard let connection = attempt.connection, connection.user == nil, let written = connection.writtenBytes else {
+        guard let connection = attempt.connection, connection.users == 1, let written = connection.writtenBytes else {
             return
         }
         attempt.watchForHeldBack(
@@ -418,17 +441,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         return true
     }
 
-    private func endFirstAnswer() {
-        if attempt.firstAnswer.isOn, attempt.endFirstAnswer() { multi.slowOrigins.remove(request.uri.authority) }
-    }
-
-    /// The answer takes long. Who waits for it goes over another connection, and whoever comes later does, too.
-    private func firstAnswerIsSlow() {
-        attempt.firstAnswerIsSlow()
-        multi.slowOrigins.insert(request.uri.authority)
-        multi.reconsiderWaiting(for: request.uri.authority)
-    }
-
     // MARK: Receiving
 
     enum Received { case taken, paused, failed }
@@ -443,11 +455,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if attempt.takeUnaskedCheck(), isUnasked {
             attempt.reject(.unaskedAnswer)
             return false
-        }
-        if attempt.firstAnswer.isOn {
-            // The answer begins, so that others can join.
-            endFirstAnswer()
-            if request.engineCredential == nil, !request.closesConnection { try? easy?.forbidReuse(false) }
         }
         switch attempt.take(line) {
         case .nothing:
@@ -488,7 +495,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     private func publish(_ head: HTTPResponse, _ effects: Attempt.HeadEffects) -> Bool {
         guard perform(effects) else { return false }
-        if request.version == .http2PriorKnowledge { multi.noteHTTP2(at: request.uri.authority) }
         attempt.publish(head, effects)
         multi.markChanged(self)
         if attempt.isAnsweredEarly { rearm() }
@@ -683,13 +689,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         resume(easy)
     }
 
-    /// Has libcurl open a socket to the next address of the host (``Engine/startsNextAddressLate``).
-    func tryNextAddress() {
-        guard outcome == nil, let easy, attempt.stage == .connecting else { return }
-        _ = easy.pause(attempt.pauses.union([.reader, .body]))
-        resume(easy)
-    }
-
     // MARK: Time
 
     /// Called with every byte either way.
@@ -714,7 +713,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
                 CurlewError(.headTimeout, "no byte of an answer within \(request.timeouts.head) of the request"))
         case nil: break
         }
-        if let slow = attempt.firstAnswer.deadline, slow <= now { firstAnswerIsSlow() }
         if let watch = attempt.heldBack, watch.deadline <= now, leaveIfHeldBack(watch) { return }
         if earlyDeadline <= now, endsEarly() { return settle(attempt.outcomeOfEarlyAnswer()) }
         multi.core.timers.set(self, to: nearestDeadline)
@@ -734,14 +732,14 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     private var nearestDeadline: Instant {
         min(
-            clock.nearestDeadline(clockPosition), attempt.firstAnswer.deadline ?? .distantFuture,
+            clock.nearestDeadline(clockPosition),
             attempt.heldBack?.deadline ?? .distantFuture, earlyDeadline)
     }
 
     /// Sees to it that the timer fires at the nearest deadline. One that is set for an earlier moment is left alone: it
     /// looks at the clocks anew when it fires, and moving it with every step would be for nothing.
     private func rearm() {
-        guard position >= 0 else { return }
+        guard outcome == nil else { return }
         let nearest = nearestDeadline
         if nearest < deadline { multi.core.timers.set(self, to: nearest) }
     }
@@ -773,14 +771,14 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     private func applyPauses() {
-        guard position >= 0, let easy else { return }
+        guard position >= 0, let easy else { return rearm() }
         noteActivity()
         resume(easy)
     }
 
     private func resume(_ easy: EasyHandle) {
         rearm()
-        multi.scheduleNotification()
+        attempt.connection?.shard?.noteWork()
         // Resuming delivers what libcurl had kept, and so may end in one of our rejections.
         let result = easy.pause(attempt.pauses)
         if result != CURLE_OK, result != CURLE_BAD_FUNCTION_ARGUMENT {

@@ -15,20 +15,18 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     /// default.
     public var idleLifetime: Duration
     /// Streams on one HTTP/2 connection; the server may allow fewer. 0, the default, leaves it to the server
-    /// (`SETTINGS_MAX_CONCURRENT_STREAMS`, RFC 9113 §6.5.2); until it has said how many, there are 100 at most.
+    /// (`SETTINGS_MAX_CONCURRENT_STREAMS`, RFC 9113 §6.5.2).
     public var streamsPerConnection: Int
 
     /// The age from which on a connection takes no new request; what is under way on it goes on, and it is closed when
     /// the last has ended. nil, the default, is no limit.
     ///
     /// It spreads clients anew over the servers behind a balancer. A limit of some minutes costs next to nothing; one that
-    /// is shorter than a request takes gives each request a connection of its own. While requests are still under way on
-    /// a cleartext HTTP/2 connection that is too old, each new one gets a connection of its own.
+    /// is shorter than a request takes gives each request a connection of its own.
     public var maximumAge: Duration?
     /// The most requests that a connection carries; it is closed after the last. 0, the default, is no limit.
     ///
-    /// Requests that libcurl repeats by itself to answer a challenge count once. Over a Unix socket a connection may be
-    /// closed before it has carried as many, as connections without a port cannot be told apart.
+    /// Requests that libcurl repeats by itself to answer a challenge count once.
     public var maximumUses: Int
     /// The time without a byte from the server after which a connection, be it idle or shared with other requests, takes
     /// no new request. nil, the default, is no limit.
@@ -42,8 +40,8 @@ public struct ConnectionLimits: Sendable, Hashable, Codable {
     ///
     /// The probes also keep machines on the way from forgetting an idle connection. They do not go over Unix sockets.
     public var keepAliveInterval: Duration?
-    /// The time for which the addresses that were found for a name are used for new connections, as libcurl is not told
-    /// for how long they hold (`CURLOPT_DNS_CACHE_TIMEOUT`). Whole seconds are used, rounded up. 60 seconds by default.
+    /// The time for which the addresses that were found for a name are used for new connections, as the system's resolver does
+    /// not tell for how long they hold. Whole seconds are used, rounded up. 60 seconds by default.
     /// Zero looks the name up for each connection; ``Timeouts/unlimited`` never looks it up again.
     ///
     /// Connections that are open stay: with ``maximumAge`` they follow a name that moves.

@@ -38,7 +38,7 @@ public struct ConnectionRoute: Sendable, Hashable, Codable {
     public var redirections: [Redirection]
     /// The path of a Unix domain socket to connect to instead of host and port.
     public var unixSocket: String?
-    /// The local interface name, address or host name to connect from (`CURLOPT_INTERFACE`).
+    /// The local interface name, address or host name to connect from, as libcurl's `CURLOPT_INTERFACE` has it.
     public var localInterface: String?
     /// Which addresses may be used.
     public var addressFamily: AddressFamily

@@ -281,9 +281,6 @@ extension RequestDefaults {
         let values = ConnectionOptions.Values(
             connectTimeout: configuration.timeouts.connect.millisecondsRoundedUp,
             readBufferSize: configuration.readBufferSize.bytes,
-            idleLifetime: configuration.connections.idleLifetime.millisecondsRoundedUp,
-            maximumAge: configuration.connections.maximumAge?.secondsRoundedUp ?? 0,
-            // Not -1, which libcurl 8.14 takes for a time that is always over.
             nameLifetime: configuration.connections.nameLifetime.secondsRoundedUp,
             route: configuration.route,
             security: configuration.security,

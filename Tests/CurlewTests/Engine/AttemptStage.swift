@@ -14,7 +14,7 @@ struct AttemptStage {
     ) throws {
         let prepared = try Self.prepared(method, body: body, configure: configure, change: change)
         attempt = Attempt(prepared, plan: plan, cache: ResponseHeadCache())
-        attempt.begin(joiningHTTP2: false)
+        attempt.begin()
     }
 
     /// A request as it reaches the engine.
@@ -35,9 +35,9 @@ struct AttemptStage {
     @discardableResult
     mutating func connect(isReused: Bool = false, _ change: (inout ConnectionCandidate) -> Void = { _ in }) -> Bool {
         if attempt.isRepeatedByEngine { attempt.reject(.resend) }
+        attempt.take(isReused: isReused)
         guard attempt.connectionIsReady().isGranted else { return false }
-        var candidate = ConnectionCandidate()
-        candidate.isReused = isReused
+        var candidate = ConnectionCandidate(isChosen: true, speaksHTTP2: false)
         change(&candidate)
         return attempt.mayUse(candidate)
     }
@@ -69,11 +69,11 @@ struct AttemptStage {
     /// The engine is done with the attempt.
     /// - Parameter code: What it ends with; nil is success.
     mutating func end(
-        _ code: CURLcode? = nil, hasRoom: Bool = false, _ change: (inout EngineFailure) -> Void = { _ in }
+        _ code: CURLcode? = nil, _ change: (inout EngineFailure) -> Void = { _ in }
     ) -> Ending {
         var failure = code.map { EngineFailure($0) }
         if failure != nil { change(&failure!) }
-        if attempt.isToBeRepeated(after: failure, makeRoom: { hasRoom }) { return .again(attempt.successor.plan) }
+        if attempt.isToBeRepeated(after: failure) { return .again(attempt.successor.plan) }
         if failure == nil, let (head, effects) = attempt.takeChallenge() { attempt.publish(head, effects) }
         switch attempt.outcome(after: failure) {
         case .success: return .success

@@ -9,17 +9,16 @@ import Testing
 struct AttemptTests {
     /// Rejections with what brings them about, and what the next attempt is like.
     enum Rejected: CaseIterable, CustomTestStringConvertible {
-        case strayInput, resend, expectation, misdirected, forbiddenAddress, otherProxy, wornConnection, unaskedAnswer,
-            noDescriptor
+        case strayInput, resend, expectation, misdirected, otherConnection, fullConnection, unaskedAnswer
 
         var testDescription: String { "\(self)" }
 
         func end() throws -> AttemptStage.Ending {
-            var stage = try AttemptStage(.put, body: .bytes([1, 2, 3])) { configuration in
-                if self == .forbiddenAddress { configuration.addressPolicy = .publicOnly }
-            } change: { request in
-                request.options.expectContinue = .seconds(1)
-            }
+            var stage = try AttemptStage(
+                .put, body: .bytes([1, 2, 3]),
+                change: { request in
+                    request.options.expectContinue = .seconds(1)
+                })
             switch self {
             case .strayInput: stage.connect(isReused: true) { $0.isOutOfStep = true }
             case .resend:
@@ -33,14 +32,11 @@ struct AttemptTests {
             case .misdirected:
                 stage.connect(isReused: true)
                 stage.receive("HTTP/1.1 421 Misdirected Request", "")
-            case .forbiddenAddress: stage.connect(isReused: true) { $0.isPermitted = false }
-            case .otherProxy: stage.connect(isReused: true) { $0.fitsProxy = false }
-            case .wornConnection: stage.connect(isReused: true) { $0.isWorn = true }
+            case .otherConnection: stage.connect(isReused: true) { $0.isChosen = false }
+            case .fullConnection: stage.attempt.reject(.fullConnection)
             case .unaskedAnswer:
                 stage.connect(isReused: true)
                 stage.attempt.reject(.unaskedAnswer)
-            case .noDescriptor:
-                return stage.end(CURLE_COULDNT_CONNECT, hasRoom: true) { $0.systemError = EMFILE }
             }
             return stage.end(CURLE_ABORTED_BY_CALLBACK)
         }
@@ -57,8 +53,9 @@ struct AttemptTests {
     @Test(
         "an attempt that was rejected before the server could act on it is repeated once", arguments: Rejected.allCases)
     func rejected(_ rejected: Rejected) throws {
+        let isFull = rejected == .fullConnection
         let plan = Attempt.Plan(
-            number: 2, isFresh: rejected != .noDescriptor, isUnexpecting: rejected == .expectation)
+            number: isFull ? 1 : 2, isFresh: !isFull, isUnexpecting: rejected == .expectation)
         #expect(try rejected.end() == .again(plan))
     }
 

@@ -35,30 +35,4 @@ struct ConnectionHygieneTests {
         #expect(interval(Timeouts.unlimited) == 32_767)
         #expect(interval(nil) == 0)
     }
-
-    @Test("a generation is left once, by the first of those who find it worn, and its number never comes again")
-    func generations() {
-        var generations = ConnectionGenerations()
-        let place = ConnectionGenerations.Place(policy: 1, authority: "a.test")
-        let other = ConnectionGenerations.Place(policy: 2, authority: "a.test")
-        #expect(generations.isEmpty && generations[place] == 0)
-        for _ in 0..<3 { generations.leave(0, at: place) }
-        #expect(generations[place] == 1 && generations[other] == 0)
-        generations.leave(0, at: other)
-        generations.leave(1, at: place)
-        #expect(generations[place] == 3 && generations[other] == 2)
-    }
-
-    @Test("as many generations are kept as are allowed, and a number that was forgotten is not given again")
-    func bounded() {
-        var generations = ConnectionGenerations()
-        let places = (0...ConnectionGenerations.limit).map {
-            ConnectionGenerations.Place(policy: 1, authority: "\($0).test")
-        }
-        for place in places { generations.leave(0, at: place) }
-        #expect(generations[places[0]] == 0)
-        #expect(generations[places[ConnectionGenerations.limit]] == UInt64(ConnectionGenerations.limit) + 1)
-        generations.leave(0, at: places[0])
-        #expect(generations[places[0]] == UInt64(ConnectionGenerations.limit) + 2)
-    }
 }

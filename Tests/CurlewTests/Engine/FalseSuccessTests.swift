@@ -62,12 +62,15 @@ enum FalseSuccess {
         #expect(stage.end(stage.attempt.isOnCourse ? nil : CURLE_WRITE_ERROR) == ending, "\(lines.prefix(5))")
     }
 
+    private static func options(of user: String) throws -> ConnectionOptions {
+        let proxy = try Proxy("http://127.0.0.1:1").authenticated(user: user, password: "secret")
+        let request = try AttemptStage.prepared(configure: { $0.proxy = .proxy(proxy) })
+        return request.options
+    }
+
     static let rows: [Row] = connections + framing + requests + answers + others
 
     private static let connections: [Row] = [
-        Row(
-            beginning: "Before 8.5, once a connection to a host",
-            proof: .test("a busy HTTP/1.1 connection carries no other request", in: "Engine/MixedVersionTests")),
         Row(
             beginning: "An HTTP/2 connection whose server permits no stream",
             proof: .test(
@@ -80,11 +83,6 @@ enum FalseSuccess {
         Row(
             beginning: "A request's own `Connection: close`",
             proof: .test("a request that closes its connection leaves it to no other", in: "Engine/ReuseTests")),
-        Row(
-            beginning: "Before 8.4 the next address of a host",
-            proof: .test(
-                "the second address is tried while the first one does not answer",
-                in: "Engine/ConnectErrorTests")),
         Row(
             beginning: "A connection that ends inside the head is success",
             proof: .attempt {
@@ -117,53 +115,24 @@ enum FalseSuccess {
         Row(
             beginning: "A tunnel that a proxy opened for one user",
             proof: .attempt {
-                var stage = try AttemptStage(.post, body: .string("x"))
-                #expect(stage.connect(isReused: true) { $0.fitsProxy = false } == false)
-                #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .again(Attempt.Plan(number: 2, isFresh: true)))
+                let (one, same, other) = (try options(of: "one"), try options(of: "one"), try options(of: "other"))
+                #expect(one.connectsLike(same) && !one.connectsLike(other))
             }),
         Row(
             beginning: "When there is no descriptor for a socket",
-            proof: .attempt {
-                var stage = try AttemptStage(.post, body: .string("x"))
-                let ending = stage.end(CURLE_COULDNT_CONNECT, hasRoom: true) { $0.systemError = EMFILE }
-                #expect(ending == .again(Attempt.Plan(number: 2)))
-                var hopeless = try AttemptStage()
-                #expect(
-                    hopeless.end(CURLE_COULDNT_CONNECT) { $0.systemError = EMFILE } == .failure(.resourcesExhausted))
-            }),
+            proof: .test(
+                "an idle connection makes room for a new one when descriptors run out",
+                in: "Engine/SystemFaultTests")),
         Row(
             beginning: "With prior knowledge, the second request",
-            proof: .attempt {
-                var stage = try AttemptStage(configure: { $0.versionPolicy = .http2PriorKnowledge })
-                let mayGo = stage.connect(isReused: true) { $0.speaksHTTP2 = true }
-                #expect(mayGo != Engine.restartsHTTP2)
-                guard Engine.restartsHTTP2 else { return }
-                let plan = Attempt.Plan(number: 2, joinsHTTP2: true)
-                #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .again(plan))
-            }),
-        Row(
-            beginning: "From 8.12 to 8.15: requests wait for the first answer",
-            proof: .attempt {
-                var watch = FirstAnswerWatch()
-                #expect(!watch.isOn)
-                watch.begin(at: Instant(nanoseconds: 0))
-                #expect(watch.deadline == Instant(nanoseconds: FirstAnswerWatch.patience))
-                watch.becomesSlow()
-                #expect(watch.isOn && watch.deadline == nil)
-                #expect(watch.end() == true)
-                #expect(!watch.isOn)
-                #expect(watch.end() == false)
-            }),
+            proof: .test(
+                "HTTP/2 with prior knowledge works without TLS, for requests at once and in a row",
+                in: "Engine/HTTP2Tests")),
         Row(
             beginning: "An HTTP/2 connection that has died without a word",
             proof: .test(
                 "a silent connection is not given to the next request while others still wait on it",
                 in: "Engine/SilentConnectionTests")),
-        Row(
-            beginning: "The age of a connection",
-            proof: .test(
-                "a connection that has reached a limit is closed, and the next request goes over another",
-                in: "Engine/ConnectionLimitTests")),
         Row(
             beginning: "A server that answers, says that it closes",
             proof: .test(

@@ -42,7 +42,6 @@ struct FirstAnswerTests {
         let (server, session) = try await stage(usesTLS, gate: gate)
         let slow = Task { try await session.fetch(server.url("/slow")) }
         try await server.waitForRequests(1)
-        // They wait for the connection from the beginning.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
@@ -52,10 +51,10 @@ struct FirstAnswerTests {
             }
             try await group.waitForAll()
         }
-        // This one comes when the answer is known to be slow.
         #expect(try await session.fetch(server.url("/b")) == Array("/b".utf8))
-        // libcurl 8.12 to 8.15 let nobody join a connection before its first answer, so the others have gone over new ones.
-        if usesTLS, !Engine.joinsAfterFirstAnswer { #expect(server.connectionCounts.accepted == 1) }
+        // libcurl 8.12 to 8.15 let no request join a connection with prior knowledge that has not brought an answer.
+        let isShared = usesTLS || !(0x080C00..<0x081000).contains(Engine.versionNumber)
+        #expect(isShared ? server.connectionCounts.accepted == 1 : server.connectionCounts.accepted <= 4)
         opener.finish()
         #expect(try await slow.value == Array("/slow".utf8))
         #expect(try await session.fetch(server.url("/c")) == Array("/c".utf8))

@@ -54,23 +54,24 @@ final class Handshake {
         case .none: _ = curlew_set_server_name(connection, nil)
         case .name(let name): _ = curlew_set_server_name(connection, name)
         }
-        guard let session = SSL_get_session(connection) else { return }
-        let known = HandshakeData.peer(of: session)
-        guard let peer = known ?? policy.ticketPeers.peer(for: session), mayResume(peer) else {
-            SSL_set_session(connection, nil)
-            return
+        guard let session = tickets?.take() else { return }
+        if let peer = HandshakeData.peer(of: session), mayResume(peer) {
+            SSL_set_session(connection, session)
+        } else {
+            tickets?.removeAll()
         }
-        if known == nil { HandshakeData.keep(peer, in: session) }
+        SSL_SESSION_free(session)
     }
 
-    /// The callback of libcurl for each new session, if its objects do not outlive that; see ``TicketPeers``.
-    var engineTakesSession: (@convention(c) (OpaquePointer?, OpaquePointer?) -> Int32)?
+    /// The sessions of earlier connections to the same place.
+    var tickets: SessionTickets?
 
     /// The server has sent a ticket.
     /// - Returns: 1 if the object is kept.
-    func takeSession(_ session: OpaquePointer, of connection: OpaquePointer) -> Int32 {
-        if let peer = HandshakeData.peer(of: session) { policy.ticketPeers.insert(peer, for: session) }
-        return engineTakesSession?(connection, session) ?? 0
+    func takeSession(_ session: OpaquePointer) -> Int32 {
+        guard let tickets, HandshakeData.peer(of: session) != nil else { return 0 }
+        tickets.insert(session)
+        return 1
     }
 
     private func mayResume(_ peer: VerifiedPeer) -> Bool {

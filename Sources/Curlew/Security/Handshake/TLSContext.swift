@@ -9,9 +9,8 @@ enum TLSContext {
     /// True if libcurl has made the context for a server, and not for the proxy before it.
     static func isServers(_ context: OpaquePointer) -> Bool { curlew_context_allows_beast(context) == 1 }
 
-    /// - Parameter remembersTickets: Whether libcurl keeps sessions as bytes, and not as OpenSSL's objects.
     /// - Returns: Whether all of it is in force; if not, the connection must not be made.
-    static func configure(_ context: OpaquePointer, for handshake: Handshake, remembersTickets: Bool) -> Bool {
+    static func configure(_ context: OpaquePointer, for handshake: Handshake) -> Bool {
         ERR_clear_error()
         guard HandshakeData.keep(handshake, in: context), apply(handshake.rules, to: context) else { return false }
         // The context owns the handshake, and calls back only as long as it lives itself.
@@ -20,10 +19,8 @@ enum TLSContext {
         SSL_CTX_set_cert_verify_callback(context, HandshakeCallbacks.verify, object)
         SSL_CTX_set_cert_cb(context, HandshakeCallbacks.certificateRequested, object)
         SSL_CTX_set_info_callback(context, HandshakeCallbacks.progress)
-        if remembersTickets, let engineTakesSession = SSL_CTX_sess_get_new_cb(context) {
-            handshake.engineTakesSession = engineTakesSession
-            SSL_CTX_sess_set_new_cb(context, HandshakeCallbacks.newSession)
-        }
+        curlew_context_keep_sessions(context)
+        SSL_CTX_sess_set_new_cb(context, HandshakeCallbacks.newSession)
         SSL_CTX_set_keylog_callback(context, handshake.rules.keyLog == nil ? nil : HandshakeCallbacks.keyLog)
         guard handshake.rules.policy.stapling != .off else { return true }
         return curlew_context_ask_for_status(context, HandshakeCallbacks.stapled, object) == 1
@@ -115,7 +112,7 @@ private enum HandshakeCallbacks {
     fileprivate static let newSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = {
         connection, session in
         guard let connection, let session else { return 0 }
-        return HandshakeData.handshake(of: connection)?.takeSession(session, of: connection) ?? 0
+        return HandshakeData.handshake(of: connection)?.takeSession(session) ?? 0
     }
 
     static let keyLog: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?) -> Void = { connection, line in

@@ -13,7 +13,6 @@ final class CompiledPolicy: Sendable {
     let validatesEveryName: Bool
     /// True if it pins anything for some host.
     let isPinning: Bool
-    let ticketPeers = TicketPeers()
 
     private init(_ policy: SecurityPolicy, number: UInt64) throws {
         self.number = number

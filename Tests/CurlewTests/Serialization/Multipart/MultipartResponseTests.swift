@@ -180,6 +180,7 @@ struct MultipartResponseTests {
         #expect(largest <= 2 << 20)
         #expect(try await parts.next() == nil)
         for await _ in written {}
+        if let task = response.task { for await _ in task.progress {} }
         // The epilogue was read too, so the connection serves again.
         _ = try await api.get("x").multipart().makeAsyncIterator().reader.nextPart()
         #expect(server.connectionCounts.accepted == 1)

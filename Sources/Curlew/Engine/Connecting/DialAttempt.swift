@@ -1,0 +1,143 @@
+internal import CLinux
+internal import Glibc
+
+/// A socket on its way to one address.
+///
+/// Its dial owns it, and closes it at the latest when the dial itself ends.
+final class DialAttempt: SocketHandler {
+    enum Progress {
+        case connected
+        /// The poller tells when the socket is ready.
+        case waiting
+        /// The listener has no room at present (Unix sockets); the attempt is repeated at ``retryMoment``.
+        case crowded
+        case failed(Int32)
+    }
+
+    enum Fault: Error {
+        case noDescriptor(Int32)
+        case unwatchable(CurlewError)
+        case interface(String)
+    }
+
+    /// The first pause before an attempt is repeated, and the longest, in nanoseconds. Each one is twice the one before.
+    private static let firstPause: Int64 = 1_000_000
+    private static let longestPause: Int64 = 64_000_000
+
+    let address: SocketAddress
+    private let core: LoopCore
+    private unowned let dial: Dial
+    /// -1 once it is closed or released.
+    private var descriptor: Int32
+    /// The error that kept the socket from being made, as for a family that the system does not have; 0 for none.
+    private let socketFault: Int32
+    private var pause = firstPause
+    private(set) var retryMoment = Instant.distantFuture
+
+    /// Makes a socket; ``connect()`` comes next.
+    /// - Parameter makeSocket: Makes a non-blocking stream socket of a family, or returns -1 and sets `errno`.
+    init(
+        _ address: SocketAddress, of dial: Dial, on core: LoopCore, makeSocket: (Int32) -> Int32
+    ) throws(Fault) {
+        self.address = address
+        self.core = core
+        self.dial = dial
+        descriptor = makeSocket(address.family)
+        socketFault = descriptor < 0 ? errno : 0
+        if Self.isLack(socketFault) { throw .noDescriptor(socketFault) }
+    }
+
+    deinit { close() }
+
+    static func makeSocket(_ family: Int32) -> Int32 {
+        // The numbers of SOCK_NONBLOCK and SOCK_CLOEXEC on Linux.
+        Glibc.socket(family, Int32(curlew_socket_stream) | O_NONBLOCK | O_CLOEXEC, 0)
+    }
+
+    private static func isLack(_ systemError: Int32) -> Bool {
+        systemError == EMFILE || systemError == ENFILE || systemError == ENOBUFS || systemError == ENOMEM
+    }
+
+    /// Sets the options of a socket over IP, and its local end.
+    func prepare(_ hygiene: ConnectionHygiene, from localEnd: LocalEnd?) throws(Fault) {
+        guard descriptor >= 0, case .ip(let host, _) = address else { return }
+        var isOn: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        hygiene.setProbes(on: descriptor, family: address.family)
+        do {
+            try localEnd?.bind(descriptor, towards: host)
+        } catch {
+            switch error {
+            case .unusable(let words): throw .interface(words)
+            case .noDescriptor(let problem): throw .noDescriptor(problem)
+            }
+        }
+    }
+
+    /// Connects, or tries again to.
+    func connect() throws(Fault) -> Progress {
+        retryMoment = .distantFuture
+        guard socketFault == 0 else { return .failed(socketFault) }
+        let status = address.withSystemForm { Glibc.connect(descriptor, $0, $1) }
+        guard status != 0 else { return .connected }
+        let problem = errno
+        switch problem {
+        case EINPROGRESS, EINTR: return try watch()
+        case EAGAIN where address.family == AF_UNIX: return crowded()
+        case _ where Self.isLack(problem): throw .noDescriptor(problem)
+        default: return .failed(problem)
+        }
+    }
+
+    private func watch() throws(Fault) -> Progress {
+        if let problem = core.poller.watch(descriptor, for: Readiness.output, handler: self) {
+            throw .unwatchable(problem)
+        }
+        return .waiting
+    }
+
+    /// The system cannot tell when a Unix listener has room again, so it is asked after a pause.
+    private func crowded() -> Progress {
+        retryMoment = core.now.advanced(by: pause)
+        pause = min(2 * pause, Self.longestPause)
+        return .crowded
+    }
+
+    func socketReady(_ descriptor: Int32, events: UInt32) { dial.attemptReady(self) }
+
+    /// The result of a socket that was ready.
+    var outcome: Progress {
+        var problem: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &problem, &length) == 0 else { return .failed(errno) }
+        return problem == 0 ? .connected : .failed(problem)
+    }
+
+    /// The other end of a connected socket over IP.
+    ///
+    /// Where no process listens, the system may choose the port that it connects to as the local one as well, and so connect the
+    /// socket to itself. Such a socket is refused, and closed with a reset: it would keep the port for a minute.
+    func peer() -> Result<SocketAddress, SystemFault> {
+        guard let ends = SocketAddress.ends(of: descriptor) else { return .failure(SystemFault(number: errno)) }
+        guard ends.local == ends.peer else { return .success(ends.peer) }
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        return .failure(SystemFault(number: ECONNREFUSED))
+    }
+
+    struct SystemFault: Error {
+        let number: Int32
+    }
+
+    /// Hands the descriptor over.
+    func release() -> Int32 {
+        defer { descriptor = -1 }
+        core.poller.forget(descriptor)
+        return descriptor
+    }
+
+    func close() {
+        guard descriptor >= 0 else { return }
+        _ = Glibc.close(release())
+    }
+}

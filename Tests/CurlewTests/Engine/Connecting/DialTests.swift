@@ -1,0 +1,451 @@
+import Glibc
+import Testing
+
+@testable import Curlew
+
+/// The dials of a test. Touched on the loop alone.
+private final class Dials: @unchecked Sendable {
+    var all: [Dial] = []
+}
+
+private let hasIPv6 = (try? Listener("::1")) != nil
+
+extension Connecting {
+    @Suite("Dials")
+    struct DialTests {
+        private let bench: DialBench
+
+        init() throws { bench = try DialBench() }
+
+        // MARK: Connecting
+
+        @Test("a socket is connected, non-blocking, closed by exec, without delay and with probes")
+        func options() async throws {
+            let listener = try Listener()
+            let socket = try await bench.outcome(of: .init(.host("127.0.0.1", port: listener.port))).socket()
+            defer { close(socket.descriptor) }
+            let server = try listener.acceptOne()
+            #expect(socket.peer == listener.address)
+            #expect(fcntl(socket.descriptor, F_GETFL) & O_NONBLOCK != 0)
+            #expect(fcntl(socket.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+            #expect(option(socket.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) == 1)
+            #expect(option(socket.descriptor, SOL_SOCKET, SO_KEEPALIVE) == 1)
+            #expect(option(socket.descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE) == 15)
+            #expect(write(socket.descriptor, "hi", 2) == 2)
+            var space = [UInt8](repeating: 0, count: 8)
+            #expect(recv(server.number, &space, 8, 0) == 2)
+            #expect(socket.connected >= socket.nameLookUp)
+        }
+
+        private func option(_ descriptor: Int32, _ level: Int32, _ name: Int32) -> Int32 {
+            var value: Int32 = 0
+            var length = socklen_t(4)
+            return getsockopt(descriptor, level, name, &value, &length) == 0 ? value : -1
+        }
+
+        @Test("a name is looked up once, and kept for its lifetime")
+        func names() async throws {
+            let listener = try Listener()
+            let stalled = StalledLookUps()
+            stalled.letGo()
+            let resolver = stalled.resolver()
+            var plan = Dial.Plan(.host("a.test", port: listener.port))
+            plan.nameLifetime = .max
+            for _ in 0..<2 { await bench.outcome(of: plan, resolver: resolver).close() }
+            #expect(stalled.count == 1)
+            plan.nameLifetime = 0
+            let outcome = await bench.outcome(of: plan, resolver: resolver)
+            #expect(stalled.count == 2)
+            #expect(try outcome.socket().nameLookUp > .zero)
+            outcome.close()
+        }
+
+        @Test("an IPv6 address is connected to", .enabled(if: hasIPv6), arguments: ["[::1]", "::1", "0:0::1"])
+        func ipv6(_ host: String) async throws {
+            let listener = try Listener("::1")
+            let outcome = await bench.outcome(of: .init(.host(host, port: listener.port)))
+            #expect(try outcome.socket().peer == listener.address)
+            outcome.close()
+        }
+
+        @Test("localhost reaches a listener of either family", arguments: ["127.0.0.1", "::1"])
+        func localhost(_ text: String) async throws {
+            guard let listener = try? Listener(text) else { return }
+            let outcome = await bench.outcome(of: .init(.host("localhost", port: listener.port)))
+            #expect(try outcome.socket().peer == listener.address)
+            outcome.close()
+        }
+
+        @Test("a family that is not wanted is not tried")
+        func family() async throws {
+            let listener = try Listener()
+            var plan = Dial.Plan(listener.address)
+            plan.family = .ipv6
+            guard case .name(let failure)? = await bench.outcome(of: plan).failure else {
+                return #expect(Bool(false))
+            }
+            #expect(failure.kind == .notFound)
+        }
+
+        // MARK: Failures and the race
+
+        @Test("a refused connection is reported with its address")
+        func refused() async throws {
+            let closed = try Listener(backlog: nil)
+            let failure = await bench.outcome(of: .init(closed.address)).failure
+            guard case .connect(ECONNREFUSED, let tried)? = failure else {
+                return #expect(Bool(false), "\(failure as Any)")
+            }
+            #expect(tried == [closed.address])
+        }
+
+        @Test("the next address is tried at once after a refusal")
+        func refusedThenGood() async throws {
+            let good = try Listener("127.0.0.2")
+            let refusing = (11...30).map { HostAddress(IPAddress(ipv4: 0x7F00_0000 + $0)) }
+            let hosts = refusing + [try #require(good.address.host)]
+            let outcome = await bench.outcome(of: .init(.addresses(hosts, port: good.port)))
+            let socket = try outcome.socket()
+            #expect(socket.peer == good.address)
+            // Twenty delays are four seconds.
+            #expect(socket.connected < .seconds(3))
+            outcome.close()
+        }
+
+        @Test("the next address is tried after 200 ms of silence, and the loser is closed")
+        func silentThenGood() async throws {
+            let (good, (silent, filler)) = try Listener.atOnePort {
+                let good = try Listener("127.0.0.2")
+                return (good, try Listener.crowded("127.0.0.1", port: good.port))
+            }
+            let held = openSockets()
+            let outcome = await bench.outcome(of: .init(silent.address, good.address))
+            let socket = try outcome.socket()
+            #expect(socket.peer == good.address)
+            #expect(socket.connected >= .milliseconds(200))
+            #expect(openSockets() == held + 1)
+            outcome.close()
+            withExtendedLifetime(filler) {}
+        }
+
+        @Test("a dial whose first addresses are all silent still reaches the last")
+        func manySilent() async throws {
+            let (good, silent) = try Listener.atOnePort {
+                let good = try Listener("127.0.0.9")
+                return (good, try (1...4).map { try Listener.crowded("127.0.0.\($0)", port: good.port) })
+            }
+            let places = silent.map { $0.0.address } + [good.address]
+            var plan = Dial.Plan(.addresses(places.compactMap(\.host), port: good.port))
+            plan.deadline = Instant.now.advanced(by: 5_000_000_000)
+            let held = openSockets()
+            let outcome = await bench.outcome(of: plan)
+            #expect(try outcome.socket().peer == good.address)
+            #expect(openSockets() == held + 1)
+            outcome.close()
+        }
+
+        @Test("a thousand dials at a time share one look-up and are all connected")
+        func many() async throws {
+            let listener = try Listener(backlog: 4096)
+            let plan = Dial.Plan(.host("a.test", port: listener.port))
+            let stalled = StalledLookUps()
+            let resolver = stalled.resolver()
+            let (outcomes, result) = AsyncStream<Dial.Outcome>.makeStream()
+            let count = 1000
+            let dials = await bench.run { [bench] in
+                let dials = Dials()
+                for _ in 0..<count {
+                    let dial = Dial(plan, bench.surroundings(resolver), gate: { _ in true }) { result.yield($0) }
+                    dial.start()
+                    dials.all.append(dial)
+                }
+                return dials
+            }
+            stalled.letGo()
+            var descriptors: Set<Int32> = []
+            for await outcome in outcomes.prefix(count) { descriptors.insert(try outcome.socket().descriptor) }
+            #expect(descriptors.count == count)
+            #expect(stalled.count == 1)
+            for descriptor in descriptors { close(descriptor) }
+            await bench.run { dials.all = [] }
+        }
+
+        @Test("the failure of a look-up is reported")
+        func unknownName() async throws {
+            let resolver = NameResolver { _ in .failure(NameFailure(.temporary, "later")) }
+            let outcome = await bench.outcome(of: .init(.host("a.test", port: 1)), resolver: resolver)
+            guard case .name(let failure)? = outcome.failure else { return #expect(Bool(false)) }
+            #expect(failure == NameFailure(.temporary, "later"))
+        }
+
+        @Test("a socket that is connected to itself is refused, and keeps no port")
+        func selfConnection() async throws {
+            let descriptor = DialAttempt.makeSocket(AF_INET)
+            let any = SocketAddress.ip(HostAddress.loopback[0], port: 0)
+            #expect(any.withSystemForm { bind(descriptor, $0, $1) } == 0)
+            let place = try #require(SocketAddress.localEnd(of: descriptor))
+            let outcome = await bench.outcome(of: .init(place), makeSocket: { _ in descriptor })
+            guard case .connect(ECONNREFUSED, _)? = outcome.failure else { return #expect(Bool(false)) }
+            guard case .ip(_, let port) = place else { return }
+            // The port is free at once.
+            _ = try Listener(port: port)
+        }
+
+        // MARK: The gate
+
+        @Test("a forbidden address is passed over, and the gate is asked for each one before its socket is made")
+        func forbidden() async throws {
+            let (good, bad) = try Listener.atOnePort {
+                let good = try Listener("127.0.0.2")
+                return (good, try Listener("127.0.0.1", port: good.port))
+            }
+            let log = Guarded<[String]>([])
+            let badAddress = bad.address
+            let outcome = await bench.outcome(
+                of: .init(bad.address, good.address),
+                makeSocket: { family in
+                    log.withLock { $0.append("socket") }
+                    return DialAttempt.makeSocket(family)
+                },
+                gate: { address in
+                    log.withLock { $0.append("gate") }
+                    return address != badAddress
+                })
+            #expect(try outcome.socket().peer == good.address)
+            #expect(log.withLock { $0 } == ["gate", "gate", "socket"])
+            outcome.close()
+        }
+
+        @Test("the last of addresses that are all forbidden is reported, and no socket is made")
+        func allForbidden() async throws {
+            let (good, other) = try Listener.atOnePort {
+                let good = try Listener("127.0.0.2")
+                return (good, try Listener("127.0.0.1", port: good.port))
+            }
+            let outcome = await bench.outcome(
+                of: .init(other.address, good.address), makeSocket: { _ in -1 }, gate: { _ in false })
+            guard case .forbidden(good.address)? = outcome.failure else { return #expect(Bool(false)) }
+        }
+
+        @Test("a peer that is another address than the one connected to is judged as well")
+        func unspecified() async throws {
+            let listener = try Listener()
+            let held = openSockets()
+            let outcome = await bench.outcome(
+                of: .init(.host("0.0.0.0", port: listener.port)), gate: { $0.ip?.isLoopback != true })
+            guard case .forbidden(listener.address)? = outcome.failure else { return #expect(Bool(false)) }
+            #expect(openSockets() == held)
+        }
+
+        @Test("a Unix socket is judged, too")
+        func forbiddenSocket() async throws {
+            let outcome = await bench.outcome(of: .init(.unixSocket(path: "/nowhere")), gate: { $0.ip != nil })
+            guard case .forbidden(.unixSocket)? = outcome.failure else { return #expect(Bool(false)) }
+        }
+
+        // MARK: Time
+
+        @Test("a deadline passes during a look-up")
+        func lookUpTimeout() async throws {
+            let stalled = StalledLookUps()
+            var plan = Dial.Plan(.host("a.test", port: 1))
+            plan.deadline = Instant.now.advanced(by: 20_000_000)
+            let failure = await bench.outcome(of: plan, resolver: stalled.resolver()).failure
+            guard case .timeout(.nameLookUp)? = failure else { return #expect(Bool(false)) }
+            stalled.letGo()
+        }
+
+        @Test("a deadline passes while a socket is connecting")
+        func connectTimeout() async throws {
+            let (silent, filler) = try Listener.crowded()
+            var plan = Dial.Plan(silent.address)
+            plan.deadline = Instant.now.advanced(by: 20_000_000)
+            let held = openSockets()
+            guard case .timeout(.connecting)? = await bench.outcome(of: plan).failure else {
+                return #expect(Bool(false))
+            }
+            #expect(openSockets() == held)
+            withExtendedLifetime(filler) {}
+        }
+
+        @Test("a deadline that has passed before is a timeout")
+        func lateStart() async throws {
+            var plan = Dial.Plan(.host("127.0.0.1", port: 1))
+            plan.deadline = Instant(nanoseconds: 1)
+            guard case .timeout? = await bench.outcome(of: plan).failure else { return #expect(Bool(false)) }
+        }
+
+        // MARK: Lack of descriptors
+
+        @Test("a lack of descriptors is reported at once", arguments: [EMFILE, ENFILE, ENOBUFS, ENOMEM])
+        func noDescriptor(_ number: Int32) async throws {
+            let outcome = await bench.outcome(
+                of: .init(.host("localhost", port: 1)),
+                makeSocket: { _ in
+                    errno = number
+                    return -1
+                })
+            guard case .noDescriptor(number)? = outcome.failure else { return #expect(Bool(false)) }
+        }
+
+        @Test("a look-up without descriptors is a lack of descriptors")
+        func noDescriptorForLookUp() async throws {
+            let resolver = NameResolver { _ in .failure(NameFailure(.system(EMFILE), "")) }
+            let outcome = await bench.outcome(of: .init(.host("a.test", port: 1)), resolver: resolver)
+            guard case .noDescriptor(EMFILE)? = outcome.failure else { return #expect(Bool(false)) }
+        }
+
+        @Test("an open attempt outlives a lack of descriptors, and the other address is tried again")
+        func laterDescriptor() async throws {
+            let (good, (silent, filler)) = try Listener.atOnePort {
+                let good = try Listener("127.0.0.2")
+                return (good, try Listener.crowded("127.0.0.1", port: good.port))
+            }
+            let calls = Guarded(0)
+            let outcome = await bench.outcome(
+                of: .init(silent.address, good.address),
+                makeSocket: { family in
+                    let call = calls.withLock {
+                        $0 += 1
+                        return $0
+                    }
+                    guard call != 2 else {
+                        errno = EMFILE
+                        return -1
+                    }
+                    return DialAttempt.makeSocket(family)
+                })
+            #expect(try outcome.socket().peer == good.address)
+            #expect(try outcome.socket().connected >= .milliseconds(400))
+            outcome.close()
+            withExtendedLifetime(filler) {}
+        }
+
+        @Test("a family that the system does not have is passed over")
+        func missingFamily() async throws {
+            let listener = try Listener()
+            let outcome = await bench.outcome(
+                of: .init(.host("localhost", port: listener.port)),
+                makeSocket: { family in
+                    errno = EAFNOSUPPORT
+                    return family == AF_INET6 ? -1 : DialAttempt.makeSocket(family)
+                })
+            #expect(try outcome.socket().peer == listener.address)
+            outcome.close()
+        }
+
+        // MARK: The end
+
+        /// Starts a dial on the loop, calls `end` with it, and expects that it was not answered and holds nothing.
+        private func expectSilence(
+            _ plan: Dial.Plan, _ resolver: NameResolver = .shared, sockets: Int,
+            _ location: SourceLocation = #_sourceLocation, end: @escaping @Sendable (inout Dial?) -> Void
+        ) async {
+            let isAnswered = Guarded(false)
+            let held = openSockets()
+            let open = await bench.run { [bench] in
+                var dial: Dial? = Dial(plan, bench.surroundings(resolver), gate: { _ in true }) { _ in
+                    isAnswered.withLock { $0 = true }
+                }
+                dial?.start()
+                let open = openSockets()
+                end(&dial)
+                return [open, openSockets(), bench.core.timers.isEmpty ? 0 : 1]
+            }
+            #expect(open == [held + sockets, held, 0], sourceLocation: location)
+            await bench.turns()
+            #expect(!isAnswered.withLock { $0 }, sourceLocation: location)
+        }
+
+        @Test("a dial that is cancelled holds nothing and is silent, in each state", arguments: [true, false])
+        func cancelled(isDropped: Bool) async throws {
+            let end: @Sendable (inout Dial?) -> Void = { dial in
+                if !isDropped { dial?.cancel() }
+                dial = nil
+            }
+            let stalled = StalledLookUps()
+            await expectSilence(.init(.host("a.test", port: 1)), stalled.resolver(), sockets: 0, end: end)
+            stalled.letGo()
+            let (silent, filler) = try Listener.crowded()
+            await expectSilence(.init(silent.address), sockets: 1, end: end)
+            withExtendedLifetime(filler) {}
+            let folder = try Folder()
+            let listener = try Listener(path: folder.path + "/s", backlog: 1)
+            // The connection is made at once, and its result waits for the next turn.
+            await expectSilence(.init(.unixSocket(path: folder.path + "/s")), sockets: 1, end: end)
+            withExtendedLifetime(listener) {}
+        }
+
+        @Test("a dial can be cancelled by its gate and by its completion")
+        func cancelledInside() async throws {
+            let listener = try Listener()
+            let plan = Dial.Plan(listener.address)
+            let held = openSockets()
+            final class Holder: @unchecked Sendable { var dial: Dial? }
+            let holder = Holder()
+            await bench.run { [bench] in
+                holder.dial = Dial(
+                    plan, bench.surroundings(),
+                    gate: { _ in
+                        holder.dial?.cancel()
+                        return true
+                    }, completion: { _ in Issue.record("a cancelled dial was answered") })
+                holder.dial?.start()
+            }
+            await bench.turns()
+            #expect(openSockets() == held)
+            let descriptor = await withCheckedContinuation { continuation in
+                bench.core.execute { [bench] in
+                    holder.dial = Dial(plan, bench.surroundings(), gate: { _ in true }) { outcome in
+                        holder.dial?.cancel()
+                        holder.dial = nil
+                        continuation.resume(returning: try? outcome.get().descriptor)
+                    }
+                    holder.dial?.start()
+                }
+            }
+            #expect(fcntl(try #require(descriptor), F_GETFD) >= 0)
+            close(try #require(descriptor))
+        }
+
+        @Test("the result of a start is delivered after it")
+        func later() async throws {
+            let log = await withCheckedContinuation { continuation in
+                bench.core.execute { [bench] in
+                    final class Record: @unchecked Sendable {
+                        var log: [String] = []
+                        var dial: Dial?
+                    }
+                    let record = Record()
+                    record.dial = Dial(.init(.host("", port: 1)), bench.surroundings(), gate: { _ in true }) { _ in
+                        record.log.append("result")
+                        record.dial = nil
+                        continuation.resume(returning: record.log)
+                    }
+                    record.dial?.start()
+                    record.log.append("started")
+                }
+            }
+            #expect(log == ["started", "result"])
+        }
+    }
+}
+
+extension SocketAddress {
+    fileprivate var host: HostAddress? {
+        guard case .ip(let host, _) = self else { return nil }
+        return host
+    }
+}
+
+/// A folder for a test, removed with all files of one level.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/dial-XXXXXX".utf8CString)
+        path = try #require(mkdtemp(&template).map { String(cString: $0) })
+    }
+
+    deinit { rmdir(path) }
+}

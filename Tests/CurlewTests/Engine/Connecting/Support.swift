@@ -1,0 +1,280 @@
+import Glibc
+import Testing
+
+@testable import Curlew
+
+/// The suites of this folder, one after the other: they count the descriptors of the process.
+@Suite("Connecting", .serialized, .timeLimit(.minutes(2)))
+enum Connecting {}
+
+/// An event loop, and the dials of a test on it.
+///
+/// `@unchecked Sendable`: all but the core belongs to the loop.
+final class DialBench: @unchecked Sendable {
+    let core: LoopCore
+    let names = NameCache()
+    private var dials: [Int: Dial] = [:]
+    private var lastNumber = 0
+
+    init() throws { core = try LoopCore(name: "dial-test") }
+
+    deinit { core.stop() }
+
+    /// Runs a closure on the loop.
+    func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            core.execute { continuation.resume(returning: body()) }
+        }
+    }
+
+    /// Waits until the loop has run its timers and looked at its sockets.
+    func turns() async {
+        for _ in 0..<3 { await run {} }
+    }
+
+    /// The outcome of a dial.
+    func outcome(
+        of plan: Dial.Plan, resolver: NameResolver = .shared, makeSocket: (@Sendable (Int32) -> Int32)? = nil,
+        gate: @escaping @Sendable (SocketAddress) -> Bool = { _ in true }
+    ) async -> Dial.Outcome {
+        await withCheckedContinuation { continuation in
+            core.execute { [self] in
+                lastNumber += 1
+                let number = lastNumber
+                let dial = Dial(plan, surroundings(resolver, makeSocket), gate: gate) { [self] outcome in
+                    dials[number] = nil
+                    continuation.resume(returning: outcome)
+                }
+                dials[number] = dial
+                dial.start()
+            }
+        }
+    }
+
+    /// On the loop.
+    func surroundings(
+        _ resolver: NameResolver = .shared, _ makeSocket: (@Sendable (Int32) -> Int32)? = nil
+    ) -> Dial.Surroundings {
+        Dial.Surroundings(
+            core: core, names: names, resolver: resolver, makeSocket: makeSocket ?? DialAttempt.makeSocket)
+    }
+}
+
+extension Dial.Plan {
+    init(_ target: Dial.Target) { self.init(target: target, hygiene: ConnectionHygiene(ConnectionLimits())) }
+
+    init(_ addresses: SocketAddress...) {
+        let hosts = addresses.compactMap { address -> HostAddress? in
+            guard case .ip(let host, _) = address else { return nil }
+            return host
+        }
+        var port: UInt16 = 0
+        if case .ip(_, let first)? = addresses.first { port = first }
+        self.init(.addresses(hosts, port: port))
+    }
+}
+
+extension Dial.Outcome {
+    var failure: DialFailure? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure
+    }
+
+    /// The connected socket, which the caller closes.
+    func socket(_ location: SourceLocation = #_sourceLocation) throws -> Dialled {
+        guard case .success(let dialled) = self else {
+            try #require(Bool(false), "\(self)", sourceLocation: location)
+            throw CancellationError()
+        }
+        return dialled
+    }
+
+    func close() {
+        if case .success(let dialled) = self { Glibc.close(dialled.descriptor) }
+    }
+}
+
+/// A socket that is bound to an address and listens if it has a backlog.
+final class Listener: Sendable {
+    struct Problem: Error {
+        let call: String
+        let number: Int32
+    }
+
+    let descriptor: Int32
+    let address: SocketAddress
+
+    /// - Parameters:
+    ///   - port: 0 for one that is free.
+    ///   - backlog: nil for a socket that refuses connections.
+    init(_ text: String = "127.0.0.1", port: UInt16 = 0, backlog: Int32? = 128) throws {
+        let host = try #require(HostAddress.literal(text)).get()
+        descriptor = DialAttempt.makeSocket(host.family)
+        try Self.check(descriptor, "socket")
+        let wanted = SocketAddress.ip(host, port: port)
+        try Self.check(wanted.withSystemForm { [descriptor] in bind(descriptor, $0, $1) }, "bind")
+        if let backlog { try Self.check(listen(descriptor, backlog), "listen") }
+        address = try #require(SocketAddress.localEnd(of: descriptor))
+    }
+
+    /// A listener at the path of a Unix socket.
+    init(path: String, backlog: Int32) throws {
+        address = .unixSocket(Array(path.utf8))
+        descriptor = DialAttempt.makeSocket(AF_UNIX)
+        try Self.check(descriptor, "socket")
+        try Self.check(address.withSystemForm { [descriptor] in bind(descriptor, $0, $1) }, "bind")
+        try Self.check(listen(descriptor, backlog), "listen")
+    }
+
+    deinit {
+        close(descriptor)
+        if case .unixSocket(let path) = address { unlink(String(decoding: path, as: UTF8.self)) }
+    }
+
+    /// Makes listeners at one port of several addresses, which another process may have taken at some of them.
+    static func atOnePort<Value>(_ body: () throws -> Value) throws -> Value {
+        for _ in 0..<50 {
+            do {
+                return try body()
+            } catch let problem as Problem where problem.number == EADDRINUSE {
+                continue
+            }
+        }
+        return try body()
+    }
+
+    private static func check(_ status: Int32, _ call: String) throws {
+        if status < 0 { throw Problem(call: call, number: errno) }
+    }
+
+    var port: UInt16 {
+        guard case .ip(_, let port) = address else { return 0 }
+        return port
+    }
+
+    /// A listener with no room for another connection: the system drops what asks for one.
+    static func crowded(_ text: String = "127.0.0.1", port: UInt16 = 0) throws -> (Listener, filler: Descriptor) {
+        let listener = try Listener(text, port: port, backlog: 0)
+        return (listener, try listener.connectOne())
+    }
+
+    /// Connects, and waits until the connection is in the listener's queue.
+    func connectOne() throws -> Descriptor {
+        let client = Descriptor(DialAttempt.makeSocket(address.family))
+        let status = address.withSystemForm { connect(client.number, $0, $1) }
+        if status != 0, errno != EINPROGRESS { throw Problem(call: "connect", number: errno) }
+        awaitInput()
+        return client
+    }
+
+    private func awaitInput() {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&entry, 1, 10_000)
+    }
+
+    /// The next connection.
+    func acceptOne() throws -> Descriptor {
+        awaitInput()
+        let number = accept(descriptor, nil, nil)
+        try Self.check(number, "accept")
+        return Descriptor(number)
+    }
+}
+
+/// A descriptor that is closed with its object.
+final class Descriptor: Sendable {
+    let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    deinit { close(number) }
+}
+
+/// The number of sockets that the process holds.
+func openSockets() -> Int {
+    guard let folder = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(folder) }
+    var count = 0
+    while let entry = readdir(folder) {
+        let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let length = bytes.withUnsafeMutableBytes { space in
+            space.baseAddress.map {
+                readlink("/proc/self/fd/\(name)", $0.assumingMemoryBound(to: CChar.self), space.count)
+            }
+                ?? 0
+        }
+        if length > 0, String(decoding: bytes.prefix(length), as: UTF8.self).hasPrefix("socket:") { count += 1 }
+    }
+    return count
+}
+
+/// A look-up that blocks until the test lets it go on, and tells the test when it begins.
+final class StalledLookUps: Sendable {
+    private let release: Gatekeeper
+    private let begun: AsyncStream<String>.Continuation
+    /// The names of look-ups that have begun.
+    let names: AsyncStream<String>
+    private let counts = Guarded((running: 0, most: 0, all: 0))
+
+    init() {
+        (names, begun) = AsyncStream.makeStream()
+        release = Gatekeeper()
+    }
+
+    /// The most look-ups that ran at a time.
+    var mostRunning: Int { counts.withLock { $0.most } }
+    /// All look-ups.
+    var count: Int { counts.withLock { $0.all } }
+
+    func answer(_ query: NameQuery) -> NameLookUp.Answer {
+        counts.withLock {
+            $0.running += 1
+            $0.all += 1
+            $0.most = max($0.most, $0.running)
+        }
+        begun.yield(String(decoding: query.name, as: UTF8.self))
+        release.wait()
+        counts.withLock { $0.running -= 1 }
+        return .success([HostAddress(IPAddress(ipv4: 0x7F00_0001))])
+    }
+
+    /// Waits for so many look-ups to begin.
+    func await(_ count: Int) async -> [String] {
+        var found: [String] = []
+        var iterator = names.makeAsyncIterator()
+        while found.count < count, let name = await iterator.next() { found.append(name) }
+        return found
+    }
+
+    /// Lets all look-ups go on, those that begin later included.
+    func letGo() { release.open() }
+
+    func resolver(_ limits: NameResolver.Limits = NameResolver.Limits()) -> NameResolver {
+        NameResolver(limits: limits) { [self] in answer($0) }
+    }
+}
+
+/// A gate that threads wait at until it is opened.
+///
+/// `@unchecked Sendable`: the semaphore is made to be shared.
+private final class Gatekeeper: @unchecked Sendable {
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func open() { sem_post(semaphore) }
+
+    func wait() {
+        while sem_wait(semaphore) != 0 {}
+        // The gate stays open.
+        sem_post(semaphore)
+    }
+}
