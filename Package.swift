@@ -84,7 +84,6 @@ let package = Package(
             providers: [.apt(["libssl-dev", "pkg-config"])]
         ),
         .systemLibrary(name: "CLinux"),
-        .target(name: "CMemory"),
         .systemLibrary(
             name: "CZlib",
             pkgConfig: "zlib",
@@ -137,7 +136,6 @@ let package = Package(
                 .target(name: "CIDN2", condition: .when(traits: ["InternationalNames"])),
                 "CLibcurl",
                 "CLinux",
-                "CMemory",
                 "COpenSSL",
                 .target(name: "CPSL", condition: .when(traits: ["PublicSuffixList"])),
                 "CZlib",

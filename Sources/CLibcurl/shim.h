@@ -107,10 +107,10 @@ static inline unsigned int curlew_version_number(void) { return curl_version_inf
 static inline int curlew_version_features(void) { return curl_version_info(CURLVERSION_NOW)->features; }
 static inline const char *curlew_authority_folder(void) { return curl_version_info(CURLVERSION_NOW)->capath; }
 
-// The blocks of the three functions are malloc's own, so those of the C library may free and enlarge them.
-static inline CURLcode curlew_global_init(
-    curl_malloc_callback allocate, curl_calloc_callback allocate_zeroed, curl_free_callback release) {
-    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, release, realloc, strdup, allocate_zeroed);
+// Small blocks are malloc's own; who frees what was allocated before this was called does no harm.
+static inline CURLcode curlew_global_init(curl_malloc_callback allocate, curl_free_callback release) {
+    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, release, realloc, strdup, calloc);
 }
+static inline CURLcode curlew_global_init_plain(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 
 #endif

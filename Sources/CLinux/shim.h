@@ -1,5 +1,5 @@
-// What Swift's Glibc module leaves out: epoll, eventfd, netlink, the name of a thread, and renaming that replaces
-// nothing.
+// What Swift's Glibc module leaves out: epoll, eventfd, netlink, the name of a thread, the size of a block of memory, and
+// renaming that replaces nothing.
 #ifndef CURLEW_CLINUX_SHIM_H
 #define CURLEW_CLINUX_SHIM_H
 
@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -50,6 +51,8 @@ static inline int64_t curlew_written_bytes(int descriptor) {
     if (syscall(SYS_getsockopt, descriptor, tcp, tcp_info, bytes, &length) != 0 || length < end) return -1;
     return (int64_t)(*(uint64_t *)(bytes + sent) - *(uint64_t *)(bytes + sent_again) + *(uint32_t *)(bytes + not_sent));
 }
+
+static inline size_t curlew_block_size(void *block) { return malloc_usable_size(block); }
 
 // Kinds of sockets, by Linux's numbers (SOCK_STREAM, SOCK_RAW). Glibc has them too, but where libcurl's header was read before,
 // as in a build of the whole module, the compiler takes them for that one's, and a file that does not import it has none.

@@ -21,8 +21,13 @@ final class Connection: LoopTimer, SocketHandler {
     @exclusivity(unchecked) var users = 0
     /// True until its first exchange has shown whether others can share it.
     @exclusivity(unchecked) var isPending = false
+    /// The exchanges among them that the engine has taken, and the most at a time so far.
+    @exclusivity(unchecked) private var streams = 0
+    private var mostStreams = 0
     /// The most exchanges at a time, once the engine has refused one more.
     var streamLimit: Int?
+    /// The streams that every server is taken to permit, as libcurl does before it knows more.
+    private static let presumedStreams = 100
     /// True if the engine has its socket.
     @exclusivity(unchecked) var isHandedOver = false
     /// True if its socket is closed.
@@ -89,6 +94,7 @@ final class Connection: LoopTimer, SocketHandler {
         self.shard = shard
         lastInput = multi.core.now
         opened = lastInput
+        shard.connectionCount += 1
         port = Self.localPort(of: dialled.descriptor)
         inode = dialled.isConnected ? 0 : Self.inode(of: dialled.descriptor)
     }
@@ -121,13 +127,25 @@ final class Connection: LoopTimer, SocketHandler {
         return ("\(host.ip)", Int(port))
     }()
 
-    /// True if one more exchange fits in.
-    func hasRoom(limit: Int) -> Bool { users < min(limit, streamLimit ?? .max) }
+    /// True if one more exchange fits in. As long as the server has not shown its limit, twice as many as it has had are tried.
+    func hasRoom(limit: Int) -> Bool {
+        users < min(limit, streamLimit ?? max(Self.presumedStreams, 2 * mostStreams))
+    }
 
-    /// True if another exchange may go over it. One that carries one at a time must not have brought anything, as nobody has asked
-    /// for it.
-    func mayServe(at now: Instant) -> Bool {
-        guard !isGivenUp, !isSilent, !isClosed, !hasGoAway, !isWorn(at: now) else { return false }
+    /// True if the engine has exchanges of which it has not shown whether they fit in.
+    var isFilling: Bool { streamLimit == nil && users > streams }
+
+    func beginStream() {
+        streams += 1
+        mostStreams = max(mostStreams, streams)
+    }
+
+    func endStream() { streams -= 1 }
+
+    /// True if another exchange may go over it. A connection that carries one at a time must not have brought anything, as
+    /// nobody has asked for it.
+    func mayServe() -> Bool {
+        guard !isGivenUp, !isSilent, !isClosed, !hasGoAway, !checkLimits() else { return false }
         if isMultiplexed || dialled?.isConnected == false && !isHandedOver { return true }
         return !hasStrayInput
     }
@@ -149,14 +167,16 @@ final class Connection: LoopTimer, SocketHandler {
     func noteUse() {
         isUsed = true
         uses += 1
-        // What is written from now on is this request as well.
+        // Bytes that are written from now on are those of this request as well.
         writtenBeforeInput = nil
         if uses == multi.hygiene.maximumUses { isWorn = true }
     }
 
-    /// Looks, before another request goes over it, whether one may. What is worn stays so.
-    func isWorn(at now: Instant) -> Bool {
-        if isUsed, !isWorn {
+    /// True if the connection has reached one of its limits. One that has reached a limit stays so.
+    private func checkLimits() -> Bool {
+        if isUsed, !isWorn, multi.hygiene.isOn {
+            // The loop's own time is older than the response that ended in this turn.
+            let now = Instant.now
             isWorn = multi.hygiene.forbids(
                 age: opened.nanoseconds(to: now), silence: lastInput.nanoseconds(to: now), uses: uses)
         }

@@ -127,11 +127,14 @@ final class ConnectionOptions: @unchecked Sendable {
     func overridden(by options: RequestOptions, timeouts: Timeouts, uri: CurlewURI) throws -> ConnectionOptions {
         // What goes for almost every request is found out first: looking a proxy up and comparing is not free.
         let isPlain = options.connectTimeout == nil && options.readBufferSize == nil
-        let localName = uri.dottedLocalName
-        if isPlain, proxies.isUniform, !options.concernConnecting, localName == nil { return try current }
+        if isPlain, proxies.isUniform, !options.concernConnecting, values.proxy?.resolvesHere != true {
+            return try current
+        }
         let hasSocket = (options.route ?? values.route).unixSocket != nil
         let resolver = options.proxy.map(ProxyResolver.init) ?? proxies
         let proxy = hasSocket ? nil : try resolver.proxy(for: uri)
+        // libcurl looks the host up for such a proxy, and asks DNS for a name of this machine that has a dot at its end.
+        let localName = proxy?.resolvesHere == true ? uri.dottedLocalName : nil
         guard
             options.connectTimeout != nil || options.readBufferSize != nil || options.route != nil
                 || options.addressPolicy != nil || options.security != nil || proxy != values.proxy || localName != nil
@@ -142,7 +145,7 @@ final class ConnectionOptions: @unchecked Sendable {
         changed.connectTimeout = timeouts.connect.millisecondsRoundedUp
         if let size = options.readBufferSize { changed.readBufferSize = size.bytes }
         if let route = options.route { changed.route = route }
-        if let localName, !hasSocket, proxy?.resolvesHere ?? true { changed.route.addLocalName(localName, for: uri) }
+        if let localName { changed.route.addLocalName(localName, for: uri) }
         if let security = options.security { changed.security = security }
         guard changed != values else { return try current }
         return options.route == nil && localName == nil
@@ -232,7 +235,6 @@ extension ConnectionRoute.AddressFamily {
 extension ConnectionOptions {
     /// The place that a connection for a request is made to.
     func dialTarget(for uri: CurlewURI) -> Dial.Target {
-        if let path = values.route.unixSocket { return .unixSocket(path: path) }
         if let proxy = values.proxy { return .host(proxy.host, port: UInt16(clamping: proxy.port)) }
         let (host, port) = redirected(uri)
         let override = overrides.first { $0.port == port && Self.isSame($0.host, host) }

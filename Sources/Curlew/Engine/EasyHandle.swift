@@ -194,10 +194,15 @@ final class EasyHandle {
 
     /// Makes the handle ready to find a connection that is to be closed. It has no transfer, so nothing is sent.
     func prepareToClose(_ connection: Connection) throws {
-        guard let origin = connection.origin else { return }
-        try origin.options.apply(to: self)
+        guard let origin = connection.origin, let name = connection.name else { return }
+        if carriedOptions !== origin.options {
+            carriedOptions = nil
+            try origin.options.apply(to: self)
+            carriedOptions = origin.options
+        }
         try set(CURLOPT_URL, origin.uri.requestText)
-        if let name = connection.name { try apply(name) }
+        try apply(name)
+        carriedName = name
         let isClear = !origin.uri.layout.isSecure
         let shared = Engine.restartsHTTP2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
         let clear = connection.isMultiplexed ? shared : CURL_HTTP_VERSION_1_1

@@ -1,12 +1,12 @@
 internal import CLibcurl
-internal import CMemory
 
 /// libcurl as a whole.
 enum Engine {
     /// The result of libcurl's start; it runs once, before the first handle. Where somebody else in the process has
     /// started libcurl before, its own memory functions stay in use.
-    private static let startResult = curlew_global_init(
-        curlew_memory_allocate, curlew_memory_allocate_zeroed, curlew_memory_release)
+    private static let startResult =
+        allocatesReadBuffers
+        ? curlew_global_init(CurlAllocator.allocate, CurlAllocator.release) : curlew_global_init_plain()
 
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()

@@ -1,5 +1,4 @@
 internal import CLinux
-internal import CMemory
 internal import Glibc
 
 /// The loop itself: one thread, one epoll, the queue of work handed to it, its timers.
@@ -118,8 +117,6 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// Observers come last, when nothing of libcurl's is on the stack: they may begin, cancel and end transfers.
     private func run() {
         lock.withLock {}  // until `thread` is set
-        curlew_memory_begin()
-        defer { curlew_memory_end() }
         var isDone = false
         while !isDone {
             let start = TurnWatch.turnBegins()

@@ -1,5 +1,4 @@
 internal import CLibcurl
-internal import CMemory
 internal import Glibc
 
 /// A multi handle on a loop: the transfers under way, and the turns in which their observers are notified. Which connection carries
@@ -30,6 +29,8 @@ final class MultiHandle: @unchecked Sendable {
     @exclusivity(unchecked) private var sockets = ConnectionTable()
     /// The sockets that libcurl connects itself.
     private var connecting: Set<Int32> = []
+    /// The handle that connections are closed with.
+    private var closer: EasyHandle?
     @exclusivity(unchecked) private var madePool: ConnectionPool?
 
     var connections: ConnectionPool {
@@ -210,8 +211,14 @@ final class MultiHandle: @unchecked Sendable {
         connecting.remove(connection.descriptor)
         sockets.remove(connection.descriptor)
         core.timers.remove(connection)
-        connection.shard?.connectionCount -= 1
+        noteClosed(connection)
+    }
+
+    private func noteClosed(_ connection: Connection) {
         connections.noteClosed(connection)
+        guard connection.origin != nil, let shard = connection.shard else { return }
+        shard.connectionCount -= 1
+        if shard.connectionCount == 0 { hasEmptyShard = true }
     }
 
     /// True if libcurl has the connection.
@@ -221,8 +228,8 @@ final class MultiHandle: @unchecked Sendable {
 
     /// Gives libcurl the socket of a connection.
     func handOver(_ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        if let dialled = connection.dialled, let peer = dialled.peer, !dialled.isConnected {
-            return handOver(connection, towards: peer, place)
+        if let dialled = connection.dialled, !dialled.isConnected {
+            return handOver(connection, towards: dialled.peer, place)
         }
         connection.isHandedOver = true
         sockets.insert(connection)
@@ -259,10 +266,7 @@ final class MultiHandle: @unchecked Sendable {
         guard let connection = sockets.remove(descriptor) else { return }
         connection.noteEnd()
         core.timers.remove(connection)
-        connections.noteClosed(connection)
-        guard connection.origin != nil, let shard = connection.shard else { return }
-        shard.connectionCount -= 1
-        if shard.connectionCount == 0 { hasEmptyShard = true }
+        noteClosed(connection)
     }
 
     func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32, _ shard: EngineShard) {
@@ -358,6 +362,7 @@ final class MultiHandle: @unchecked Sendable {
         guard !shards.isEmpty else { return false }
         core.engines.removeAll { $0 === self }
         pool.removeAll()
+        closer = nil
         // libcurl closes its connections, and may set its timer once more.
         acted = []
         collecting = []
@@ -366,7 +371,7 @@ final class MultiHandle: @unchecked Sendable {
         for shard in ended { core.timers.remove(shard) }
         end(ended)
         madePool?.reset()
-        curlew_memory_trim()
+        CurlAllocator.releaseKept()
         return true
     }
 
@@ -390,11 +395,16 @@ final class MultiHandle: @unchecked Sendable {
 
     /// Has libcurl close a connection that nobody uses, at once: a handle finds it by its name, and has nothing to send.
     func closeNow(_ connection: Connection) {
-        guard let shard = connection.shard, let easy = try? EasyHandle(multi: self),
+        guard let shard = connection.shard, let easy = try? closer ?? EasyHandle(multi: self),
             (try? easy.prepareToClose(connection)) != nil, (try? shard.add(easy)) != nil
-        else { return connection.giveUp() }
+        else {
+            closer = nil
+            return connection.giveUp()
+        }
+        closer = easy
         shard.act(on: CURL_SOCKET_TIMEOUT, 0)
         shard.remove(easy)
+        easy.clear()
         if !connection.isClosed { connection.giveUp() }
     }
 

@@ -38,6 +38,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private var connecting = Duration.zero
     /// True if the engine has ended the exchange by itself, and not with an error.
     private var isEngineDone = false
+    /// True if it is a stream of its connection.
+    private var hasStream = false
 
     @exclusivity(unchecked) private(set) var easy: EasyHandle?
     @exclusivity(unchecked) private var attempt: Attempt
@@ -219,6 +221,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         self.easy = nil
         multi.end(self, easy)
         if let connection = attempt.connection {
+            if hasStream { connection.endStream() }
+            hasStream = false
             multi.connections.release(connection, isKept: isKept || attempt.rejection == .fullConnection)
         }
     }
@@ -263,7 +267,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         assembly.openChannel().finish(outcome)
     }
 
-    /// What the reader of the response reads from.
+    /// The source that the reader of the response reads from.
     enum Body {
         case whole(WholeBody)
         case arriving(BodyChannel)
@@ -305,10 +309,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         if request.uri.layout.isSecure { request.options.trust.prepareForHandshake() }
     }
 
-    /// The connection that was being made for the exchange has failed, and others may serve it.
+    /// The connection that was being made for the exchange has failed or serves another, and none is being made for it.
     func waitsAgain() {
         connectingSince = nil
-        clock.beginWaiting(at: multi.core.now)
+        clock.resumeWaiting(at: multi.core.now)
         rearm()
     }
 
@@ -399,6 +403,10 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         let candidate = ConnectionCandidate(connection, localPort: localPort, for: request, easy)
         guard attempt.mayUse(candidate) else { return false }
         multi.connections.learn(connection, isHTTP2: candidate.speaksHTTP2)
+        if candidate.speaksHTTP2, !hasStream {
+            hasStream = true
+            multi.connections.noteStream(on: connection)
+        }
         connection.noteUse()
         if candidate.speaksHTTP2 {
             connection.watchesOutput = Engine.hidesConnectionErrors

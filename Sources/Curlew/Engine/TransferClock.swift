@@ -47,6 +47,14 @@ struct TransferClock {
         isWaiting = false
     }
 
+    /// The attempt waits again, for as long as it has left.
+    mutating func resumeWaiting(at now: Instant) {
+        guard !isWaiting else { return }
+        isWaiting = true
+        waitStart = now.advanced(by: -waited)
+        waitDeadline = waitStart.advanced(by: limits.connectionWait)
+    }
+
     /// For how long the attempt has waited; each wait is reported once.
     mutating func takeWaited(at now: Instant) -> Duration {
         endWaiting(at: now)

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// Finds the addresses of a host, as the system does: `/etc/hosts`, DNS and whatever else it is configured to use.
@@ -65,36 +64,11 @@ private final class Lookup: Sendable {
     }
 
     private func addresses() -> HostLookup.Answer {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(curlew_socket_stream)
-        var list: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(LocalName.contains(host) ? "localhost" : host, nil, &hints, &list)
-        defer { if let list { freeaddrinfo(list) } }
-        guard status == 0 else {
-            let reason = String(cString: gai_strerror(status))
-            return .failure(CurlewError(.hostNotFound, "\(host) has no address: \(reason)"))
-        }
-        var found: HostLookup.Destinations = []
-        var entry = list
-        while let current = entry, found.count < HostLookup.addressLimit {
-            if let destination = Self.destination(current.pointee), !found.contains(destination) {
-                found.append(destination)
-            }
-            entry = current.pointee.ai_next
-        }
-        guard found.isEmpty else { return .success(found) }
-        return .failure(CurlewError(.hostNotFound, "\(host) has no address"))
-    }
-
-    private static func destination(_ entry: addrinfo) -> ReachabilityTarget.Destination? {
-        guard let address = entry.ai_addr else { return nil }
-        let bytes = UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))
-        switch entry.ai_family {
-        case AF_INET where bytes.count >= 8: return IPAddress(bytes: bytes[4..<8]).map { .init($0) }
-        case AF_INET6 where bytes.count >= 28:
-            let zone = bytes.loadUnaligned(fromByteOffset: 24, as: UInt32.self)
-            return IPAddress(bytes: bytes[8..<24]).map { .init($0, zone: zone) }
-        default: return nil
+        switch NameLookUp.addresses(of: NameQuery(LocalName.contains(host) ? "localhost" : host, .any)) {
+        case .success(let addresses):
+            return .success(addresses.prefix(HostLookup.addressLimit).map { .init($0.ip, zone: $0.zone) })
+        case .failure(let failure):
+            return .failure(CurlewError(.hostNotFound, "\(host) has no address: \(failure.words)"))
         }
     }
 }

@@ -13,14 +13,12 @@ final class Dial {
         case host(String, port: UInt16)
         /// The addresses of a host override, in the order in which they are tried.
         case addresses([HostAddress], port: UInt16)
-        /// The path of a Unix socket in the file system, as of `CURLOPT_UNIX_SOCKET_PATH`; `@` has no meaning.
-        case unixSocket(path: String)
     }
 
     struct Plan: Sendable {
         var target: Target
         var family = ConnectionRoute.AddressFamily.any
-        /// The local interface, address or host (``ConnectionRoute/localInterface``); Unix sockets have none.
+        /// The local interface, address or host (``ConnectionRoute/localInterface``).
         var localInterface: String?
         /// The end of the time for the look-up and all attempts; the distant future for none.
         var deadline = Instant.distantFuture
@@ -85,7 +83,6 @@ final class Dial {
         alarm.dial = self
         started = core.now
         guard started < plan.deadline else { return settle(.failure(.timeout(.nameLookUp))) }
-        if case .unixSocket(let path) = plan.target { return connect(toSocketAt: path) }
         guard let text = plan.localInterface, !text.isEmpty else { return findTarget() }
         let end = LocalEnd(text)
         localEnd = end
@@ -109,7 +106,6 @@ final class Dial {
         switch plan.target {
         case .host(let name, _): find(name, for: .target)
         case .addresses(let addresses, _): noteAnswer(NameLookUp.only(plan.family, of: addresses), for: .target)
-        case .unixSocket: break
         }
     }
 
@@ -159,17 +155,7 @@ final class Dial {
         nameLookUp = started.duration(to: core.now)
         switch plan.target {
         case .host(_, let port), .addresses(_, let port): race(hosts.map { .ip($0, port: port) })
-        case .unixSocket: break
         }
-    }
-
-    private func connect(toSocketAt path: String) {
-        let bytes = Array(path.utf8)
-        guard !bytes.isEmpty, !bytes.contains(0) else { return settle(.failure(.connect(EINVAL, tried: []))) }
-        guard bytes.count <= SocketAddress.longestPath else {
-            return settle(.failure(.connect(ENAMETOOLONG, tried: [])))
-        }
-        race([.unixSocket(bytes)])
     }
 
     private func race(_ addresses: [SocketAddress]) {
@@ -205,8 +191,7 @@ final class Dial {
     }
 
     private func setAlarm(_ moment: Instant) {
-        let retry = attempts.lazy.map(\.retryMoment).min() ?? .distantFuture
-        core.timers.set(alarm, to: min(moment, retry, plan.deadline))
+        core.timers.set(alarm, to: min(moment, plan.deadline))
     }
 
     private func begin(_ address: SocketAddress) {
@@ -250,7 +235,7 @@ final class Dial {
 
     private func note(_ progress: DialAttempt.Progress, of attempt: DialAttempt) {
         switch progress {
-        case .waiting, .crowded: break
+        case .waiting: break
         case .connected: noteConnection(attempt)
         case .failed(let number): noteFailure(of: attempt, number)
         }
@@ -268,7 +253,6 @@ final class Dial {
     }
 
     private func noteConnection(_ attempt: DialAttempt) {
-        guard case .ip = attempt.address else { return win(attempt, peer: nil) }
         switch attempt.peer() {
         case .failure(let fault): noteFailure(of: attempt, fault.number)
         case .success(let peer):
@@ -282,7 +266,7 @@ final class Dial {
         }
     }
 
-    private func win(_ attempt: DialAttempt, peer: SocketAddress?) {
+    private func win(_ attempt: DialAttempt, peer: SocketAddress) {
         guard case .connecting = state else { return }
         let connected = started.duration(to: core.now)
         settle(
@@ -298,7 +282,6 @@ final class Dial {
         case .lookingUp: settle(.failure(.timeout(.nameLookUp)))
         case .connecting:
             guard core.now < plan.deadline else { return settle(.failure(.timeout(.connecting))) }
-            repeatAttempts()
             advance()
         case .settled(let outcome):
             state = .ended
@@ -311,18 +294,6 @@ final class Dial {
         guard case .connecting = state else { return }
         note(attempt.outcome, of: attempt)
         advance()
-    }
-
-    private func repeatAttempts() {
-        for attempt in attempts where attempt.retryMoment <= core.now {
-            do throws(DialAttempt.Fault) {
-                note(try attempt.connect(), of: attempt)
-            } catch {
-                closeAttempt(to: attempt.address)
-                updateRace { $0.noteClosing(of: attempt.address) }
-                note(error, of: attempt.address)
-            }
-        }
     }
 
     /// Keeps the outcome for the next turn.

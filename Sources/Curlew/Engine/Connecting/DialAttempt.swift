@@ -9,8 +9,6 @@ final class DialAttempt: SocketHandler {
         case connected
         /// The poller tells when the socket is ready.
         case waiting
-        /// The listener has no room at present (Unix sockets); the attempt is repeated at ``retryMoment``.
-        case crowded
         case failed(Int32)
     }
 
@@ -20,10 +18,6 @@ final class DialAttempt: SocketHandler {
         case interface(String)
     }
 
-    /// The first pause before an attempt is repeated, and the longest, in nanoseconds. Each one is twice the one before.
-    private static let firstPause: Int64 = 1_000_000
-    private static let longestPause: Int64 = 64_000_000
-
     let address: SocketAddress
     private let core: LoopCore
     private unowned let dial: Dial
@@ -31,8 +25,6 @@ final class DialAttempt: SocketHandler {
     private var descriptor: Int32
     /// The error that kept the socket from being made, as for a family that the system does not have; 0 for none.
     private let socketFault: Int32
-    private var pause = firstPause
-    private(set) var retryMoment = Instant.distantFuture
 
     /// Makes a socket; ``connect()`` comes next.
     /// - Parameter makeSocket: Makes a non-blocking stream socket of a family, or returns -1 and sets `errno`.
@@ -74,16 +66,14 @@ final class DialAttempt: SocketHandler {
         }
     }
 
-    /// Connects, or tries again to.
+    /// Connects.
     func connect() throws(Fault) -> Progress {
-        retryMoment = .distantFuture
         guard socketFault == 0 else { return .failed(socketFault) }
         let status = address.withSystemForm { Glibc.connect(descriptor, $0, $1) }
         guard status != 0 else { return .connected }
         let problem = errno
         switch problem {
         case EINPROGRESS, EINTR: return try watch()
-        case EAGAIN where address.family == AF_UNIX: return crowded()
         case _ where Self.isLack(problem): throw .noDescriptor(problem)
         default: return .failed(problem)
         }
@@ -94,13 +84,6 @@ final class DialAttempt: SocketHandler {
             throw .unwatchable(problem)
         }
         return .waiting
-    }
-
-    /// The system cannot tell when a Unix listener has room again, so it is asked after a pause.
-    private func crowded() -> Progress {
-        retryMoment = core.now.advanced(by: pause)
-        pause = min(2 * pause, Self.longestPause)
-        return .crowded
     }
 
     func socketReady(_ descriptor: Int32, events: UInt32) { dial.attemptReady(self) }

@@ -2,11 +2,11 @@
 struct Dialled: Sendable {
     /// Non-blocking, closed by `exec`, and not watched by the poller.
     let descriptor: Int32
-    /// The other end, as the system names it; nil for a Unix socket that is connected.
-    let peer: SocketAddress?
+    /// The other end, as the system names it.
+    let peer: SocketAddress
     /// False for a socket that libcurl is to connect itself.
     var isConnected = true
-    /// The time until the addresses were known; zero for a Unix socket.
+    /// The time until the addresses were known.
     let nameLookUp: Duration
     /// The time from the start of the dial until the socket was connected.
     let connected: Duration
@@ -29,6 +29,8 @@ enum DialFailure: Error, Sendable {
     case noDescriptor(Int32)
     /// The poller cannot watch a socket, and no other attempt is open.
     case unwatchable(CurlewError)
+    /// The socket is connected, and there is no memory to use it, or the session has ended.
+    case unusable(CurlewError)
     /// The deadline has passed.
     case timeout(Phase)
     /// The local interface does not exist, or does not fit any address.

@@ -13,7 +13,8 @@ internal import Glibc
 /// `@unchecked Sendable`: its state is touched under the monitor alone.
 final class NameResolver: @unchecked Sendable {
     struct Limits: Sendable {
-        var threads = 16
+        /// So many that servers of names that are silent do not soon hold up the others.
+        var threads = 64
         /// The look-ups that wait for a thread.
         var queue = 10_000
         /// The time without work after which a thread ends, in nanoseconds.

@@ -10,18 +10,8 @@ final class ConnectionPool: LoopTimer {
     unowned let multi: MultiHandle
     private let core: LoopCore
     private let limits: ConnectionLimits
-    private let names = NameCache()
-    @exclusivity(unchecked) private var origins: [PoolKey: OriginPool] = [:]
-    /// The place of the last exchange: mostly the next one goes there, too.
-    @exclusivity(unchecked) private var last: OriginPool?
-    /// The places without a connection of which something was learned.
-    private var memory: [PoolKey: Memory] = [:]
-
-    private struct Memory {
-        let sharing: OriginPool.Sharing
-        let tickets: SessionTickets
-    }
-    private static let memoryLimit = 1000
+    private let dialler: Dialler
+    @exclusivity(unchecked) private var origins = OriginDirectory()
 
     /// All connections, those being made included.
     @exclusivity(unchecked) private(set) var count = 0
@@ -31,13 +21,13 @@ final class ConnectionPool: LoopTimer {
     @exclusivity(unchecked) private var toBeServed: [OriginPool] = []
     private var starved: [OriginPool] = []
     private var toBeClosed: [Connection] = []
-    private var lastNumber: UInt64 = 0
     private let idleLifetime: Int64
 
     init(multi: MultiHandle, limits: ConnectionLimits) {
         self.multi = multi
         core = multi.core
         self.limits = limits
+        dialler = Dialler(multi: multi)
         idleLifetime = max(0, limits.idleLifetime.nanosecondsClamped)
     }
 
@@ -48,7 +38,7 @@ final class ConnectionPool: LoopTimer {
 
     /// Gives an exchange a connection, now or later. Not from within libcurl.
     func submit(_ transfer: Transfer) {
-        let origin = origin(for: transfer)
+        let origin = origins.origin(for: transfer.request, isHTTP11: transfer.needsHTTP11)
         if !transfer.needsNewConnection, let connection = takeUsable(origin) { return start(transfer, on: connection) }
         if transfer.needsNewConnection { origin.newcomers += 1 }
         transfer.waitingPlace = origin.waiting.append(transfer)
@@ -64,7 +54,7 @@ final class ConnectionPool: LoopTimer {
         origin.waiting.remove(at: transfer.waitingPlace)
         endWaiting(transfer, origin)
         cancelNeedlessDials(origin)
-        forgetIfUnused(origin)
+        origins.forgetIfUnused(origin)
     }
 
     private func endWaiting(_ transfer: Transfer, _ origin: OriginPool) {
@@ -91,13 +81,14 @@ final class ConnectionPool: LoopTimer {
         origin.holdsDials = false
         if connection.hasLeft {
             if connection.users == 0 { end(connection) }
-        } else if connection.isEndedByEngine || !connection.mayServe(at: now) {
+        } else if connection.isEndedByEngine || !connection.mayServe() {
             leave(connection)
         } else if !connection.isMultiplexed {
             origin.idle.append(connection)
             keep(connection)
         } else if connection.users == 0 {
-            connection.streamLimit = nil
+            // The server may permit more by now.
+            connection.streamLimit = connection.streamLimit.map { $0 + max(1, $0 / 8) }
             keep(connection)
         }
         scheduleService(of: origin)
@@ -123,6 +114,12 @@ final class ConnectionPool: LoopTimer {
         scheduleService(of: origin)
     }
 
+    /// libcurl sends another exchange over a shared connection.
+    func noteStream(on connection: Connection) {
+        connection.beginStream()
+        if let origin = connection.origin, !origin.waiting.isEmpty { scheduleService(of: origin) }
+    }
+
     /// libcurl has refused to send another exchange over a shared connection: the server permits no more streams.
     func becomesFull(_ connection: Connection) { connection.streamLimit = connection.users - 1 }
 
@@ -137,7 +134,7 @@ final class ConnectionPool: LoopTimer {
     private func takeUsable(_ origin: OriginPool) -> Connection? {
         let most = limits.streamsPerConnection > 0 ? limits.streamsPerConnection : .max
         for connection in origin.shared where connection.hasRoom(limit: most) {
-            guard connection.mayServe(at: now) else {
+            guard connection.mayServe() else {
                 leave(connection)
                 // The list has changed.
                 return takeUsable(origin)
@@ -147,7 +144,7 @@ final class ConnectionPool: LoopTimer {
         }
         while let connection = origin.idle.popLast() {
             idle.remove(connection)
-            if connection.mayServe(at: now) {
+            if connection.mayServe() {
                 if !connection.isUsed, origin.key.use != .exclusive { makePending(connection, origin) }
                 return connection
             }
@@ -185,8 +182,9 @@ final class ConnectionPool: LoopTimer {
         guard !connection.hasLeft, let origin = connection.origin else { return }
         connection.hasLeft = true
         idle.remove(connection)
-        origin.idle.removeAll { $0 === connection }
-        origin.shared.removeAll { $0 === connection }
+        // The one that has been idle for longest stands first.
+        if let index = origin.idle.firstIndex(where: { $0 === connection }) { origin.idle.remove(at: index) }
+        if let index = origin.shared.firstIndex(where: { $0 === connection }) { origin.shared.remove(at: index) }
         if connection.isPending { settle(connection, origin) }
         noteLess(origin)
         if connection.users == 0 { end(connection) }
@@ -235,15 +233,19 @@ final class ConnectionPool: LoopTimer {
 
     /// Gives connections that have become free, or known, to those who wait. Not from within libcurl.
     func serve() {
-        while let origin = toBeServed.popLast() {
+        var next = 0
+        while next < toBeServed.count {
+            let origin = toBeServed[next]
+            next += 1
             origin.isToBeServed = false
             while origin.waiting.count > origin.newcomers, let connection = takeUsable(origin) {
                 guard let transfer = popJoiner(origin) else { break }
                 start(transfer, on: connection)
             }
             dial(for: origin)
-            forgetIfUnused(origin)
+            origins.forgetIfUnused(origin)
         }
+        toBeServed.removeAll(keepingCapacity: true)
         while let connection = toBeClosed.popLast() { if !connection.isClosed { multi.closeNow(connection) } }
     }
 
@@ -252,46 +254,6 @@ final class ConnectionPool: LoopTimer {
         origin.waiting.remove(at: transfer.waitingPlace)
         endWaiting(transfer, origin)
         return transfer
-    }
-
-    // MARK: Places
-
-    private func origin(for transfer: Transfer) -> OriginPool {
-        let request = transfer.request
-        if let last, last.options === request.options, last.uri.begins(like: request.uri),
-            last.key.use == PoolKey.use(of: request, isHTTP11: transfer.needsHTTP11)
-        {
-            return last
-        }
-        let key = PoolKey(request, isHTTP11: transfer.needsHTTP11)
-        let origin = origins[key] ?? makeOrigin(key, request)
-        last = origin
-        return origin
-    }
-
-    private func makeOrigin(_ key: PoolKey, _ request: PreparedRequest) -> OriginPool {
-        let known = memory.removeValue(forKey: key)
-        let usual: OriginPool.Sharing =
-            switch key.use {
-            case .exclusive: .exclusive
-            case .shared: .shared
-            case .negotiated: known?.sharing ?? .unknown
-            }
-        let made = OriginPool(
-            key, uri: request.uri, options: request.options, sharing: usual, tickets: known?.tickets ?? SessionTickets()
-        )
-        origins[key] = made
-        return made
-    }
-
-    private func forgetIfUnused(_ origin: OriginPool) {
-        guard origin.isUnused, !origin.isToBeServed, origins[origin.key] === origin else { return }
-        if origin.key.isSecure {
-            if memory.count >= Self.memoryLimit { memory.removeAll() }
-            memory[origin.key] = Memory(sharing: origin.sharing, tickets: origin.tickets)
-        }
-        origins[origin.key] = nil
-        if last === origin { last = nil }
     }
 
     // MARK: New connections
@@ -332,47 +294,16 @@ final class ConnectionPool: LoopTimer {
         origin.pending += 1
         origin.dials.append(pending)
         pending.transfer?.connectionIsMade()
-        redial(pending, origin)
-    }
-
-    /// libcurl connects a Unix socket itself: before 8.0 it connects every socket, and only one of TCP bears that a second time.
-    private func openSocket(at path: String, _ pending: PendingDial, _ origin: OriginPool) {
-        let address = SocketAddress.unixSocket(Array(path.utf8))
-        guard origin.options.permits(address) else { return ended(pending, .failure(.forbidden(address)), origin) }
-        guard path.utf8.count <= SocketAddress.longestPath, !path.utf8.isEmpty, !path.utf8.contains(0) else {
-            return ended(pending, .failure(.connect(ENAMETOOLONG, tried: [])), origin)
-        }
-        let descriptor = DialAttempt.makeSocket(AF_UNIX)
-        guard descriptor >= 0 else { return ended(pending, .failure(.noDescriptor(errno)), origin) }
-        let dialled = Dialled(
-            descriptor: descriptor, peer: address, isConnected: false, nameLookUp: .zero, connected: .zero)
-        ended(pending, .success(dialled), origin)
-    }
-
-    private func redial(_ pending: PendingDial, _ origin: OriginPool) {
-        if let path = origin.options.values.route.unixSocket { return openSocket(at: path, pending, origin) }
-        let limit = pending.transfer?.request.options.values.engineConnectTimeout ?? Int(Int32.max)
-        let plan = origin.plan(
-            hygiene: multi.hygiene, deadline: now.advanced(by: Int64(limit) * 1_000_000))
-        let options = origin.options
-        let surroundings = Dial.Surroundings(core: core, names: names)
-        let completion: (Dial.Outcome) -> Void = { [weak self, weak origin, weak pending] outcome in
-            guard let self, let origin, let pending else { return }
+        dialler.begin(pending, at: origin) { [weak self, weak origin] pending, outcome in
+            guard let self, let origin else { return }
             self.ended(pending, outcome, origin)
         }
-        let dial = Dial(plan, surroundings, gate: { options.permits($0) }, completion: completion)
-        pending.dial = dial
-        dial.start()
     }
 
-    private func ended(_ pending: PendingDial, _ outcome: Dial.Outcome, _ origin: OriginPool) {
-        if case .failure(let failure) = outcome, failure.isLackOfDescriptors, !pending.isSecondTry, multi.makeRoom() {
-            pending.isSecondTry = true
-            return redial(pending, origin)
-        }
+    private func ended(_ pending: PendingDial, _ outcome: Dialler.Outcome, _ origin: OriginPool) {
         origin.dials.removeAll { $0 === pending }
         switch outcome {
-        case .success(let dialled): connected(dialled, pending, origin)
+        case .success(let connection): connected(connection, pending, origin)
         case .failure(let failure):
             origin.pending -= 1
             noteLess(origin)
@@ -395,31 +326,29 @@ final class ConnectionPool: LoopTimer {
         }
     }
 
-    private func connected(_ dialled: Dialled, _ pending: PendingDial, _ origin: OriginPool) {
-        lastNumber += 1
-        let connection: Connection
-        do {
-            let name = try ConnectionName(
-                number: lastNumber, proxy: origin.options.values.proxy, port: origin.key.port,
-                family: origin.options.values.route.addressFamily)
-            connection = Connection(dialled, name, origin, try multi.shardWithRoom())
-            connection.shard?.connectionCount += 1
-        } catch {
-            close(dialled.descriptor)
-            origin.pending -= 1
-            noteLess(origin)
-            pending.transfer?.fail(error as? CurlewError ?? CurlewError(.resourcesExhausted, "\(error)"))
-            return
-        }
+    /// A connection is made: the exchange that has waited longest gets it.
+    private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
         origin.pending -= 1
         guard let transfer = origin.waiting.popFirst() else {
             origin.idle.append(connection)
             return keep(connection)
         }
         endWaiting(transfer, origin)
+        passOn(pending, origin, takenBy: transfer)
         if origin.key.use != .exclusive { makePending(connection, origin) }
         start(transfer, on: connection)
         scheduleService(of: origin)
+    }
+
+    /// Another exchange has the connection that was begun for one that waits on. The connection that was begun for that other one is
+    /// this one's now. If there is none it waits again, with its limit of time.
+    private func passOn(_ pending: PendingDial, _ origin: OriginPool, takenBy transfer: Transfer) {
+        guard let left = pending.transfer, left !== transfer, left.waitsAt != nil else { return }
+        if let other = origin.dials.first(where: { $0.transfer === transfer }) {
+            other.transfer = left
+        } else {
+            left.waitsAgain()
+        }
     }
 
     /// A connection that others than the one that gives up could use goes on being made.
@@ -430,20 +359,21 @@ final class ConnectionPool: LoopTimer {
             pending.dial?.cancel()
             origin.pending -= 1
             noteLess(origin)
+            if let transfer = pending.transfer, transfer.waitsAt != nil { transfer.waitsAgain() }
         }
     }
 
     // MARK: The pool as a whole
 
     /// Every exchange that waits.
-    var waiting: [Transfer] { origins.values.flatMap(\.waiting.all) }
+    var waiting: [Transfer] { origins.all.flatMap(\.waiting.all) }
 
     /// Exchanges that wait, and connections in use, idle and on their way; streams are left out.
     var figures: MultiHandle.Figures {
         var figures = MultiHandle.Figures()
         figures.waiting = waiting.count { $0.isWaiting }
         figures.idle = idle.count
-        for origin in origins.values {
+        for origin in origins.all {
             figures.pending += origin.dials.count
             figures.active += origin.count - origin.dials.count
         }
@@ -454,17 +384,17 @@ final class ConnectionPool: LoopTimer {
     /// A connection that libcurl makes in place of one that has ended, with the same name.
     func another(like connection: Connection) -> Connection? {
         guard let origin = connection.origin, let name = connection.name, let dialled = connection.dialled,
-            let peer = dialled.peer, let shard = connection.shard,
+            let shard = connection.shard,
             // libcurl would connect from another local end.
             origin.options.values.route.localInterface == nil
         else { return nil }
+        let peer = dialled.peer
         let descriptor = DialAttempt.makeSocket(peer.family)
         guard descriptor >= 0 else { return nil }
         let made = Connection(
             Dialled(descriptor: descriptor, peer: peer, isConnected: false, nameLookUp: .zero, connected: .zero), name,
             origin,
             shard)
-        shard.connectionCount += 1
         connection.users -= 1
         made.users = 1
         origin.count += 1
@@ -490,48 +420,17 @@ final class ConnectionPool: LoopTimer {
 
     /// Forgets everything. libcurl has closed its connections, and no exchange is left.
     func reset() {
-        for origin in origins.values {
+        for origin in origins.all {
             for pending in origin.dials { pending.dial?.cancel() }
             for connection in origin.idle where !connection.isHandedOver { end(connection) }
         }
-        origins = [:]
-        last = nil
-        memory = [:]
+        origins = OriginDirectory()
         count = 0
         idle = IdleConnections()
         toBeServed = []
         toBeClosed = []
         starved = []
-        names.removeAll()
+        dialler.forgetNames()
         core.timers.remove(self)
-    }
-}
-
-/// The connections that nobody uses, the one that has been idle for longest first. Each is a link of the chain itself.
-private struct IdleConnections {
-    private(set) var oldest: Connection?
-    private var newest: Connection?
-    private(set) var count = 0
-
-    mutating func insert(_ connection: Connection, at now: Instant) {
-        connection.idleSince = now
-        connection.isIdle = true
-        connection.idleBefore = newest
-        newest?.idleAfter = connection
-        newest = connection
-        if oldest == nil { oldest = connection }
-        count += 1
-    }
-
-    mutating func remove(_ connection: Connection) {
-        guard connection.isIdle else { return }
-        connection.isIdle = false
-        count -= 1
-        if oldest === connection { oldest = connection.idleAfter }
-        if newest === connection { newest = connection.idleBefore }
-        connection.idleBefore?.idleAfter = connection.idleAfter
-        connection.idleAfter?.idleBefore = connection.idleBefore
-        connection.idleBefore = nil
-        connection.idleAfter = nil
     }
 }

@@ -25,7 +25,7 @@ extension DialFailure {
                 Self.code(number, isProxied: proxy != nil), EngineFailure.connectSentence(to: place, number))
         case .noDescriptor(let number):
             return CurlewError(.resourcesExhausted, EngineFailure.connectSentence(to: place, number))
-        case .unwatchable(let error): return error
+        case .unwatchable(let error), .unusable(let error): return error
         case .timeout:
             return CurlewError(
                 .connectTimeout,

@@ -54,7 +54,7 @@ final class OriginPool {
     /// - Parameter limit: The most connections to one place.
     func wantedDials(limit: Int) -> Int {
         guard !waiting.isEmpty else { return 0 }
-        let joins = !(holdsDials && !shared.isEmpty)
+        let joins = !(holdsDials && !shared.isEmpty) && !shared.contains(where: \.isFilling)
         return OriginDemand(
             sharing: sharing, waiting: joins ? waiting.count : newcomers, newcomers: newcomers, dials: dials.count,
             pending: pending, count: count, limit: limit

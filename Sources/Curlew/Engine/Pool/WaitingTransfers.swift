@@ -23,21 +23,16 @@ struct WaitingTransfers {
         guard slots.indices.contains(place - firstPlace), slots[place - firstPlace] != nil else { return }
         slots[place - firstPlace] = nil
         count -= 1
-        if isEmpty { reset() }
+        if isEmpty { return reset() }
+        while first < slots.count, slots[first] == nil { first += 1 }
+        compact()
     }
 
     /// Takes out the one that has waited longest.
     mutating func popFirst() -> Transfer? {
-        while first < slots.count {
-            let transfer = slots[first]
-            slots[first] = nil
-            first += 1
-            guard let transfer else { continue }
-            count -= 1
-            if isEmpty { reset() } else { compact() }
-            return transfer
-        }
-        return nil
+        guard first < slots.count, let transfer = slots[first] else { return nil }
+        remove(at: firstPlace + first)
+        return transfer
     }
 
     /// The one that has waited longest and fits.

@@ -237,14 +237,6 @@ extension Connecting {
             #expect(openSockets() == held)
         }
 
-        @Test("a Unix socket is judged, too")
-        func forbiddenSocket() async throws {
-            let outcome = await bench.outcome(of: .init(.unixSocket(path: "/nowhere")), gate: { $0.ip != nil })
-            guard case .forbidden(.unixSocket)? = outcome.failure else { return #expect(Bool(false)) }
-        }
-
-        // MARK: Time
-
         @Test("a deadline passes during a look-up")
         func lookUpTimeout() async throws {
             let stalled = StalledLookUps()
@@ -369,11 +361,10 @@ extension Connecting {
             let (silent, filler) = try Listener.crowded()
             await expectSilence(.init(silent.address), sockets: 1, end: end)
             withExtendedLifetime(filler) {}
-            let folder = try Folder()
-            let listener = try Listener(path: folder.path + "/s", backlog: 1)
-            // The connection is made at once, and its result waits for the next turn.
-            await expectSilence(.init(.unixSocket(path: folder.path + "/s")), sockets: 1, end: end)
-            withExtendedLifetime(listener) {}
+            // The result is there at once, and waits for the next turn.
+            var late = Dial.Plan(silent.address)
+            late.deadline = Instant(nanoseconds: 0)
+            await expectSilence(late, sockets: 0, end: end)
         }
 
         @Test("a dial can be cancelled by its gate and by its completion")

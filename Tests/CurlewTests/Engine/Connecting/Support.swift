@@ -117,19 +117,7 @@ final class Listener: Sendable {
         address = try #require(SocketAddress.localEnd(of: descriptor))
     }
 
-    /// A listener at the path of a Unix socket.
-    init(path: String, backlog: Int32) throws {
-        address = .unixSocket(Array(path.utf8))
-        descriptor = DialAttempt.makeSocket(AF_UNIX)
-        try Self.check(descriptor, "socket")
-        try Self.check(address.withSystemForm { [descriptor] in bind(descriptor, $0, $1) }, "bind")
-        try Self.check(listen(descriptor, backlog), "listen")
-    }
-
-    deinit {
-        close(descriptor)
-        if case .unixSocket(let path) = address { unlink(String(decoding: path, as: UTF8.self)) }
-    }
+    deinit { close(descriptor) }
 
     /// Makes listeners at one port of several addresses, which another process may have taken at some of them.
     static func atOnePort<Value>(_ body: () throws -> Value) throws -> Value {

@@ -1,0 +1,81 @@
+internal import Glibc
+
+/// Makes the connections of a pool: it looks names up and connects sockets, and gives each a name and a multi handle.
+///
+/// Not `Sendable`: it never leaves its loop's thread.
+final class Dialler {
+    typealias Outcome = Result<Connection, DialFailure>
+    typealias Completion = (PendingDial, Outcome) -> Void
+
+    private unowned let multi: MultiHandle
+    private let core: LoopCore
+    private let names = NameCache()
+    private var lastNumber: UInt64 = 0
+
+    init(multi: MultiHandle) {
+        self.multi = multi
+        core = multi.core
+    }
+
+    func forgetNames() { names.removeAll() }
+
+    /// Begins a connection. `completion` is called once, unless the dial of `pending` is cancelled; for a Unix socket at once.
+    func begin(_ pending: PendingDial, at origin: OriginPool, completion: @escaping Completion) {
+        if let path = origin.options.values.route.unixSocket {
+            return completion(pending, openSocket(at: path, origin))
+        }
+        let limit = pending.transfer?.request.options.values.engineConnectTimeout ?? Int(Int32.max)
+        let deadline = core.now.advanced(by: Int64(limit) * 1_000_000)
+        let options = origin.options
+        let dial = Dial(
+            origin.plan(hygiene: multi.hygiene, deadline: deadline), Dial.Surroundings(core: core, names: names),
+            gate: { options.permits($0) },
+            completion: { [weak self, weak origin, weak pending] outcome in
+                guard let self, let origin, let pending else { return }
+                self.ended(pending, outcome, origin, completion)
+            })
+        pending.dial = dial
+        dial.start()
+    }
+
+    private func ended(
+        _ pending: PendingDial, _ outcome: Dial.Outcome, _ origin: OriginPool, _ completion: @escaping Completion
+    ) {
+        if case .failure(let failure) = outcome, failure.isLackOfDescriptors, !pending.isSecondTry, multi.makeRoom() {
+            pending.isSecondTry = true
+            return begin(pending, at: origin, completion: completion)
+        }
+        completion(pending, outcome.flatMap { connection($0, origin) })
+    }
+
+    /// libcurl connects a Unix socket itself: before 8.0 it connects every socket, and only one of TCP bears that a second time.
+    private func openSocket(at path: String, _ origin: OriginPool) -> Outcome {
+        let address = SocketAddress.unixSocket(Array(path.utf8))
+        guard origin.options.permits(address) else { return .failure(.forbidden(address)) }
+        guard path.utf8.count <= SocketAddress.longestPath, !path.utf8.isEmpty, !path.utf8.contains(0) else {
+            return .failure(.connect(ENAMETOOLONG, tried: []))
+        }
+        var descriptor = DialAttempt.makeSocket(AF_UNIX)
+        if descriptor < 0, errno == EMFILE || errno == ENFILE, multi.makeRoom() {
+            descriptor = DialAttempt.makeSocket(AF_UNIX)
+        }
+        guard descriptor >= 0 else { return .failure(.noDescriptor(errno)) }
+        let dialled = Dialled(
+            descriptor: descriptor, peer: address, isConnected: false, nameLookUp: .zero, connected: .zero)
+        return connection(dialled, origin)
+    }
+
+    private func connection(_ dialled: Dialled, _ origin: OriginPool) -> Outcome {
+        lastNumber += 1
+        do {
+            let name = try ConnectionName(
+                number: lastNumber, proxy: origin.options.values.proxy, port: origin.key.port,
+                family: origin.options.values.route.addressFamily)
+            return .success(Connection(dialled, name, origin, try multi.shardWithRoom()))
+        } catch {
+            close(dialled.descriptor)
+            return .failure(
+                .unusable(error as? CurlewError ?? CurlewError(.resourcesExhausted, "no memory for a connection")))
+        }
+    }
+}

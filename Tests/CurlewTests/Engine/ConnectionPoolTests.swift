@@ -1,0 +1,184 @@
+import CurlewTesting
+import CurlewTestingTraits
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import Curlew
+
+@Suite("The pool of connections", .noLeaks, .timeLimit(.minutes(2)))
+struct ConnectionPoolTests {
+    /// A server that answers `/held` when the gate opens, and all else at once.
+    private func server(
+        _ gate: Gate, _ configuration: MockServer.Configuration = MockServer.Configuration()
+    ) async throws -> MockServer {
+        try await MockServer.start(configuration) { request in
+            if request.target.hasPrefix("/held") { try await gate.wait() }
+            return MockResponse(body: .string(request.target))
+        }
+    }
+
+    @Test("a connection that becomes idle makes room for the host that waits for one")
+    func starved() async throws {
+        let gate = Gate()
+        let (first, second) = (try await server(gate), try await server(gate))
+        let session = try makeSession { $0.connections.total = 1 }
+        async let held = session.fetch(first.url("/held"))
+        try await first.waitForRequests(1)
+        async let waiting = session.fetch(second.url("/a"))
+        try await eventually("the second waits") {
+            await session.session?.figures().tasksAwaitingConnections == 1
+        }
+        gate.open()
+        #expect(try await held == Array("/held".utf8))
+        #expect(try await waiting == Array("/a".utf8))
+        try await first.waitForConnections(open: 0)
+    }
+
+    @Test("a refused stream goes over a new connection where one to the host is all that is allowed")
+    func newcomerAtLimit() async throws {
+        let server = try await RawServer.start { connection in
+            var stream = try await connection.acceptHTTP2Request()
+            if connection.index == 0 {
+                try await connection.write(.response(stream: stream), .data(stream: stream, [1], endStream: true))
+                stream = try await connection.readRequestStream()
+                try await connection.write(.resetStream(stream, .refusedStream))
+            } else {
+                try await connection.write(.response(stream: stream), .data(stream: stream, [2], endStream: true))
+            }
+            try await connection.closed
+        }
+        let session = try makeSession {
+            $0.versionPolicy = .http2PriorKnowledge
+            $0.connections.perHost = 1
+        }
+        #expect(try await session.fetch(server.url()) == [1])
+        #expect(try await session.fetch(server.url()) == [2])
+        #expect(server.accepted == 2)
+    }
+
+    /// The descriptors of the process that are sockets.
+    private var socketCount: Int {
+        let entries = (0..<4096).map { "/proc/self/fd/\($0)" }
+        return entries.count { entry in
+            var target = [CChar](repeating: 0, count: 16)
+            return readlink(entry, &target, 15) > 6
+                && String(decoding: target.prefix(7).map(UInt8.init), as: UTF8.self) == "socket:"
+        }
+    }
+
+    @Test(
+        "connections beyond the idle ones that are kept have no descriptor, though the session is never idle",
+        arguments: [false, true])
+    func descriptors(usesTLS: Bool) async throws {
+        let gate = Gate()
+        let certificate = try HeldCertificate.localhost()
+        var configuration = MockServer.Configuration()
+        if usesTLS { configuration.tls = ServerTLS([certificate]) }
+        configuration.protocols = [.http11]
+        let server = try await server(gate, configuration)
+        let session = try makeSession {
+            $0.connections.idle = 1
+            $0.connections.perHost = 0
+            $0.security = .anchors(pem: certificate.certificatePEM)
+        }
+        async let held = session.fetch(server.url("/held/0"))
+        try await server.waitForRequests(1)
+        let before = socketCount
+        for _ in 0..<3 {
+            await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<80 { group.addTask { _ = try await session.fetch(server.url("/\(index)")) } }
+            }
+            try await server.waitForConnections { $0.open <= 2 }
+            // One idle connection, on both sides; a multi handle has sockets of its own.
+            try await eventually("the descriptors are closed") { socketCount <= before + 2 + 2 * 4 }
+        }
+        gate.open()
+        #expect(try await held == Array("/held/0".utf8))
+    }
+
+    @Test("the time of one request for its connection is not that of others that wait to share it")
+    func connectTimeouts() async throws {
+        let stalled = try StalledListener()
+        let session = try makeSession { $0.timeouts.connectionWait = .seconds(60) }
+        let url = stalled.url().replacing("http:", with: "https:")
+        var short = RequestOptions()
+        short.connectTimeout = .milliseconds(200)
+        let first = Task { [short] in try await session.fetch(url, options: short) }
+        try await eventually("the first connects") { await session.session?.figures().pendingConnections == 1 }
+        let second = Task { try await session.fetch(url) }
+        #expect(await curlewError { _ = try await first.value }?.code == .connectTimeout)
+        second.cancel()
+        let cancelled = await curlewError { _ = try await second.value }
+        #expect(cancelled?.code == .cancelled)
+    }
+
+    @Test("requests that wait for a stream survive a server that takes no second connection")
+    func refusedDial() async throws {
+        let gate = Gate()
+        var configuration = MockServer.Configuration(protocols: [.http2])
+        configuration.concurrentStreams = 1
+        let server = try await server(gate, configuration)
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
+        // The server's SETTINGS have been read.
+        #expect(try await session.fetch(server.url("/a")) == Array("/a".utf8))
+        let held = Task { try await session.fetch(server.url("/held")) }
+        try await server.waitForRequests(2)
+        await server.stopAccepting()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<8 {
+                group.addTask {
+                    let body = try await session.fetch(server.url("/\(index)"))
+                    #expect(body == Array("/\(index)".utf8))
+                }
+            }
+            try await eventually("they wait") { await session.session?.figures().tasksAwaitingConnections == 8 }
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(try await held.value == Array("/held".utf8))
+    }
+
+    @Test(
+        "a connection of HTTP/2 is filled up to the streams that its server permits, without another one",
+        arguments: [10, 130, 400])
+    func filling(permitted: Int) async throws {
+        let gate = Gate()
+        var configuration = MockServer.Configuration(protocols: [.http2])
+        configuration.concurrentStreams = permitted
+        let server = try await server(gate, configuration)
+        let session = try makeSession {
+            $0.versionPolicy = .http2PriorKnowledge
+            $0.connections.perHost = 1
+        }
+        #expect(try await session.fetch(server.url("/a")) == Array("/a".utf8))
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<permitted + 20 { group.addTask { try await session.fetch(server.url("/held")) } }
+            try await server.waitForRequests(1 + permitted)
+            gate.open()
+            for try await body in group { #expect(body == Array("/held".utf8)) }
+        }
+        #expect(server.connectionCounts.accepted == 1)
+        #expect(server.requestCount == permitted + 21)
+    }
+
+    @Test("places without connections are forgotten, and those of TLS remembered up to a bound")
+    func manyPlaces() throws {
+        var directory = OriginDirectory()
+        for (scheme, kept) in [("http", 0), ("https", 1)] {
+            for number in 0..<10_000 {
+                let origin = directory.origin(
+                    for: try Self.prepared("\(scheme)://h\(number).test/"), isHTTP11: false)
+                directory.forgetIfUnused(origin)
+            }
+            #expect(directory.all.isEmpty)
+            #expect(kept == 0 ? directory.rememberedCount == 0 : (1...1000).contains(directory.rememberedCount))
+        }
+    }
+
+    private static let defaults = Result { try RequestDefaults(SessionConfiguration()) }
+
+    private static func prepared(_ url: String) throws -> PreparedRequest {
+        try PreparedRequest(CurlewRequest(.get, url), defaults: defaults.get())
+    }
+}
