@@ -24,8 +24,10 @@ final class Connection: LoopTimer, SocketHandler {
     /// The exchanges among them that the engine has taken, and the most at a time so far.
     @exclusivity(unchecked) private var streams = 0
     private var mostStreams = 0
-    /// The most exchanges at a time, once the engine has refused one more.
-    var streamLimit: Int?
+    /// The most exchanges at a time, as the engine has refused one more; nil before that, and once many have ended since.
+    private var streamLimit: Int?
+    /// The exchanges that have ended since the limit was learned.
+    private var endedSinceLimit = 0
     /// The streams that every server is taken to permit, as libcurl does before it knows more.
     private static let presumedStreams = 100
     /// True if the engine has its socket.
@@ -128,8 +130,24 @@ final class Connection: LoopTimer, SocketHandler {
     }()
 
     /// True if one more exchange fits in. As long as the server has not shown its limit, twice as many as it has had are tried.
-    func hasRoom(limit: Int) -> Bool {
-        users < min(limit, streamLimit ?? max(Self.presumedStreams, 2 * mostStreams))
+    func hasRoom(limit: Int) -> Bool { users < min(limit, streamLimit ?? triedStreams) }
+
+    private var triedStreams: Int { max(Self.presumedStreams, 2 * mostStreams) }
+
+    /// The engine has refused one more exchange: the server permits no more streams.
+    func becomesFull() {
+        streamLimit = max(1, streams)
+        endedSinceLimit = 0
+    }
+
+    /// An exchange that shared the connection has ended. The server may permit more by now: some more are tried, seldom.
+    func noteSharedUseEnded() {
+        guard let limit = streamLimit else { return }
+        endedSinceLimit += 1
+        guard endedSinceLimit >= 2 * limit else { return }
+        endedSinceLimit = 0
+        let next = limit + max(1, limit / 8)
+        streamLimit = next < triedStreams ? next : nil
     }
 
     /// True if the engine has exchanges of which it has not shown whether they fit in.

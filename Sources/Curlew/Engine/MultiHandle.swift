@@ -395,17 +395,21 @@ final class MultiHandle: @unchecked Sendable {
 
     /// Has libcurl close a connection that nobody uses, at once: a handle finds it by its name, and has nothing to send.
     func closeNow(_ connection: Connection) {
-        guard let shard = connection.shard, let easy = try? closer ?? EasyHandle(multi: self),
-            (try? easy.prepareToClose(connection)) != nil, (try? shard.add(easy)) != nil
-        else {
-            closer = nil
+        guard let shard = connection.shard, let easy = makeCloser(of: connection), (try? shard.add(easy)) != nil else {
             return connection.giveUp()
         }
-        closer = easy
         shard.act(on: CURL_SOCKET_TIMEOUT, 0)
         shard.remove(easy)
         easy.clear()
         if !connection.isClosed { connection.giveUp() }
+    }
+
+    /// The kept handle, or a new one where that cannot take on the options of the connection.
+    private func makeCloser(of connection: Connection) -> EasyHandle? {
+        if let closer, (try? closer.prepareToClose(connection)) != nil { return closer }
+        closer = try? EasyHandle(multi: self)
+        guard let closer, (try? closer.prepareToClose(connection)) != nil else { return nil }
+        return closer
     }
 
     /// Lets the transfers under way end on their connections, and closes it then, or at once if there are none. No other

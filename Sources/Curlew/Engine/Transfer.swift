@@ -33,6 +33,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// The place where it waits for a connection, and its own there. Set by the pool.
     @exclusivity(unchecked) var waitsAt: OriginPool?
     @exclusivity(unchecked) var waitingPlace = 0
+    /// When it last began to wait for a connection.
+    private var submitted = Instant(nanoseconds: 0)
     /// When its connection began to be made.
     private var connectingSince: Instant?
     private var connecting = Duration.zero
@@ -101,6 +103,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var isWaiting: Bool { clock.isWaiting }
     /// True if no kept connection will do.
     var needsNewConnection: Bool { attempt.plan.isFresh }
+    /// True if the exchange shares no connection.
+    var isLoner: Bool { request.isHandshakeOnly }
+    /// True if the exchange may go over a connection that carries others, or has carried some.
+    func mayJoin(_ connection: Connection) -> Bool {
+        !needsNewConnection || (!isLoner && connection.isMultiplexed && connection.opened > submitted)
+    }
     /// True if the server has asked for HTTP/1.1.
     var needsHTTP11: Bool { attempt.plan.isHTTP11 }
 
@@ -115,17 +123,19 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// Not yet begun, as the user holds it; its total limit runs.
     func waitForRelease() { multi.core.timers.set(self, to: totalDeadline) }
 
-    private func beginAttempt() {
+    /// - Parameter hasWaited: True if its connection had no room for it, so that it waits on.
+    private func beginAttempt(hasWaited: Bool = false) {
         attempt.begin()
         isEngineDone = false
         connectingSince = nil
         connecting = .zero
-        clock.beginWaiting(at: multi.core.now)
+        submitted = multi.core.now
+        if hasWaited { clock.resumeWaiting(at: submitted) } else { clock.beginWaiting(at: submitted) }
         multi.core.timers.set(self, to: nearestDeadline)
         guard !multi.isClosed else {
             return settle(.failure(CurlewError(.sessionInvalidated, "the session has ended")))
         }
-        multi.connections.submit(self)
+        multi.connections.submit(self, hasWaited: hasWaited)
     }
 
     /// The pool has a connection for the exchange.
@@ -163,7 +173,6 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         isEngineDone = failure == nil
         if let connection = attempt.connection {
-            if attempt.rejection == .fullConnection { multi.connections.becomesFull(connection) }
             if attempt.rejection == .lostConnection { multi.connections.leave(connection) }
         }
         if attempt.isToBeRepeated(after: failure) { return repeatAttempt() }
@@ -177,8 +186,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func repeatAttempt() {
         attempt.closeBody()
         leaveEngine()
+        let hasWaited = attempt.rejection == .fullConnection
         attempt = attempt.successor
-        beginAttempt()
+        beginAttempt(hasWaited: hasWaited)
     }
 
     /// Ends the exchange from our side: by a timer, a cancellation, or the end of the session. Not from a callback.
@@ -221,8 +231,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         self.easy = nil
         multi.end(self, easy)
         if let connection = attempt.connection {
-            if hasStream { connection.endStream() }
-            hasStream = false
+            endStream()
             multi.connections.release(connection, isKept: isKept || attempt.rejection == .fullConnection)
         }
     }
@@ -322,11 +331,22 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// libcurl wants to open a socket.
     func opening() -> Attempt.Opening {
         refuseRepetition()
-        return attempt.opening()
+        let opening = attempt.opening()
+        if attempt.rejection == .fullConnection { attempt.connection?.becomesFull() }
+        return opening
     }
 
     /// libcurl goes on over another connection to the same end.
-    func moves(to connection: Connection) { attempt.take(connection) }
+    func moves(to connection: Connection) {
+        endStream()
+        attempt.take(connection)
+    }
+
+    private func endStream() {
+        guard hasStream else { return }
+        hasStream = false
+        attempt.connection?.endStream()
+    }
 
     /// Refuses that libcurl sends the request a second time by itself. Whether another attempt follows is the attempt's to decide.
     private func refuseRepetition() {

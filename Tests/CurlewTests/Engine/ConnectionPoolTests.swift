@@ -6,6 +6,16 @@ import Testing
 
 @testable import Curlew
 
+extension HTTPSession {
+    /// Waits until so many exchanges wait for a connection, those included for which one is being made.
+    fileprivate func expectWaiting(atLeast count: Int) async throws {
+        try await eventually("\(count) exchanges wait") {
+            guard let figures = await self.session?.figures() else { return false }
+            return figures.tasksAwaitingConnections + figures.pendingConnections >= count
+        }
+    }
+}
+
 @Suite("The pool of connections", .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionPoolTests {
     /// A server that answers `/held` when the gate opens, and all else at once.
@@ -160,6 +170,135 @@ struct ConnectionPoolTests {
         }
         #expect(server.connectionCounts.accepted == 1)
         #expect(server.requestCount == permitted + 21)
+    }
+
+    @Test("a limit of streams that was learned is forgotten in time, without a bound being passed")
+    func forgettingLimits() async throws {
+        let gate = Gate()
+        var configuration = MockServer.Configuration(protocols: [.http2])
+        configuration.concurrentStreams = 2
+        let server = try await server(gate, configuration)
+        let session = try makeSession {
+            $0.versionPolicy = .http2PriorKnowledge
+            $0.connections.perHost = 1
+        }
+        #expect(try await session.fetch(server.url("/a")) == Array("/a".utf8))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<5 { group.addTask { _ = try await session.fetch(server.url("/held")) } }
+            try await server.waitForRequests(3)
+            gate.open()
+            try await group.waitForAll()
+        }
+        for index in 0..<1000 {
+            let body = try await session.fetch(server.url("/\(index)"))
+            #expect(body == Array("/\(index)".utf8))
+        }
+        #expect(server.connectionCounts.accepted == 1)
+    }
+
+    @Test("exchanges that wait for a stream keep their order, though the server permits one")
+    func order() async throws {
+        let gate = Gate()
+        var configuration = MockServer.Configuration(protocols: [.http2])
+        configuration.concurrentStreams = 1
+        let targets = Guarded<[String]>([])
+        let server = try await MockServer.start(configuration) { request in
+            targets.withLock { $0.append(request.target) }
+            if request.target == "/held" { try await gate.wait() }
+            return MockResponse()
+        }
+        let session = try makeSession {
+            $0.versionPolicy = .http2PriorKnowledge
+            $0.connections.perHost = 1
+        }
+        _ = try await session.fetch(server.url("/first"))
+        async let held = session.fetch(server.url("/held"))
+        try await server.waitForRequests(2)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<20 {
+                group.addTask { _ = try await session.fetch(server.url("/\(index)")) }
+                try await eventually("it waits") {
+                    await session.session?.figures().runningTasks == 2 + index
+                }
+            }
+            try await session.expectWaiting(atLeast: 1)
+            gate.open()
+            try await group.waitForAll()
+        }
+        _ = try await held
+        #expect(targets.withLock { $0 } == ["/first", "/held"] + (0..<20).map { "/\($0)" })
+    }
+
+    @Test("exchanges that wait for a connection outlive the end of the one that has begun it")
+    func cancelledOwner() async throws {
+        let gate = Gate()
+        var configuration = MockServer.Configuration(protocols: [.http2])
+        configuration.concurrentStreams = 1
+        let server = try await server(gate, configuration)
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
+        _ = try await session.fetch(server.url("/a"))
+        let held = Task { try await session.fetch(server.url("/held")) }
+        try await server.waitForRequests(2)
+        await server.stopAccepting()
+        let owners = (0..<4).map { index in Task { try await session.fetch(server.url("/owner/\(index)")) } }
+        let others = (0..<4).map { index in Task { try await session.fetch(server.url("/\(index)")) } }
+        try await session.expectWaiting(atLeast: 8)
+        for owner in owners { owner.cancel() }
+        for owner in owners { #expect(await curlewError { _ = try await owner.value }?.code == .cancelled) }
+        gate.open()
+        for (index, other) in others.enumerated() {
+            let body = try await other.value
+            #expect(body == Array("/\(index)".utf8))
+        }
+        _ = try await held.value
+    }
+
+    @Test("exchanges whose connection has died share the one that follows")
+    func newcomersShare() async throws {
+        let server = try await RawServer.start { connection in
+            let first = try await connection.acceptHTTP2Request()
+            try await connection.write(.response(stream: first), .data(stream: first, [0], endStream: true))
+            if connection.index == 0 {
+                for _ in 0..<20 {
+                    try await connection.write(.resetStream(connection.readRequestStream(), .refusedStream))
+                }
+            } else {
+                for _ in 1..<20 {
+                    let stream = try await connection.readRequestStream()
+                    try await connection.write(.response(stream: stream), .data(stream: stream, [1], endStream: true))
+                }
+            }
+            try await connection.closed
+        }
+        let session = try makeSession { $0.versionPolicy = .http2PriorKnowledge }
+        _ = try await session.fetch(server.url())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { _ = try await session.fetch(server.url()) } }
+            try await group.waitForAll()
+        }
+        // Those that are refused later may have begun another connection.
+        #expect((2...4).contains(server.accepted))
+    }
+
+    @Test("a host that waits for room is served before all that another host has queued")
+    func fairness() async throws {
+        let gate = Gate()
+        let (first, second) = (try await server(gate), try await server(gate))
+        let session = try makeSession { $0.connections.total = 1 }
+        async let held = session.fetch(first.url("/held"))
+        try await first.waitForRequests(1)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = try await session.fetch(first.url("/a")) } }
+            try await session.expectWaiting(atLeast: 50)
+            group.addTask {
+                _ = try await session.fetch(second.url("/b"))
+                #expect(first.requestCount < 10)
+            }
+            try await session.expectWaiting(atLeast: 51)
+            gate.open()
+            try await group.waitForAll()
+        }
+        _ = try await held
     }
 
     @Test("places without connections are forgotten, and those of TLS remembered up to a bound")

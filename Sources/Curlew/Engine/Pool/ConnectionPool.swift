@@ -19,6 +19,7 @@ final class ConnectionPool: LoopTimer {
     @exclusivity(unchecked) private(set) var waitingCount = 0
     @exclusivity(unchecked) private var idle = IdleConnections()
     @exclusivity(unchecked) private var toBeServed: [OriginPool] = []
+    /// Places that wait for another one to give a connection up, as the session has as many as it may have.
     private var starved: [OriginPool] = []
     private var toBeClosed: [Connection] = []
     private let idleLifetime: Int64
@@ -37,11 +38,18 @@ final class ConnectionPool: LoopTimer {
     // MARK: Exchanges
 
     /// Gives an exchange a connection, now or later. Not from within libcurl.
-    func submit(_ transfer: Transfer) {
+    /// - Parameter hasWaited: True if its connection had no room for it: it is the next.
+    func submit(_ transfer: Transfer, hasWaited: Bool = false) {
         let origin = origins.origin(for: transfer.request, isHTTP11: transfer.needsHTTP11)
-        if !transfer.needsNewConnection, let connection = takeUsable(origin) { return start(transfer, on: connection) }
-        if transfer.needsNewConnection { origin.newcomers += 1 }
-        transfer.waitingPlace = origin.waiting.append(transfer)
+        // Those of other places that wait for room come first.
+        if starved.isEmpty, !transfer.needsNewConnection, let connection = takeUsable(origin) {
+            return start(transfer, on: connection)
+        }
+        if transfer.needsNewConnection {
+            origin.newcomers += 1
+            if transfer.isLoner { origin.loners += 1 }
+        }
+        if hasWaited { origin.waiting.prepend(transfer) } else { origin.waiting.append(transfer) }
         transfer.waitsAt = origin
         waitingCount += 1
         // Not at once: what ends in this turn may leave a connection.
@@ -51,16 +59,23 @@ final class ConnectionPool: LoopTimer {
     /// An exchange that waits gives up.
     func withdraw(_ transfer: Transfer) {
         guard let origin = transfer.waitsAt else { return }
-        origin.waiting.remove(at: transfer.waitingPlace)
         endWaiting(transfer, origin)
         cancelNeedlessDials(origin)
         origins.forgetIfUnused(origin)
     }
 
     private func endWaiting(_ transfer: Transfer, _ origin: OriginPool) {
+        origin.waiting.remove(transfer)
         waitingCount -= 1
         transfer.waitsAt = nil
-        if transfer.needsNewConnection { origin.newcomers -= 1 }
+        if transfer.needsNewConnection {
+            origin.newcomers -= 1
+            if transfer.isLoner { origin.loners -= 1 }
+        }
+        // A connection that was begun for it goes on being made, for another.
+        guard !origin.dials.isEmpty, let dial = origin.dial(of: transfer) else { return }
+        dial.pass(to: nil)
+        origin.hasOwnerlessDials = true
     }
 
     private func start(_ transfer: Transfer, on connection: Connection) {
@@ -86,10 +101,9 @@ final class ConnectionPool: LoopTimer {
         } else if !connection.isMultiplexed {
             origin.idle.append(connection)
             keep(connection)
-        } else if connection.users == 0 {
-            // The server may permit more by now.
-            connection.streamLimit = connection.streamLimit.map { $0 + max(1, $0 / 8) }
-            keep(connection)
+        } else {
+            connection.noteSharedUseEnded()
+            if connection.users == 0 { keep(connection) }
         }
         scheduleService(of: origin)
     }
@@ -120,9 +134,6 @@ final class ConnectionPool: LoopTimer {
         if let origin = connection.origin, !origin.waiting.isEmpty { scheduleService(of: origin) }
     }
 
-    /// libcurl has refused to send another exchange over a shared connection: the server permits no more streams.
-    func becomesFull(_ connection: Connection) { connection.streamLimit = connection.users - 1 }
-
     /// libcurl has closed a connection.
     func noteClosed(_ connection: Connection) {
         connection.isClosed = true
@@ -132,8 +143,7 @@ final class ConnectionPool: LoopTimer {
     // MARK: Connections that are used
 
     private func takeUsable(_ origin: OriginPool) -> Connection? {
-        let most = limits.streamsPerConnection > 0 ? limits.streamsPerConnection : .max
-        for connection in origin.shared where connection.hasRoom(limit: most) {
+        for connection in origin.shared where connection.hasRoom(limit: mostStreams) {
             guard connection.mayServe() else {
                 leave(connection)
                 // The list has changed.
@@ -153,6 +163,17 @@ final class ConnectionPool: LoopTimer {
         return nil
     }
 
+    private var mostStreams: Int { limits.streamsPerConnection > 0 ? limits.streamsPerConnection : .max }
+
+    /// A shared connection that was opened since a newcomer waits.
+    private func takeShared(_ origin: OriginPool, for newcomer: Transfer) -> Connection? {
+        let fitting = origin.shared.last {
+            newcomer.mayJoin($0) && $0.hasRoom(limit: mostStreams) && $0.mayServe()
+        }
+        if let fitting, fitting.users == 0 { idle.remove(fitting) }
+        return fitting
+    }
+
     private func makePending(_ connection: Connection, _ origin: OriginPool) {
         connection.isPending = true
         origin.pending += 1
@@ -163,7 +184,7 @@ final class ConnectionPool: LoopTimer {
         idle.insert(connection, at: now)
         while idle.count > max(1, limits.idle), let oldest = idle.oldest { leave(oldest) }
         if deadline == .distantFuture { setTimer() }
-        wakeStarved()
+        if !starved.isEmpty { multi.scheduleNotification() }
     }
 
     private func setTimer() {
@@ -194,17 +215,6 @@ final class ConnectionPool: LoopTimer {
         origin.count -= 1
         count -= 1
         scheduleService(of: origin)
-        wakeStarved()
-    }
-
-    /// Another place may give a connection up now.
-    private func wakeStarved() {
-        guard !starved.isEmpty else { return }
-        for origin in starved {
-            origin.isStarved = false
-            scheduleService(of: origin)
-        }
-        starved = []
     }
 
     private func end(_ connection: Connection) {
@@ -233,52 +243,107 @@ final class ConnectionPool: LoopTimer {
 
     /// Gives connections that have become free, or known, to those who wait. Not from within libcurl.
     func serve() {
+        serveStarved()
         var next = 0
         while next < toBeServed.count {
             let origin = toBeServed[next]
             next += 1
             origin.isToBeServed = false
-            while origin.waiting.count > origin.newcomers, let connection = takeUsable(origin) {
-                guard let transfer = popJoiner(origin) else { break }
-                start(transfer, on: connection)
-            }
-            dial(for: origin)
+            serve(origin)
             origins.forgetIfUnused(origin)
         }
         toBeServed.removeAll(keepingCapacity: true)
         while let connection = toBeClosed.popLast() { if !connection.isClosed { multi.closeNow(connection) } }
     }
 
-    private func popJoiner(_ origin: OriginPool) -> Transfer? {
-        guard let transfer = origin.waiting.first(where: { !$0.needsNewConnection }) else { return nil }
-        origin.waiting.remove(at: transfer.waitingPlace)
-        endWaiting(transfer, origin)
-        return transfer
+    /// Gives places that wait for room one connection each, in turn, as long as there is room.
+    private func serveStarved() {
+        while !starved.isEmpty, mayHaveRoom {
+            let origin = starved.removeFirst()
+            origin.isStarved = false
+            if serve(origin, dialling: 1), origin.wantedDials(limit: perHost) > 0 { starve(origin) }
+            origins.forgetIfUnused(origin)
+        }
+    }
+
+    private func starve(_ origin: OriginPool) {
+        guard !origin.isStarved else { return }
+        origin.isStarved = true
+        starved.append(origin)
+    }
+
+    /// - Returns: Whether a connection was begun.
+    @discardableResult
+    private func serve(_ origin: OriginPool, dialling most: Int = .max) -> Bool {
+        guard !origin.waiting.isEmpty else { return false }
+        makeRoomForOldest(origin)
+        while let (transfer, connection) = nextMatch(origin) {
+            endWaiting(transfer, origin)
+            start(transfer, on: connection)
+        }
+        if origin.hasOwnerlessDials { passOnDials(origin) }
+        return dial(for: origin, atMost: most)
+    }
+
+    /// The next that waits, with a connection that may carry it.
+    private func nextMatch(_ origin: OriginPool) -> (Transfer, Connection)? {
+        if origin.waiting.count > origin.newcomers, let connection = takeUsable(origin),
+            let transfer = origin.waiting.first(where: { $0.mayJoin(connection) })
+        {
+            return (transfer, connection)
+        }
+        if origin.newcomers > origin.loners, !origin.shared.isEmpty,
+            let transfer = origin.waiting.first(where: { $0.needsNewConnection && !$0.isLoner }),
+            let connection = takeShared(origin, for: transfer)
+        {
+            return (transfer, connection)
+        }
+        return nil
     }
 
     // MARK: New connections
 
-    private func dial(for origin: OriginPool) {
-        var wanted = origin.wantedDials(limit: perHost)
-        // An exchange that needs a new connection takes the place of one that is idle.
-        if wanted == 0, origin.newcomers > origin.dials.count, origin.count >= perHost,
+    /// Where the place has as many connections as it may have, one that is idle makes room for a newcomer that has waited longest.
+    private func makeRoomForOldest(_ origin: OriginPool) {
+        while origin.count >= perHost, origin.lacksDial, origin.waiting.oldest?.needsNewConnection == true,
+            let idle = origin.idle.first
+        {
+            leave(idle)
+            dial(for: origin, atMost: 1)
+            if origin.isStarved { return }
+        }
+    }
+
+    /// - Returns: Whether a connection was begun.
+    @discardableResult
+    private func dial(for origin: OriginPool, atMost most: Int) -> Bool {
+        var wanted = min(most, origin.wantedDials(limit: perHost))
+        // A newcomer takes the place of a connection that is idle, or that others share. These go on until they end.
+        if wanted == 0, origin.lacksDial, origin.count >= perHost,
             let oldest = origin.idle.first ?? origin.shared.first
         {
             leave(oldest)
-            wanted = origin.wantedDials(limit: perHost)
+            wanted = min(most, origin.wantedDials(limit: perHost))
         }
+        let isForNewcomers = !origin.joinersMayWantMore
+        var hasBegun = false
         while wanted > 0,
-            let transfer = origin.waiting.first(where: \.isWaiting) ?? origin.waiting.first(where: { _ in true })
+            let transfer = origin.waiting.first(where: {
+                $0.isWaiting && ($0.needsNewConnection || !isForNewcomers)
+            })
         {
             guard hasRoom() else {
-                if !origin.isStarved { starved.append(origin) }
-                origin.isStarved = true
-                return
+                starve(origin)
+                return hasBegun
             }
             begin(PendingDial(for: transfer), origin)
+            hasBegun = true
             wanted -= 1
         }
+        return hasBegun
     }
+
+    private var mayHaveRoom: Bool { limits.total == 0 || count < limits.total || idle.oldest != nil }
 
     /// True if there may be one more connection, perhaps in place of one that is idle.
     private func hasRoom() -> Bool {
@@ -311,55 +376,66 @@ final class ConnectionPool: LoopTimer {
         }
     }
 
-    /// The exchange that a connection was begun for fails with it, and so do those that wait to share that one. Where others serve,
-    /// these go on waiting. How long is too long, each knows itself.
+    /// The exchange that waits for a connection fails with it, and so do those that wait to share it. Where others serve, those that
+    /// may join them go on waiting. How long is too long, each knows itself.
     private func fail(_ pending: PendingDial, _ failure: DialFailure, _ origin: OriginPool) {
-        if !origin.shared.isEmpty, let transfer = pending.transfer, !transfer.needsNewConnection {
+        var isTimeout = false
+        if case .timeout = failure { isTimeout = true }
+        let owner = pending.transfer
+        guard origin.shared.isEmpty else {
             origin.holdsDials = true
-            return transfer.waitsAgain()
+            guard let owner else { return }
+            return owner.needsNewConnection ? owner.connectionFailed(failure) : owner.waitsAgain()
         }
-        var isShared = origin.sharing != .exclusive
-        if case .timeout = failure { isShared = false }
-        for transfer in origin.waiting.all
-        where transfer === pending.transfer || (isShared && !transfer.needsNewConnection) {
-            transfer.connectionFailed(failure)
-        }
+        // The limit was another exchange's.
+        if isTimeout, pending.isTakenOver { owner?.waitsAgain() } else { owner?.connectionFailed(failure) }
+        guard origin.sharing != .exclusive, !isTimeout else { return }
+        for transfer in origin.waiting.all where !transfer.needsNewConnection { transfer.connectionFailed(failure) }
     }
 
     /// A connection is made: the exchange that has waited longest gets it.
     private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
         origin.pending -= 1
-        guard let transfer = origin.waiting.popFirst() else {
+        guard let transfer = origin.waiting.oldest else {
             origin.idle.append(connection)
             return keep(connection)
         }
+        let own = origin.dial(of: transfer)
         endWaiting(transfer, origin)
-        passOn(pending, origin, takenBy: transfer)
+        // Who has waited for this connection waits for the other one now.
+        if let left = pending.transfer, left !== transfer {
+            if let own { own.pass(to: left) } else { left.waitsAgain() }
+        }
         if origin.key.use != .exclusive { makePending(connection, origin) }
         start(transfer, on: connection)
         scheduleService(of: origin)
-    }
-
-    /// Another exchange has the connection that was begun for one that waits on. The connection that was begun for that other one is
-    /// this one's now. If there is none it waits again, with its limit of time.
-    private func passOn(_ pending: PendingDial, _ origin: OriginPool, takenBy transfer: Transfer) {
-        guard let left = pending.transfer, left !== transfer, left.waitsAt != nil else { return }
-        if let other = origin.dials.first(where: { $0.transfer === transfer }) {
-            other.transfer = left
-        } else {
-            left.waitsAgain()
-        }
     }
 
     /// A connection that others than the one that gives up could use goes on being made.
     private func cancelNeedlessDials(_ origin: OriginPool) {
         let needed =
             origin.sharing == .exclusive || origin.newcomers > 0 ? origin.waiting.count : min(1, origin.waiting.count)
-        while origin.dials.count > needed, let pending = origin.dials.popLast() {
+        while origin.dials.count > needed {
+            let index = origin.dials.lastIndex { $0.transfer == nil } ?? origin.dials.count - 1
+            let pending = origin.dials.remove(at: index)
             pending.dial?.cancel()
             origin.pending -= 1
             noteLess(origin)
-            if let transfer = pending.transfer, transfer.waitsAt != nil { transfer.waitsAgain() }
+            pending.transfer?.waitsAgain()
+        }
+        if origin.hasOwnerlessDials { passOnDials(origin) }
+    }
+
+    /// A connection whose exchange waits no more is for the one that has waited longest without.
+    private func passOnDials(_ origin: OriginPool) {
+        origin.hasOwnerlessDials = false
+        for pending in origin.dials where pending.transfer == nil {
+            guard let next = origin.waiting.first(where: \.isWaiting) else {
+                origin.hasOwnerlessDials = true
+                return
+            }
+            pending.pass(to: next)
+            next.connectionIsMade()
         }
     }
 
@@ -422,7 +498,6 @@ final class ConnectionPool: LoopTimer {
     func reset() {
         for origin in origins.all {
             for pending in origin.dials { pending.dial?.cancel() }
-            for connection in origin.idle where !connection.isHandedOver { end(connection) }
         }
         origins = OriginDirectory()
         count = 0

@@ -24,8 +24,7 @@ final class Dialler {
         if let path = origin.options.values.route.unixSocket {
             return completion(pending, openSocket(at: path, origin))
         }
-        let limit = pending.transfer?.request.options.values.engineConnectTimeout ?? Int(Int32.max)
-        let deadline = core.now.advanced(by: Int64(limit) * 1_000_000)
+        let deadline = core.now.advanced(by: Int64(pending.limit) * 1_000_000)
         let options = origin.options
         let dial = Dial(
             origin.plan(hygiene: multi.hygiene, deadline: deadline), Dial.Surroundings(core: core, names: names),

@@ -28,10 +28,14 @@ final class OriginPool {
     /// The TLS sessions of its connections.
     let tickets: SessionTickets
     @exclusivity(unchecked) var waiting = WaitingTransfers()
-    /// The number of exchanges among them that need a new connection.
+    /// The number of exchanges among them that need a connection which is newer than they are.
     @exclusivity(unchecked) var newcomers = 0
+    /// The number of newcomers that share no connection.
+    var loners = 0
     /// The connections being made.
     var dials: [PendingDial] = []
+    /// True if an exchange waits no more that had begun one of them.
+    var hasOwnerlessDials = false
     /// True if it stands in the list of those that are to be served at the end of the turn.
     var isToBeServed = false
     /// True if no connection is made to be shared until an exchange has ended: the server has refused one, and others serve.
@@ -54,23 +58,47 @@ final class OriginPool {
     /// - Parameter limit: The most connections to one place.
     func wantedDials(limit: Int) -> Int {
         guard !waiting.isEmpty else { return 0 }
-        let joins = !(holdsDials && !shared.isEmpty) && !shared.contains(where: \.isFilling)
         return OriginDemand(
-            sharing: sharing, waiting: joins ? waiting.count : newcomers, newcomers: newcomers, dials: dials.count,
-            pending: pending, count: count, limit: limit
+            sharing: sharing, waiting: joinersMayWantMore ? waiting.count : newcomers,
+            newcomers: sharing == .shared ? loners : newcomers, dials: dials.count, pending: pending, count: count,
+            limit: limit
         ).wanted
     }
+
+    /// False if those who may join a connection wait for one that serves already.
+    var joinersMayWantMore: Bool { !(holdsDials && !shared.isEmpty) && !shared.contains(where: \.isFilling) }
+
+    /// True if a newcomer waits for which no connection is being made.
+    var lacksDial: Bool {
+        sharing == .shared ? newcomers > 0 && pending == 0 || loners > pending : newcomers > dials.count
+    }
+
+    /// A connection for those that wait, being made for one of them.
+    func dial(of transfer: Transfer) -> PendingDial? { dials.first { $0.transfer === transfer } }
 }
 
 /// A connection being made.
 final class PendingDial {
     var dial: Dial?
-    /// The exchange that it was begun for. It may have another connection by the time that this one is there.
-    weak var transfer: Transfer?
+    /// The exchange that waits for it, and fails with it. It has none once that exchange waits no more.
+    private(set) weak var transfer: Transfer?
+    /// The milliseconds after which it fails.
+    let limit: Int
+    /// True if its limit is that of an exchange which waits no more.
+    private(set) var isTakenOver = false
     /// True if it was begun anew after descriptors ran out.
     var isSecondTry = false
 
-    init(for transfer: Transfer) { self.transfer = transfer }
+    init(for transfer: Transfer) {
+        self.transfer = transfer
+        limit = transfer.request.options.values.engineConnectTimeout
+    }
+
+    /// Another exchange waits for it now, or none.
+    func pass(to next: Transfer?) {
+        transfer = next
+        isTakenOver = true
+    }
 }
 
 /// The number of connections to one place that should be made: pure.
