@@ -33,8 +33,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// The place where it waits for a connection, and its own there. Set by the pool.
     @exclusivity(unchecked) var waitsAt: OriginPool?
     @exclusivity(unchecked) var waitingPlace = 0
-    /// When it last began to wait for a connection.
-    private var submitted = Instant(nanoseconds: 0)
+    /// When the connection of the attempt before was opened.
+    private var opened = Instant(nanoseconds: 0)
     /// When its connection began to be made.
     private var connectingSince: Instant?
     private var connecting = Duration.zero
@@ -107,7 +107,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var isLoner: Bool { request.isHandshakeOnly }
     /// True if the exchange may go over a connection that carries others, or has carried some.
     func mayJoin(_ connection: Connection) -> Bool {
-        !needsNewConnection || (!isLoner && connection.isMultiplexed && connection.opened > submitted)
+        !needsNewConnection || (!isLoner && connection.isMultiplexed && connection.opened > opened)
     }
     /// True if the server has asked for HTTP/1.1.
     var needsHTTP11: Bool { attempt.plan.isHTTP11 }
@@ -129,8 +129,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         isEngineDone = false
         connectingSince = nil
         connecting = .zero
-        submitted = multi.core.now
-        if hasWaited { clock.resumeWaiting(at: submitted) } else { clock.beginWaiting(at: submitted) }
+        if hasWaited { clock.resumeWaiting(at: multi.core.now) } else { clock.beginWaiting(at: multi.core.now) }
         multi.core.timers.set(self, to: nearestDeadline)
         guard !multi.isClosed else {
             return settle(.failure(CurlewError(.sessionInvalidated, "the session has ended")))
@@ -187,6 +186,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         attempt.closeBody()
         leaveEngine()
         let hasWaited = attempt.rejection == .fullConnection
+        if let connection = attempt.connection { opened = connection.opened }
         attempt = attempt.successor
         beginAttempt(hasWaited: hasWaited)
     }

@@ -165,7 +165,7 @@ final class ConnectionPool: LoopTimer {
 
     private var mostStreams: Int { limits.streamsPerConnection > 0 ? limits.streamsPerConnection : .max }
 
-    /// A shared connection that was opened since a newcomer waits.
+    /// A shared connection that is newer than the one that a newcomer has had.
     private func takeShared(_ origin: OriginPool, for newcomer: Transfer) -> Connection? {
         let fitting = origin.shared.last {
             newcomer.mayJoin($0) && $0.hasRoom(limit: mostStreams) && $0.mayServe()
