@@ -55,7 +55,7 @@ struct PauseReasons: OptionSet {
 /// this one as a whole, so that nothing of one try is left in the next but what ``successor`` hands on.
 ///
 /// A pure machine: an event goes in, and what is to be done comes out. It performs nothing; ``Transfer`` does.
-struct Attempt {
+struct Attempt: ~Copyable {
     /// How an attempt differs from the others of its exchange.
     struct Plan: Equatable {
         var number = 1
@@ -138,6 +138,14 @@ struct Attempt {
         return Attempt(
             request, plan: plan, cache: cache, challengeCount: challengeCount,
             pauses: pauses.intersection(.suspended))
+    }
+
+    /// Lets go of what only an attempt under way needs.
+    mutating func letGo() {
+        connection = nil
+        handshake = nil
+        heldBack = nil
+        closeBody()
     }
 
     /// True if the attempt has neither failed nor been rejected.

@@ -63,7 +63,7 @@ extension AttemptMetrics {
     }
 
     /// The figures of an attempt that libcurl itself repeats on another connection.
-    init(ofRepeated attempt: Attempt, _ waits: Waits, total: Duration) {
+    init(ofRepeated attempt: borrowing Attempt, _ waits: Waits, total: Duration) {
         self.init(waits)
         self.total = total
         isReused = attempt.isReused
@@ -85,41 +85,21 @@ extension AttemptMetrics {
 
 extension AttemptMetrics {
     /// The figures of an attempt that a handle is done with.
-    init(_ figures: Attempt.Figures, _ request: PreparedRequest, _ easy: EasyHandle, _ waits: Waits) {
+    init(_ attempt: borrowing Attempt, _ request: PreparedRequest, _ easy: EasyHandle, _ waits: Waits) {
         self.init(waits)
-        isReused = figures.isReused
+        isReused = attempt.isReused
         isProxied = request.options.values.proxy != nil
-        readTimes(easy, figures.connection, after: waits.waited + waits.connecting)
+        readTimes(easy, attempt.connection, after: waits.waited + waits.connecting)
         sentFieldBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE))
-        sentBodyBytes = figures.sentBytes
+        sentBodyBytes = attempt.outgoing.sentBytes
         receivedHeadBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
-        receivedBodyBytes = figures.receivedBytes
-        if let peer = figures.connection?.peerText {
+        receivedBodyBytes = attempt.incoming.bodyBytes
+        if let peer = attempt.connection?.peerText {
             remoteAddress = peer.address
             remotePort = peer.port
         }
-        version = figures.version
-        tlsVersion = figures.security?.tlsVersion
-        security = figures.security
-    }
-}
-
-extension Attempt {
-    /// What the attempt itself knows of its metrics.
-    struct Figures {
-        let isReused: Bool
-        let connection: Connection?
-        let sentBytes: Int64
-        let receivedBytes: Int64
-        let version: HTTPProtocolVersion?
-        let security: ConnectionSecurity?
-    }
-
-    /// The figures so far. It changes nothing; read as a property, the attempt would be copied as a whole for it.
-    mutating func readFigures() -> Figures {
-        Figures(
-            isReused: isReused, connection: connection, sentBytes: outgoing.sentBytes,
-            receivedBytes: incoming.bodyBytes, version: incoming.head == nil ? nil : incoming.version,
-            security: security)
+        version = attempt.incoming.head == nil ? nil : attempt.incoming.version
+        tlsVersion = attempt.security?.tlsVersion
+        security = attempt.security
     }
 }

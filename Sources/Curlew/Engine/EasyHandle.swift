@@ -316,7 +316,7 @@ final class EasyHandle {
             return true
         }
         guard let transfer else { return false }
-        let made = Handshake(policy: transfer.request.options.trust, host: transfer.request.uri.host)
+        let made = Handshake(policy: transfer.prepared.options.trust, host: transfer.prepared.uri.host)
         handshake = made
         made.tickets = transfer.connection?.origin?.tickets
         guard TLSContext.configure(context, for: made) else {

@@ -69,7 +69,7 @@ enum EngineCallbacks {
     static let trailers:
         @convention(c) (UnsafeMutablePointer<UnsafeMutablePointer<curl_slist>?>?, UnsafeMutableRawPointer?) -> Int32 = {
             list, context in
-            guard let list, let fields = transfer(context)?.request.trailers else {
+            guard let list, let fields = transfer(context)?.prepared.trailers else {
                 return Int32(CURL_TRAILERFUNC_ABORT)
             }
             // libcurl frees the list that it is given, so it gets a copy.

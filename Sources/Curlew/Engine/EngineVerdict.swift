@@ -56,7 +56,7 @@ struct EngineVerdict {
 
     /// - Parameter failure: nil if libcurl takes the attempt for a success.
     /// - Returns: nil if the response is whole.
-    func error(in attempt: Attempt, after failure: EngineFailure?) -> CurlewError? {
+    func error(in attempt: borrowing Attempt, after failure: EngineFailure?) -> CurlewError? {
         guard let failure else { return errorOfSuccess(attempt) }
         if isWhole(attempt, after: failure) { return nil }
         var context = CurlewError.Context()
@@ -64,7 +64,7 @@ struct EngineVerdict {
         return error(attempt, failure).adding(context)
     }
 
-    private func error(_ attempt: Attempt, _ failure: EngineFailure) -> CurlewError {
+    private func error(_ attempt: borrowing Attempt, _ failure: EngineFailure) -> CurlewError {
         let isLost =
             ErrorCode(failure.code) == .connectionLost && attempt.rejection == nil && !attempt.incoming.hasBegun
         if let error = failure.handshake?.failure(engineText: failure.text, isLost: isLost) { return error }
@@ -75,12 +75,12 @@ struct EngineVerdict {
     /// True if the answer was complete before the attempt failed, as when a server answers, and then resets the stream
     /// or the connection that a request body is still going out on. From 8.2 on libcurl also fails when the end of the
     /// request, which it then has been given, ends an HTTP/2 stream whose answer has ended before.
-    private func isWhole(_ attempt: Attempt, after failure: EngineFailure) -> Bool {
+    private func isWhole(_ attempt: borrowing Attempt, after failure: EngineFailure) -> Bool {
         guard request.hasBody, !attempt.outgoing.isSent || failure.code == CURLE_SEND_ERROR else { return false }
         return attempt.isAnswered || attempt.incoming.isBodyWhole(method: request.method)
     }
 
-    private func errorOfSuccess(_ attempt: Attempt) -> CurlewError? {
+    private func errorOfSuccess(_ attempt: borrowing Attempt) -> CurlewError? {
         guard attempt.incoming.isHeadComplete else {
             let message =
                 attempt.incoming.hasBegun
@@ -98,7 +98,7 @@ struct EngineVerdict {
         return nil
     }
 
-    private func code(_ attempt: Attempt, _ failure: EngineFailure) -> ErrorCode {
+    private func code(_ attempt: borrowing Attempt, _ failure: EngineFailure) -> ErrorCode {
         if attempt.rejection != nil { return .connectionLost }
         let incoming = attempt.incoming
         let stage = attempt.stage
@@ -135,7 +135,7 @@ struct EngineVerdict {
 
     private func isTruncated(_ failure: EngineFailure) -> Bool { failure.text.contains("unexpected eof") }
 
-    private func sentence(_ attempt: Attempt, _ failure: EngineFailure) -> String {
+    private func sentence(_ attempt: borrowing Attempt, _ failure: EngineFailure) -> String {
         switch attempt.rejection {
         case .resend:
             return request.isIdempotent
@@ -182,7 +182,7 @@ private struct ProxyVerdict {
     }
 
     /// - Returns: nil if it was not the proxy.
-    func error(in attempt: Attempt, after failure: EngineFailure) -> CurlewError? {
+    func error(in attempt: borrowing Attempt, after failure: EngineFailure) -> CurlewError? {
         guard attempt.stage == .connecting, attempt.rejection == nil else { return nil }
         let cause = CurlewError(ErrorCode(failure.code), failure.words)
         func error(_ code: ErrorCode, _ message: String) -> CurlewError {

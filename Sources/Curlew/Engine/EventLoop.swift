@@ -50,31 +50,7 @@ protocol LoopActor: Actor {
 
 extension LoopActor {
     /// Calls the actor from code that runs on its loop already.
-    ///
-    /// What `assumeIsolated` does, at a tenth of its cost: that asks the runtime for the current executor, compares the two
-    /// by dynamic casts and allocates twice, a dozen times a request. Here the thread is compared. The operation should
-    /// capture nothing, and takes what it needs as its argument.
     nonisolated func enter<Argument, Result>(
-        _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
-    ) -> Result {
-        #if compiler(>=6.4)
-        enterByAssumption(argument, operation)
-        #else
-        enterByCast(argument, operation)
-        #endif
-    }
-
-    /// The quick way. Being isolated is a matter of the type alone with the compilers of Swift 6.2 and 6.3: the same function is called with the
-    /// same arguments. No compiler promises that.
-    nonisolated func enterByCast<Argument, Result>(
-        _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
-    ) -> Result {
-        loop.core.checkIsolated()
-        return unsafeBitCast(operation, to: ((Self, Argument) -> Result).self)(self, argument)
-    }
-
-    /// The way that the language promises, for compilers that the quick way was not tried with.
-    nonisolated func enterByAssumption<Argument, Result>(
         _ argument: Argument, _ operation: @escaping (isolated Self, Argument) -> Result
     ) -> Result {
         loop.core.checkIsolated()

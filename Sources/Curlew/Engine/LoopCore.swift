@@ -75,6 +75,9 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// Runs `block` on the loop, soon and in order.
     func execute(_ block: @escaping @Sendable () -> Void) { submit(.block(block)) }
 
+    /// Has an exchange do something on the loop, soon and in order.
+    func send(_ command: Transfer.Command, to transfer: Transfer) { submit(.command(command, transfer)) }
+
     func enqueue(_ job: consuming ExecutorJob) { submit(.job(UnownedJob(job))) }
 
     private func submit(_ work: LoopWork) {
@@ -179,6 +182,7 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
             } else {
                 job.runSynchronously(on: serial)
             }
+        case .command(let command, let transfer): transfer.perform(command)
         case .block(let block): block()
         }
     }
@@ -244,8 +248,9 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     }
 }
 
-/// A piece of work for the loop: a job of Swift's, or a closure of ours.
+/// A piece of work for the loop: a job of Swift's, a command to an exchange, or a closure of ours.
 private enum LoopWork {
     case job(UnownedJob)
+    case command(Transfer.Command, Transfer)
     case block(@Sendable () -> Void)
 }

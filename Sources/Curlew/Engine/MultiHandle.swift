@@ -7,7 +7,6 @@ internal import Glibc
 /// `@unchecked Sendable`: it is made anywhere, and from then on touched on its loop's thread alone.
 final class MultiHandle: @unchecked Sendable {
     let core: LoopCore
-    let heads = ResponseHeadCache()
     private let limits: ConnectionLimits
     let hygiene: ConnectionHygiene
     @exclusivity(unchecked) private var shards: [EngineShard] = []
@@ -98,7 +97,7 @@ final class MultiHandle: @unchecked Sendable {
         guard let shard = transfer.connection?.shard else {
             throw CurlewError(.engineFailed, "an exchange has no connection")
         }
-        let easy = try pool.take(for: transfer.request) ?? EasyHandle(multi: self)
+        let easy = try pool.take(for: transfer.prepared) ?? EasyHandle(multi: self)
         easy.transfer = transfer
         do {
             try transfer.configure(easy)
@@ -158,7 +157,7 @@ final class MultiHandle: @unchecked Sendable {
         swap(&changed, &notifying)
         for transfer in notifying {
             transfer.isChanged = false
-            transfer.notifyObserver()
+            transfer.turnEnds()
         }
         notifying.removeAll(keepingCapacity: notifying.capacity <= Self.keptCapacity)
     }
@@ -305,7 +304,7 @@ final class MultiHandle: @unchecked Sendable {
     /// Something has come over an HTTP/2 connection, which may be the end of a response whose request is not sent yet
     /// (``Engine/overlooksEndOfStream``).
     func lookForEnds(on connection: Connection) {
-        for transfer in active where transfer.request.hasBody && transfer.connection === connection {
+        for transfer in active where transfer.prepared.hasBody && transfer.connection === connection {
             transfer.connectionHasRead()
         }
     }

@@ -1,38 +1,50 @@
 internal import CLibcurl
 internal import COpenSSL
 internal import HTTPTypes
-
-/// The observer that is notified, on the loop, of what a transfer has done.
-protocol TransferObserver: AnyObject, Sendable {
-    /// Something is new: interim responses, the head, the counts, or the end.
-    func transferAdvanced(_ transfer: Transfer)
-    /// True if the user has asked that the bytes stop, and the loop does not know it yet.
-    var isToStop: Bool { get }
-}
+internal import Synchronization
 
 /// One exchange as it runs on the engine: it answers libcurl's callbacks and keeps the timers. What belongs to one try of
-/// it is its ``Attempt``, which decides; this performs.
+/// it is its ``Attempt``, which decides; this performs. ``Exchange`` adds what the session and the callers have to do with.
 ///
-/// `@unchecked Sendable`: it is made on its loop's thread and touched there alone; what goes elsewhere are references in
-/// closures that are run on the loop again.
+/// `@unchecked Sendable`: from the moment that it is handed to its loop it is touched there alone; what goes elsewhere are
+/// references in commands that are performed on the loop again.
 /// For the same reason the properties that every request touches go without dynamic checks of exclusive access, here and
 /// in the other types of the loop; those checks were a twentieth of a small request.
-final class Transfer: LoopTimer, @unchecked Sendable {
+class Transfer: LoopTimer, @unchecked Sendable {
+    /// What other threads, and the loop itself for later, ask of an exchange.
+    enum Command {
+        /// Begin, for the caller that waits for the response.
+        case start
+        /// Begin, or let the bytes flow again.
+        case resume
+        /// Stop the bytes.
+        case suspend
+        /// End it, as nobody wants it any more.
+        case cancel
+        /// The reader of the response has taken some of it.
+        case readOn
+        /// There may be an end to be seen, though the socket has nothing.
+        case lookForEnd
+    }
+
     /// The most interim responses of an exchange; how many of them are kept, the configuration says.
     private static let interimLimit = 100
 
-    let request: PreparedRequest
-    let multi: MultiHandle
-    /// Kept until the end, so that what runs is not dropped under way.
-    @exclusivity(unchecked) private var observer: (any TransferObserver)?
+    final let prepared: PreparedRequest
+    final let core: LoopCore
+    /// The number of times that the user has asked for the bytes to stop of which the loop does not know yet. Until it knows, no
+    /// more is taken: within one turn that may be many megabytes.
+    final let stops = Atomic(0)
+    /// What carries it, from the moment that its turn has come until it has ended.
+    @exclusivity(unchecked) private var carrier: MultiHandle?
 
     // Where the transfer stands in its multi handle's lists.
-    @exclusivity(unchecked) var position = -1
-    @exclusivity(unchecked) var isChanged = false
+    @exclusivity(unchecked) final var position = -1
+    @exclusivity(unchecked) final var isChanged = false
 
     /// The place where it waits for a connection, and its own there. Set by the pool.
-    @exclusivity(unchecked) var waitsAt: OriginPool?
-    @exclusivity(unchecked) var waitingPlace = 0
+    @exclusivity(unchecked) final var waitsAt: OriginPool?
+    @exclusivity(unchecked) final var waitingPlace = 0
     /// When the connection of the attempt before was opened.
     private var opened = Instant(nanoseconds: 0)
     /// When its connection began to be made.
@@ -43,46 +55,53 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// True if it is a stream of its connection.
     private var hasStream = false
 
-    @exclusivity(unchecked) private(set) var easy: EasyHandle?
+    @exclusivity(unchecked) final private(set) var easy: EasyHandle?
     @exclusivity(unchecked) private var attempt: Attempt
     @exclusivity(unchecked) private var assembly: BodyAssembly
     @exclusivity(unchecked) private var limiter: RateLimiter?
     private var feed = UploadFeed()
-    private let totalDeadline: Instant
-    private let queued: Duration
+    private var queued = Duration.zero
     @exclusivity(unchecked) private var clock: TransferClock
 
-    /// The figures of the attempts that have ended.
-    @exclusivity(unchecked) private(set) var attempts: [AttemptMetrics] = []
-    private(set) var interim: [HTTPResponse] = []
+    /// The figures of the attempts that have ended: of the last, and of those before.
+    @exclusivity(unchecked) private var lastFigures: AttemptMetrics?
+    @exclusivity(unchecked) private var earlierFigures: [AttemptMetrics] = []
+    @exclusivity(unchecked) final private(set) var interim: [HTTPResponse] = []
     private var interimCount = 0
-    /// When the connection of an exchange that was answered early was last seen to take bytes, and how many it had taken.
-    private var lastUploadProgress = Instant(nanoseconds: 0)
-    private var writtenAtLastLook: Int64? = -1
+    private var earlyAnswer = EarlyAnswerWatch()
     /// True if the last look at the clocks found a limit exceeded. It counts if it still is, a turn of the loop later.
     private var hasSeenExpiry = false
     /// How the exchange has ended: with its trailers, or an error.
-    @exclusivity(unchecked) private(set) var outcome: Result<HTTPFields, CurlewError>?
+    @exclusivity(unchecked) final private(set) var outcome: Result<HTTPFields, CurlewError>?
     /// True if somebody has the response.
-    var isClaimed = false {
-        didSet { rearm() }
+    @exclusivity(unchecked) private var isClaimed = false
+
+    init(_ prepared: PreparedRequest, core: LoopCore, heads: ResponseHeadCache) {
+        self.prepared = prepared
+        self.core = core
+        clock = TransferClock(prepared.clockLimits)
+        assembly = BodyAssembly(capacity: prepared.bodyBufferSize)
+        attempt = Attempt(prepared, plan: Attempt.Plan(isFresh: prepared.isHandshakeOnly), cache: heads)
     }
 
-    /// - Parameters:
-    ///   - queued: For how long it has waited for its turn.
-    ///   - totalDeadline: When it fails, wherever it is then.
-    init(
-        request: PreparedRequest, multi: MultiHandle, observer: any TransferObserver, queued: Duration,
-        totalDeadline: Instant
-    ) {
-        self.request = request
-        self.multi = multi
-        self.observer = observer
-        self.queued = queued
-        self.totalDeadline = totalDeadline
-        clock = TransferClock(request.clockLimits, totalDeadline: totalDeadline)
-        assembly = BodyAssembly(capacity: request.bodyBufferSize)
-        attempt = Attempt(request, plan: Attempt.Plan(isFresh: request.isHandshakeOnly), cache: multi.heads)
+    // MARK: To be overridden
+
+    /// Something is new: interim responses, the head, the counts, or the end. Not from within libcurl.
+    func advanced() {}
+
+    /// Does what was asked for, on the loop.
+    func perform(_ command: Command) {
+        switch command {
+        case .readOn: readerMadeRoom()
+        case .lookForEnd: lookForEnd()
+        case .start, .resume, .suspend, .cancel: break
+        }
+    }
+
+    /// The multi handle, for what happens once the turn of the exchange has come.
+    private var multi: MultiHandle {
+        guard let carrier else { preconditionFailure("an exchange is used before its turn, or after its end") }
+        return carrier
     }
 
     // MARK: What can be seen of it
@@ -92,7 +111,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// The version of the response, once there is a head.
     var version: HTTPProtocolVersion { attempt.incoming.version }
     /// The bytes that the response's body will have, if that is known.
-    var expectedBodyBytes: Int64? { attempt.incoming.expectedBodyBytes(method: request.method) }
+    var expectedBodyBytes: Int64? { attempt.incoming.expectedBodyBytes(method: prepared.method) }
     var security: ConnectionSecurity? { attempt.security }
     /// Bytes of the bodies, as they went over the wire.
     var sentBodyBytes: Int64 { attempt.outgoing.sentBytes }
@@ -101,10 +120,14 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     var connection: Connection? { attempt.connection }
     /// True if it neither has a connection nor begins to make one.
     var isWaiting: Bool { clock.isWaiting }
+    /// True if it has been given to the engine.
+    var hasBegun: Bool { carrier != nil }
+    /// The figures of the attempts that have ended, first to last.
+    var attempts: [AttemptMetrics] { earlierFigures + [lastFigures].compactMap(\.self) }
     /// True if no kept connection will do.
     var needsNewConnection: Bool { attempt.plan.isFresh }
     /// True if the exchange shares no connection.
-    var isLoner: Bool { request.isHandshakeOnly }
+    var isLoner: Bool { prepared.isHandshakeOnly }
     /// True if the exchange may go over a connection that carries others, or has carried some.
     func mayJoin(_ connection: Connection) -> Bool {
         !needsNewConnection || (!isLoner && connection.isMultiplexed && connection.opened > opened)
@@ -114,14 +137,29 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     // MARK: Attempts
 
+    /// Its turn has come. It begins when ``begin()`` is called, and fails at the deadline, wherever it is then.
+    /// - Parameter queued: For how long it has waited for its turn.
+    func prepare(on multi: MultiHandle, queued: Duration, until deadline: Instant) {
+        carrier = multi
+        self.queued = queued
+        clock.totalDeadline = deadline
+        core.timers.set(self, to: deadline)
+    }
+
+    func isCarried(by multi: MultiHandle) -> Bool { carrier === multi }
+
     /// Begins the exchange. What fails here is an end like any other.
     func begin() {
         guard outcome == nil else { return }
         beginAttempt()
     }
 
-    /// Not yet begun, as the user holds it; its total limit runs.
-    func waitForRelease() { multi.core.timers.set(self, to: totalDeadline) }
+    /// Lets go of what only an exchange under way needs. It has ended.
+    func letGo() {
+        core.timers.remove(self)
+        attempt.letGo()
+        carrier = nil
+    }
 
     /// - Parameter hasWaited: True if its connection had no room for it, so that it waits on.
     private func beginAttempt(hasWaited: Bool = false) {
@@ -129,8 +167,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         isEngineDone = false
         connectingSince = nil
         connecting = .zero
-        if hasWaited { clock.resumeWaiting(at: multi.core.now) } else { clock.beginWaiting(at: multi.core.now) }
-        multi.core.timers.set(self, to: nearestDeadline)
+        if hasWaited { clock.resumeWaiting(at: core.now) } else { clock.beginWaiting(at: core.now) }
+        core.timers.set(self, to: nearestDeadline)
         guard !multi.isClosed else {
             return settle(.failure(CurlewError(.sessionInvalidated, "the session has ended")))
         }
@@ -140,13 +178,13 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// The pool has a connection for the exchange.
     func start(on connection: Connection) {
         connectionBegins()
-        if let connectingSince { connecting = connectingSince.duration(to: multi.core.now) }
+        if let connectingSince { connecting = connectingSince.duration(to: core.now) }
         attempt.take(connection)
         do { try multi.begin(self) } catch { settle(.failure(CurlewError(ofEngine: error))) }
     }
 
     /// The connection that was made for the exchange has failed.
-    func connectionFailed(_ failure: DialFailure) { settle(.failure(failure.error(for: request))) }
+    func connectionFailed(_ failure: DialFailure) { settle(.failure(failure.error(for: prepared))) }
 
     /// Sets up the handle for one attempt.
     func configure(_ easy: EasyHandle) throws {
@@ -155,7 +193,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         self.easy = easy
         do {
-            try easy.prepare(request, attempt.plan, connection)
+            try easy.prepare(prepared, attempt.plan, connection)
         } catch {
             self.easy = nil
             throw error
@@ -166,9 +204,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     func engineFinished(_ result: CURLcode) {
         guard outcome == nil, let easy else { return }
         var failure = result == CURLE_OK ? nil : easy.failure(result)
-        if failure != nil, attempt.connection?.hasGoAway == true { failure?.isAfterGoAway = isConnectionOpen }
-        if failure?.code == CURLE_HTTP2, let connection = attempt.connection, hasSentGoAway(on: connection) == true {
-            connection.hasFailed = true
+        if failure != nil, attempt.connection?.hasGoAway == true { failure?.isAfterGoAway = evidence?.isOpen == true }
+        if failure?.code == CURLE_HTTP2, let evidence, evidence.hasSentGoAway == true {
+            evidence.connection.hasFailed = true
         }
         isEngineDone = failure == nil
         if let connection = attempt.connection {
@@ -205,7 +243,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             noteSilence(error.code)
             multi.noteDropped(on: attempt.connection)
         }
-        multi.core.timers.remove(self)
+        core.timers.remove(self)
         limiter?.release()
         limiter = nil
         attempt.closeBody()
@@ -218,7 +256,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard let easy else { return leavePool() }
         // A repetition of libcurl's has been noted, and a connection that was full has cost nothing.
         if attempt.rejection != .fullConnection, attempt.rejection?.isRepetition != true {
-            attempts.append(AttemptMetrics(attempt.readFigures(), request, easy, takeWaits()))
+            keep(AttemptMetrics(attempt, prepared, easy, takeWaits()))
         }
         if Engine.remembersErrors,
             attempt.stage == .connecting || (!attempt.isReused && easy.long(CURLINFO_OS_ERRNO) != 0)
@@ -239,7 +277,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// The exchange ends without a handle of the engine's.
     private func leavePool() {
         guard attempt.stage == .connecting else { return }
-        attempts.append(AttemptMetrics(ofUnconnected: takeWaits()))
+        keep(AttemptMetrics(ofUnconnected: takeWaits()))
         if waitsAt != nil {
             multi.connections.withdraw(self)
         } else if let connection = attempt.connection {
@@ -249,21 +287,21 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     }
 
     private func takeWaits() -> AttemptMetrics.Waits {
-        AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now), connecting: connecting)
+        AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: core.now), connecting: connecting)
     }
 
     /// What an error should say of the exchange.
     private var context: CurlewError.Context {
         CurlewError.Context(
-            method: request.method, uri: request.uri, stage: attempt.stage, response: head, bodyPrefix: assembly.prefix)
+            method: prepared.method, uri: prepared.uri, stage: attempt.stage, response: head,
+            bodyPrefix: assembly.prefix)
     }
 
-    /// Notifies the observer; called by the multi handle when the engine has done a step.
-    func notifyObserver() {
+    /// Called by the multi handle at the end of a turn in which the engine has done a step.
+    func turnEnds() {
         // The body first, so that a reader woken by the head finds all of it.
         if let outcome { endBody(outcome) } else { wakeIfNeeded(assembly.endTurn(keepsPrefix: keepsPrefix)) }
-        observer?.transferAdvanced(self)
-        if outcome != nil { observer = nil }
+        advanced()
     }
 
     /// Ends the channel to the body's reader. A body that has arrived as a whole, or that nobody can have, needs none.
@@ -284,6 +322,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
 
     /// The body for the reader of the response. It is taken once.
     func takeBody() -> Body {
+        isClaimed = true
+        if hasBegun { rearm() }
         if case .success(let trailers) = outcome, let bytes = assembly.takeWhole() {
             return .whole(WholeBody(bytes, trailers: trailers))
         }
@@ -296,32 +336,32 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         guard let connection = attempt.connection, connection.isMultiplexed, attempt.pauses.isEmpty,
             attempt.stage == .exchanging || attempt.stage == .receiving
         else { return }
-        let waited = clock.lastActivity.duration(to: multi.core.now)
+        let waited = clock.lastActivity.duration(to: core.now)
         switch code {
         case .headTimeout, .idleTimeout, .totalTimeout: break
         // Callers have time limits of their own, and also cancel for other reasons.
         case .cancelled where waited >= .seconds(1): break
         default: return
         }
-        if connection.lastInput.duration(to: multi.core.now) * 2 >= waited { connection.isSilent = true }
+        if connection.lastInput.duration(to: core.now) * 2 >= waited { connection.isSilent = true }
     }
 
     // MARK: Connecting
 
     /// The exchange waits no more: it has a connection, or one is being made for it.
-    func connectionBegins() { clock.endWaiting(at: multi.core.now) }
+    func connectionBegins() { clock.endWaiting(at: core.now) }
 
     /// A connection is being made for the exchange.
     func connectionIsMade() {
         connectionBegins()
-        connectingSince = multi.core.now
-        if request.uri.layout.isSecure { request.options.trust.prepareForHandshake() }
+        connectingSince = core.now
+        if prepared.uri.layout.isSecure { prepared.options.trust.prepareForHandshake() }
     }
 
     /// The connection that was being made for the exchange has failed or serves another, and none is being made for it.
     func waitsAgain() {
         connectingSince = nil
-        clock.resumeWaiting(at: multi.core.now)
+        clock.resumeWaiting(at: core.now)
         rearm()
     }
 
@@ -351,14 +391,26 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// Refuses that libcurl sends the request a second time by itself. Whether another attempt follows is the attempt's to decide.
     private func refuseRepetition() {
         guard attempt.isRepeatedByEngine, let easy else { return }
-        let duration = clock.lastActivity.duration(to: multi.core.now)
+        let duration = clock.lastActivity.duration(to: core.now)
         noteRepetition(total: duration)
         attempt.reject(reasonForRepetition(by: easy))
     }
 
     private func noteRepetition(total: Duration) {
-        let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: multi.core.now))
-        attempts.append(AttemptMetrics(ofRepeated: attempt, waits, total: total))
+        let waits = AttemptMetrics.Waits(queued: queued, waited: clock.takeWaited(at: core.now))
+        keep(AttemptMetrics(ofRepeated: attempt, waits, total: total))
+    }
+
+    private func keep(_ figures: AttemptMetrics) {
+        if let lastFigures { earlierFigures.append(lastFigures) }
+        lastFigures = figures
+    }
+
+    /// What the connection of the attempt shows, and its bytes.
+    private var evidence: ConnectionEvidence? {
+        attempt.connection.map {
+            ConnectionEvidence(connection: $0, handshake: attempt.handshake, tlsVersion: attempt.security?.tlsVersion)
+        }
     }
 
     /// The reason for which libcurl wants to send the request a second time, as far as it can be told: a kept connection ended
@@ -369,48 +421,21 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         let isOnNewConnection = !attempt.isReused
         // libcurl then overwrites the words that name the code.
         if attempt.speaksHTTP2, isOnNewConnection, !easy.errorText.isEmpty { return .http11Required }
-        guard attempt.speaksHTTP2, easy.errorText.isEmpty else { return .resend }
+        guard attempt.speaksHTTP2, easy.errorText.isEmpty, let evidence else { return .resend }
         // A new connection that dies is not followed by another by libcurl.
         if isOnNewConnection { return .refusedStream }
-        return isConnectionOpen && !mayHideConnectionError ? .refusedStream : .resend
+        return evidence.isOpen && !evidence.mayHideError(ofSharing: self) ? .refusedStream : .resend
     }
 
     /// True if the end of a body that has no length is not that of its stream, but an error of the HTTP/2 connection, which libcurl
     /// before 8.2 takes for it. libcurl has closed the connection then, after a GOAWAY of its own, or has ended another transfer
     /// with the error. Of several transfers the first to be told may be one that it takes for whole: that stays unknown.
     private var isCutShort: Bool {
-        guard attempt.speaksHTTP2, Engine.hidesConnectionErrors, let connection = attempt.connection,
-            attempt.incoming.isEndHidden(method: request.method)
+        guard attempt.speaksHTTP2, Engine.hidesConnectionErrors, let evidence,
+            attempt.incoming.isEndHidden(method: prepared.method)
         else { return false }
-        if connection.hasFailed { return true }
         // Bytes of an upload may have left since.
-        return !request.hasBody && !multi.knows(connection) && connection.wasOpenWhenClosed
-            && hasSentGoAway(on: connection) == true
-    }
-
-    /// True if libcurl has written as much as a GOAWAY since something last came; nil if that is not known.
-    private func hasSentGoAway(on connection: Connection) -> Bool? {
-        connection.writtenSinceInput.map {
-            $0 >= Self.goAwayBytes + Connection.leastProtection(attempt.security?.tlsVersion)
-        }
-    }
-
-    /// True if libcurl may have ended the connection for an error in what has come (``Engine/hidesConnectionErrors``). It has written
-    /// a GOAWAY then, and no request shares the connection any more.
-    private var mayHideConnectionError: Bool {
-        guard Engine.hidesConnectionErrors, let connection = attempt.connection,
-            !multi.isShared(connection, besides: self)
-        else { return false }
-        return hasSentGoAway(on: connection) ?? true
-    }
-
-    /// The bytes of a GOAWAY frame without debug data (RFC 9113 §6.8).
-    private static let goAwayBytes: Int64 = 17
-
-    /// True if the peer has not ended the attempt's connection, or had not when libcurl closed it.
-    private var isConnectionOpen: Bool {
-        guard let connection = attempt.connection, attempt.handshake?.isClosedByPeer != true else { return false }
-        return multi.knows(connection) ? connection.isOpenAtPeer : connection.wasOpenWhenClosed
+        return evidence.connection.hasFailed || (!prepared.hasBody && evidence.wasClosedWithGoAway)
     }
 
     /// The last moment before the request's first byte: libcurl has a connection and asks for leave.
@@ -418,9 +443,9 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         clock.endAwaitingHead()
         refuseRepetition()
         let leave = attempt.connectionIsReady()
-        if leave.isRepetition { noteRepetition(total: clock.lastActivity.duration(to: multi.core.now)) }
+        if leave.isRepetition { noteRepetition(total: clock.lastActivity.duration(to: core.now)) }
         guard leave.isGranted, let easy, let connection = attempt.connection else { return false }
-        let candidate = ConnectionCandidate(connection, localPort: localPort, for: request, easy)
+        let candidate = ConnectionCandidate(connection, localPort: localPort, for: prepared, easy)
         guard attempt.mayUse(candidate) else { return false }
         multi.connections.learn(connection, isHTTP2: candidate.speaksHTTP2)
         if candidate.speaksHTTP2, !hasStream {
@@ -436,8 +461,8 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         attempt.watchForUnaskedAnswer(attempt.isOpenToUnaskedAnswers && connection.unconfirmedBytes == 0)
         noteActivity()
-        if !request.hasBody || attempt.outgoing.isSent {
-            clock.awaitHead(since: multi.core.now)
+        if !prepared.hasBody || attempt.outgoing.isSent {
+            clock.awaitHead(since: core.now)
             listenForGoAway()
         }
         rearm()
@@ -451,7 +476,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             return
         }
         attempt.watchForHeldBack(
-            HeldBackWatch(written: written, tlsVersion: attempt.security?.tlsVersion, at: multi.core.now))
+            HeldBackWatch(written: written, tlsVersion: attempt.security?.tlsVersion, at: core.now))
     }
 
     /// Looks whether the request has left. If it has not, another attempt is made on a new connection, and no other request joins
@@ -510,7 +535,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             attempt.fail(CurlewError(.invalidResponse, "more than \(Self.interimLimit) interim responses"))
             return false
         }
-        if interim.count < request.limits.interimResponses { interim.append(response) }
+        if interim.count < prepared.limits.interimResponses { interim.append(response) }
         multi.markChanged(self)
         return true
     }
@@ -552,7 +577,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// Has libcurl say what it reads as long as no response has begun, and looks at what it writes, if only a refusal by the server
     /// would permit that the request is sent again. Not while the request is sent, as libcurl then says much.
     private func listenForGoAway() {
-        guard attempt.speaksHTTP2, !request.isIdempotent, attempt.mayResendBody else { return }
+        guard attempt.speaksHTTP2, !prepared.isIdempotent, attempt.mayResendBody else { return }
         try? easy?.showRawBody(true)
     }
 
@@ -568,7 +593,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             attempt.pause(.reader)
             return .paused
         }
-        guard observer?.isToStop != true, assembly.admits(bytes.count) else {
+        guard stops.load(ordering: .relaxed) == 0, assembly.admits(bytes.count) else {
             attempt.pause(.reader)
             multi.markChanged(self)
             rearm()
@@ -584,7 +609,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         wakeIfNeeded(assembly.append(bytes, left: left, keepsPrefix: keepsPrefix))
         attempt.countReceived(bytes.count)
         multi.markChanged(self)
-        if request.hasBody, attempt.isAnsweredEarly { rearm() }
+        if prepared.hasBody, attempt.isAnsweredEarly { rearm() }
         return .taken
     }
 
@@ -598,11 +623,11 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// libcurl wants to read no more from the connection. Called from within libcurl.
     /// - Parameter isOpen: True if the peer has not closed the connection. With TLS that is not known, as it may be said in a record.
     func readingStopped(isOpen: @autoclosure () -> Bool) {
-        guard outcome == nil, request.hasBody else { return }
-        attempt.readingStopped(isOpen: !request.uri.layout.isSecure && isOpen())
+        guard outcome == nil, prepared.hasBody else { return }
+        attempt.readingStopped(isOpen: !prepared.uri.layout.isSecure && isOpen())
         guard attempt.isOverBeforeBody else { return }
         let plan = attempt.plan
-        multi.core.execute { [weak self] in self?.endBeforeBody(plan) }
+        core.execute { [weak self] in self?.endBeforeBody(plan) }
     }
 
     private func endBeforeBody(_ plan: Attempt.Plan) {
@@ -616,31 +641,24 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     /// A reader that took a chunk at once has made room.
     private func wakeIfNeeded(_ isNeeded: Bool) {
         // Not at once: this may be inside one of libcurl's callbacks.
-        if isNeeded { multi.core.execute { self.readerMadeRoom() } }
+        if isNeeded { core.send(.readOn, to: self) }
     }
 
     // MARK: HTTP/2 answers before the end of the request
 
     /// The moment at which to look whether the request's body is still wanted.
     private var earlyDeadline: Instant {
-        guard request.hasBody, attempt.isOverEarly else { return .distantFuture }
-        return max(clock.lastActivity, lastUploadProgress).advanced(by: Attempt.earlyAnswerPatience)
+        prepared.hasBody && attempt.isOverEarly ? earlyAnswer.deadline(after: clock.lastActivity) : .distantFuture
     }
 
     /// True if the request was not sent, and nothing of it leaves any more.
     private func endsEarly() -> Bool {
         guard let easy else { return false }
         guard !attempt.outgoing.isSent || easy.offset(CURLINFO_SIZE_UPLOAD_T) < attempt.outgoing.sentBytes else {
-            lastUploadProgress = .distantFuture
+            earlyAnswer.end()
             return false
         }
-        let written = attempt.connection?.writtenBytes
-        guard written == writtenAtLastLook else {
-            writtenAtLastLook = written
-            lastUploadProgress = multi.core.now
-            return false
-        }
-        return true
+        return earlyAnswer.hasStopped(written: attempt.connection?.writtenBytes, at: core.now)
     }
 
     /// Has libcurl look for the end of the response and of the request, after something has come over the connection.
@@ -667,7 +685,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         if !attempt.outgoing.hasSource {
             // Weak twice: what a producer hands to a loop that has ended meanwhile stays there, and must hold nothing.
-            let source = feed.next(for: request) { [weak self, core = multi.core] in
+            let source = feed.next(for: prepared) { [weak self, core = core] in
                 core.execute { [weak self] in self?.bodyArrived() }
             }
             guard let source else {
@@ -700,12 +718,12 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         }
         if attempt.isInOrderAgain, attempt.connection?.isWorn != true { try? easy?.forbidReuse(false) }
         if attempt.awaitsHead {
-            clock.awaitHead(since: multi.core.now)
+            clock.awaitHead(since: core.now)
             rearm()
             listenForGoAway()
         }
         // Not at once: libcurl has yet to send what it is given now.
-        if Engine.overlooksEndOfStream, attempt.mayEndByRequest { multi.core.execute { self.lookForEnd() } }
+        if Engine.overlooksEndOfStream, attempt.mayEndByRequest { core.send(.lookForEnd, to: self) }
         if case .bytes(let count) = provided { return .bytes(count) }
         return .bytes(0)
     }
@@ -720,36 +738,29 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     // MARK: Time
 
     /// Called with every byte either way.
-    func noteActivity() { clock.noteActivity(at: multi.core.now) }
+    func noteActivity() { clock.noteActivity(at: core.now) }
 
     /// A moment to look at the clocks.
     override func fire() {
-        let now = multi.core.now
+        let now = core.now
         let expiry = clock.expiry(at: now, clockPosition)
         // A thread that had no processor for a while reads what has come meanwhile first.
         hasSeenExpiry = expiry != nil && !hasSeenExpiry
-        guard !hasSeenExpiry else { return multi.core.timers.set(self, to: now.advanced(by: 1)) }
-        switch expiry {
-        case .total: return fail(CurlewError(.totalTimeout, "not finished within \(request.timeouts.total)"))
-        case .connectionWait:
-            return fail(
-                CurlewError(.connectionWaitTimeout, "no connection was free within \(request.timeouts.connectionWait)"))
-        case .idle: return fail(CurlewError(.idleTimeout, "no byte either way for \(request.timeouts.idle)"))
-        case .head where hasPartOfHead: clock.endAwaitingHead()
-        case .head:
-            return fail(
-                CurlewError(.headTimeout, "no byte of an answer within \(request.timeouts.head) of the request"))
-        case nil: break
+        guard !hasSeenExpiry else { return core.timers.set(self, to: now.advanced(by: 1)) }
+        if expiry == .head, hasPartOfHead {
+            clock.endAwaitingHead()
+        } else if let expiry {
+            return fail(expiry.error(prepared.timeouts))
         }
         if let watch = attempt.heldBack, watch.deadline <= now, leaveIfHeldBack(watch) { return }
         if earlyDeadline <= now, endsEarly() { return settle(attempt.outcomeOfEarlyAnswer()) }
-        multi.core.timers.set(self, to: nearestDeadline)
+        core.timers.set(self, to: nearestDeadline)
     }
 
     /// True if bytes of a head have come, though no line of it. With TLS and HTTP/2 they may be something else.
     private var hasPartOfHead: Bool {
         guard let since = clock.headAwaitedSince, let connection = attempt.connection, !connection.isMultiplexed,
-            !request.uri.layout.isSecure
+            !prepared.uri.layout.isSecure
         else { return false }
         return connection.lastInput > since
     }
@@ -769,7 +780,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
     private func rearm() {
         guard outcome == nil else { return }
         let nearest = nearestDeadline
-        if nearest < deadline { multi.core.timers.set(self, to: nearest) }
+        if nearest < deadline { core.timers.set(self, to: nearest) }
     }
 
     // MARK: Pausing
@@ -781,7 +792,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
             attempt.pause(.suspended)
         } else {
             attempt.unpause(attempt.pauses)
-            clock.restart(at: multi.core.now)
+            clock.restart(at: core.now)
         }
         applyPauses()
     }
@@ -824,7 +835,7 @@ final class Transfer: LoopTimer, @unchecked Sendable {
         } else if let limiter {
             limiter.change(limit: limit, shared: multi.rate)
         } else {
-            limiter = RateLimiter(core: multi.core, limit: limit, shared: multi.rate) { [weak self] direction in
+            limiter = RateLimiter(core: core, limit: limit, shared: multi.rate) { [weak self] direction in
                 self?.unpause(direction == .sending ? .sendingRate : .receivingRate)
             }
         }

@@ -8,7 +8,8 @@ struct TransferClock {
     }
 
     private let limits: Limits
-    private let totalDeadline: Instant
+    /// When the transfer fails, wherever it is then.
+    var totalDeadline = Instant.distantFuture
     /// When a byte last went either way.
     private(set) var lastActivity = Instant(nanoseconds: 0)
 
@@ -21,11 +22,7 @@ struct TransferClock {
     /// Since when the head is awaited; nil before the request is sent, and once the head has begun.
     private(set) var headAwaitedSince: Instant?
 
-    /// - Parameter totalDeadline: When the transfer fails, wherever it is then.
-    init(_ limits: Limits, totalDeadline: Instant) {
-        self.limits = limits
-        self.totalDeadline = totalDeadline
-    }
+    init(_ limits: Limits) { self.limits = limits }
 
     mutating func noteActivity(at now: Instant) { lastActivity = now }
 
@@ -80,7 +77,20 @@ struct TransferClock {
     // MARK: Limits
 
     /// What has run out.
-    enum Expiry { case total, connectionWait, idle, head }
+    enum Expiry {
+        case total, connectionWait, idle, head
+
+        /// The error that the transfer ends with.
+        func error(_ timeouts: Timeouts) -> CurlewError {
+            switch self {
+            case .total: CurlewError(.totalTimeout, "not finished within \(timeouts.total)")
+            case .connectionWait:
+                CurlewError(.connectionWaitTimeout, "no connection was free within \(timeouts.connectionWait)")
+            case .idle: CurlewError(.idleTimeout, "no byte either way for \(timeouts.idle)")
+            case .head: CurlewError(.headTimeout, "no byte of an answer within \(timeouts.head) of the request")
+            }
+        }
+    }
 
     /// Where an attempt is, as far as the limits are concerned.
     struct Position {

@@ -63,7 +63,7 @@ public struct CurlewResponse: Sendable {
         }
     }
     /// The exchange that brought the response; nil where none did, as in a stub.
-    var exchange: (any Exchange)? { storage.values.exchange }
+    var exchange: (any ResponseExchange)? { storage.values.exchange }
     /// What a session has said of its responses: a bound, the dialect of JSON. Message does not look into it.
     var defaults: (any Sendable & AnyObject)? {
         get { storage.values.defaults }
@@ -92,7 +92,7 @@ public struct CurlewResponse: Sendable {
     init(
         head: HTTPResponse, body: CurlewResponse.Body, version: HTTPProtocolVersion, uri: CurlewURI,
         interim: [HTTPResponse],
-        exchange: (any Exchange)?
+        exchange: (any ResponseExchange)?
     ) {
         storage = Storage(
             Values(head: head, body: body, version: version, uri: uri, interim: interim, exchange: exchange))
@@ -129,7 +129,7 @@ public struct CurlewResponse: Sendable {
         var interim: [HTTPResponse]
         var history: [CurlewResponse.Redirect] = []
         var attempts = 1
-        let exchange: (any Exchange)?
+        let exchange: (any ResponseExchange)?
         var defaults: (any Sendable & AnyObject)?
         var keyed = KeyedValues()
     }

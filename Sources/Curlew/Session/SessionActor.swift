@@ -34,8 +34,12 @@ public actor SessionActor {
         let invalidation = Invalidation(loops: loops.count, broadcaster: broadcaster)
         shards = try loops.map { [rate, broadcaster] loop in
             try SessionShard(
-                loop: loop, configuration: configuration, rate: rate, broadcaster: broadcaster,
-                invalidation: invalidation)
+                loop: loop,
+                ExchangeHost.Setting(
+                    connections: configuration.connections, mostUnderWay: configuration.tasksInFlight,
+                    progressInterval: configuration.progressInterval,
+                    eventBodyLimit: max(0, configuration.eventBodyLimit.bytes), rate: rate, broadcaster: broadcaster,
+                    onCancel: { invalidation.cancels() }, onEmpty: { invalidation.loopIsEmpty() }))
         }
         SessionRegistry.add(self)
     }
@@ -45,7 +49,8 @@ public actor SessionActor {
         broadcaster.finish()
         connectivity.end()
         for shard in shards {
-            shard.loop.core.execute { shard.enter(()) { shard, _ in shard.close() } }
+            let host = shard.host
+            host.loop.core.execute { host.close() }
         }
     }
 
@@ -58,20 +63,22 @@ public actor SessionActor {
 
     /// Makes a task that gives its response to the caller. It starts suspended.
     /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
-    public nonisolated func dataTask(_ request: CurlewRequest) throws -> TaskActor {
+    public nonisolated func dataTask(_ request: CurlewRequest) throws -> TaskActor { try exchange(request).face }
+
+    /// Makes an exchange that gives its response to the caller.
+    /// - Throws: ``CurlewError`` if the request cannot be sent as it stands.
+    nonisolated func exchange(_ request: CurlewRequest) throws -> Exchange {
         do {
             let prepared = try PreparedRequest(request, defaults: defaults)
             let number = Self.lastIdentifier.withLock { last in
                 last += 1
                 return last
             }
-            let task = TaskActor(
-                id: TaskActor.Identifier(number: number), kind: request.options.kind, request: request,
-                prepared: prepared,
-                host: shard(for: request.uri), session: self)
-            request.options.suspensionGroup?.add(task)
-            request.options.onTask?(task)
-            return task
+            let exchange = Exchange(
+                number: number, request, prepared: prepared, host: shard(for: request.uri).host, session: self)
+            request.options.suspensionGroup?.add(exchange)
+            if let onTask = request.options.onTask { onTask(exchange.face) }
+            return exchange
         } catch let error as CurlewError {
             throw error.adding(request)
         }
@@ -156,7 +163,7 @@ public actor SessionActor {
         }
         request.options.isHandshakeOnly = true
         do {
-            _ = try await dataTask(request).run()
+            _ = try await exchange(request).run()
         } catch let error as CurlewError {
             if let agreed = error.handshake { return agreed }
             throw error
@@ -174,7 +181,8 @@ public actor SessionActor {
     public nonisolated func setRateLimit(_ limit: RateLimit) {
         rate.change(to: limit)
         for shard in shards {
-            shard.loop.core.execute { shard.enter(()) { shard, _ in shard.rateLimitChanged() } }
+            let host = shard.host
+            host.loop.core.execute { host.rateLimitChanged() }
         }
     }
 
@@ -249,7 +257,8 @@ public actor SessionActor {
             for shard in shards { await shard.whenEmpty() }
         } onCancel: {
             for shard in shards {
-                shard.loop.core.execute { shard.enter(()) { shard, _ in shard.invalidate(cancelling: true) } }
+                let host = shard.host
+                host.loop.core.execute { host.invalidate(cancelling: true) }
             }
         }
         limit?.cancel()

@@ -131,7 +131,7 @@ extension SessionConnectivity {
 extension SessionActor: Transport {
     public nonisolated func send(_ request: CurlewRequest) async throws -> CurlewResponse {
         guard let limit = request.options.connectivityTimeout ?? configuration.connectivityTimeout else {
-            return try await dataTask(request).run()
+            return try await exchange(request).run()
         }
         return try await send(request, waitingFor: limit)
     }
@@ -141,28 +141,29 @@ extension SessionActor: Transport {
     private nonisolated func send(
         _ request: CurlewRequest, waitingFor limit: Duration
     ) async throws -> CurlewResponse {
-        let latest = LatestTask()
+        let latest = LatestExchange()
         return try await connectivity.send(
             request, waitingFor: limit, defaults: (configuration.route, configuration.proxy)
         ) { error in
-            var event = SessionEvent(.waitingForConnectivity, task: latest.task)
+            let exchange = latest.exchange
+            var event = SessionEvent(.waitingForConnectivity, of: exchange)
             event.error = error
-            latest.task?.publishAfterEnd(event)
+            exchange?.publishAfterEnd(event)
         } next: { request in
-            try await latest.made(by: { try self.dataTask(request) }).run()
+            try await latest.made(by: { try self.exchange(request) }).run()
         }
     }
 }
 
-/// The task of the last attempt.
-private final class LatestTask: Sendable {
-    private let made = Guarded<TaskActor?>(nil)
+/// The exchange of the last attempt.
+private final class LatestExchange: Sendable {
+    private let made = Guarded<Exchange?>(nil)
 
-    var task: TaskActor? { made.withLock { $0 } }
+    var exchange: Exchange? { made.withLock { $0 } }
 
-    func made(by make: () throws -> TaskActor) rethrows -> TaskActor {
-        let task = try make()
-        made.withLock { $0 = task }
-        return task
+    func made(by make: () throws -> Exchange) rethrows -> Exchange {
+        let exchange = try make()
+        made.withLock { $0 = exchange }
+        return exchange
     }
 }

@@ -3,18 +3,18 @@ internal import HTTPTypes
 /// The reading end of a body. When the last reference goes before the end was read, the transfer is cancelled.
 final class BodyReader: BodySource {
     private let channel: BodyChannel
-    private let task: TaskActor
+    private let exchange: Exchange
 
-    init(channel: BodyChannel, task: TaskActor) {
+    init(channel: BodyChannel, exchange: Exchange) {
         self.channel = channel
-        self.task = task
+        self.exchange = exchange
     }
 
     deinit { cancel() }
 
     /// Ends the transfer, unless it has ended.
     func cancel() {
-        if !channel.isFinished { task.cancel() }
+        if !channel.isFinished { exchange.cancel() }
     }
 
     /// The next chunk; nil at the end. One reader at a time.
@@ -39,7 +39,7 @@ final class BodyReader: BodySource {
                 }
             }
         } onCancel: {
-            task.cancel()
+            exchange.cancel()
         }
     }
 
@@ -68,5 +68,5 @@ final class BodyReader: BodySource {
     var trailers: HTTPFields { channel.trailers ?? HTTPFields() }
 
     /// Wakes a transfer that was held back because its reader was behind.
-    private func madeRoom() { task.readerMadeRoom() }
+    private func madeRoom() { exchange.readOn() }
 }

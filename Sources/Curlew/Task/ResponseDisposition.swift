@@ -96,7 +96,7 @@ extension CurlewResponse {
             throw CurlewError(.cancelled, "the response was not wanted", context: context)
         case .download(let destination, let integrity):
             guard status.kind == .successful else { return self }
-            task?.becomeDownload()
+            (exchange as? Exchange)?.becomeDownload()
             var response = self
             response.file = try await save(to: destination, integrity: integrity)
             response.body = .bytes([])

@@ -48,8 +48,13 @@ public struct SessionEvent: Sendable {
 
     /// What happened.
     public let kind: Kind
+    private let exchange: Exchange?
     /// The task that it happened to.
-    public let task: TaskActor?
+    public var task: TaskActor? { exchange?.face }
+    /// The number of that task.
+    public var taskIdentifier: TaskActor.Identifier? {
+        exchange.map { TaskActor.Identifier(number: $0.number) }
+    }
     /// The error that the task, the serializer or the session ended with, that its request waits after, or that kept a file
     /// from being moved.
     public internal(set) var error: CurlewError?
@@ -64,8 +69,8 @@ public struct SessionEvent: Sendable {
     /// The change of a circuit.
     public internal(set) var circuit: CircuitTransition?
 
-    init(_ kind: Kind, task: TaskActor? = nil) {
+    init(_ kind: Kind, of exchange: Exchange? = nil) {
         self.kind = kind
-        self.task = task
+        self.exchange = exchange
     }
 }

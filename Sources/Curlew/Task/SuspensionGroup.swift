@@ -1,24 +1,24 @@
 /// Stops and restarts the tasks of one call together: those under way, and those that later attempts bring.
 final class SuspensionGroup: Sendable {
-    private struct WeakTask {
-        weak var task: TaskActor?
+    private struct Member {
+        weak var exchange: Exchange?
     }
 
     private struct State {
         var isHeld = false
-        var tasks: [WeakTask] = []
+        var members: [Member] = []
     }
 
     private let state = Guarded(State())
 
-    /// True if the bytes are to be stopped. A task looks here when it starts.
+    /// True if the bytes are to be stopped. An exchange looks here when it starts.
     var isHeld: Bool { state.withLock { $0.isHeld } }
 
-    /// Takes in a task that has not started.
-    func add(_ task: TaskActor) {
+    /// Takes in an exchange that has not started.
+    func add(_ exchange: Exchange) {
         state.withLock { state in
-            state.tasks.removeAll { $0.task == nil }
-            state.tasks.append(WeakTask(task: task))
+            state.members.removeAll { $0.exchange == nil }
+            state.members.append(Member(exchange: exchange))
         }
     }
 
@@ -26,12 +26,12 @@ final class SuspensionGroup: Sendable {
 
     func resume() { change(to: false) { $0.resume() } }
 
-    /// The tasks are called under the lock, so that the last change is the last that reaches each of them.
-    private func change(to isHeld: Bool, _ tell: (TaskActor) -> Void) {
+    /// The exchanges are called under the lock, so that the last change is the last that reaches each of them.
+    private func change(to isHeld: Bool, _ tell: (Exchange) -> Void) {
         state.withLock { state in
             guard state.isHeld != isHeld else { return }
             state.isHeld = isHeld
-            state.tasks.compactMap(\.task).forEach(tell)
+            state.members.compactMap(\.exchange).forEach(tell)
         }
     }
 }

@@ -27,16 +27,18 @@ extension TaskProgress {
         public typealias Element = TaskProgress
         public typealias Failure = Never
 
-        let task: TaskActor
+        private let exchange: Exchange
 
-        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(task: task) }
+        init(of exchange: Exchange) { self.exchange = exchange }
+
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(of: exchange) }
 
         public struct AsyncIterator: AsyncIteratorProtocol {
-            private let task: TaskActor
+            private let exchange: Exchange
             private var seen: UInt64 = 0
             private var isDone = false
 
-            init(task: TaskActor) { self.task = task }
+            init(of exchange: Exchange) { self.exchange = exchange }
 
             /// The newest value that was not seen yet; the first call answers at once, the last value is the end's.
             public mutating func next() async -> TaskProgress? {
@@ -44,7 +46,7 @@ extension TaskProgress {
             }
 
             public mutating func next(isolation actor: isolated (any Actor)?) async -> TaskProgress? {
-                guard !isDone, let (value, version) = await task.nextProgress(after: seen) else {
+                guard !isDone, let (value, version) = await exchange.nextProgress(after: seen) else {
                     isDone = true
                     return nil
                 }
@@ -56,21 +58,21 @@ extension TaskProgress {
     }
 }
 
-extension TaskActor {
+extension Exchange {
     /// Waits for progress newer than `seen`; nil if the waiting task is cancelled.
     ///
     /// Like the response's, the continuation is made on the caller's side and kept on the loop.
-    fileprivate nonisolated func nextProgress(after seen: UInt64) async -> ProgressPublisher.Element {
+    fileprivate func nextProgress(after seen: UInt64) async -> ProgressPublisher.Element {
         let ticket = ProgressPublisher.Ticket()
         defer { ticket.establishOrdering() }
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                onLoop { $0.publisher().wait(after: seen, ticket: ticket, continuation) }
+                onLoop { $0.progressPublisher.wait(after: seen, ticket: ticket, continuation) }
             }
         } onCancel: {
             // The loop may learn of this before it learns of the waiting, so the ticket keeps it.
             ticket.cancel()
-            onLoop { $0.publisher().cancel(ticket) }
+            onLoop { $0.progressPublisher.cancel(ticket) }
         }
     }
 }
@@ -100,6 +102,7 @@ final class ProgressPublisher: LoopTimer {
     }
 
     func publish(_ progress: TaskProgress) {
+        guard progress != latest else { return }
         latest = progress
         version += 1
         guard !waiters.isEmpty else { return }

@@ -7,8 +7,8 @@ struct TransferClockTests {
     private let total = Instant(nanoseconds: 1000)
 
     private func clock() -> TransferClock {
-        var clock = TransferClock(
-            TransferClock.Limits(connectionWait: 40, head: 60, idle: 100), totalDeadline: total)
+        var clock = TransferClock(TransferClock.Limits(connectionWait: 40, head: 60, idle: 100))
+        clock.totalDeadline = total
         clock.noteActivity(at: Instant(nanoseconds: 50))
         return clock
     }
@@ -71,7 +71,7 @@ struct TransferClockTests {
 
     @Test("limits that are too long to count are none")
     func unlimited() {
-        var clock = TransferClock(TransferClock.Limits(), totalDeadline: .distantFuture)
+        var clock = TransferClock(TransferClock.Limits())
         clock.noteActivity(at: .now)
         clock.beginWaiting(at: .now)
         clock.awaitHead(since: .now)

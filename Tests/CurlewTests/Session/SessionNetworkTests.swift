@@ -83,7 +83,7 @@ struct SessionNetworkTests {
         while let event = await events.next(), event.kind != .completed {}
         await actor.retireConnections()
         try await server.waitForConnections(open: 0)
-        #expect(try await waiting.run().body.collect(upTo: 10) == Array("ok".utf8))
+        #expect(try await waiting.exchange.run().body.collect(upTo: 10) == Array("ok".utf8))
         #expect(server.connectionCounts.accepted == 2)
     }
 
@@ -121,11 +121,11 @@ struct SessionNetworkTests {
         let waiting = try actor.dataTask(CurlewRequest(.get, CurlewURI(server.url())))
         slow.resume()
         try await server.waitForRequests(1)
-        let call = Task { try await waiting.run().body.collect(upTo: 10) }
+        let call = Task { try await waiting.exchange.run().body.collect(upTo: 10) }
         try await waitUntil { await waiting.state == .running }
         shard.loop.core.execute {
-            slow.enter(CurlewError(.cancelled, "no more")) { $0.abort($1) }
-            _ = shard.enter(()) { shard, _ in shard.retireConnections() }
+            slow.exchange.abort(CurlewError(.cancelled, "no more"))
+            _ = shard.host.retireConnections()
         }
         #expect(try await call.value == Array("ok".utf8))
         open.finish()

@@ -40,7 +40,7 @@ final class ConnectionPool: LoopTimer {
     /// Gives an exchange a connection, now or later. Not from within libcurl.
     /// - Parameter hasWaited: True if its connection had no room for it: it is the next.
     func submit(_ transfer: Transfer, hasWaited: Bool = false) {
-        let origin = origins.origin(for: transfer.request, isHTTP11: transfer.needsHTTP11)
+        let origin = origins.origin(for: transfer.prepared, isHTTP11: transfer.needsHTTP11)
         // Those of other places that wait for room come first.
         if starved.isEmpty, !transfer.needsNewConnection, let connection = takeUsable(origin) {
             return start(transfer, on: connection)

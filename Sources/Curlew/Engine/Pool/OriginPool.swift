@@ -91,7 +91,7 @@ final class PendingDial {
 
     init(for transfer: Transfer) {
         self.transfer = transfer
-        limit = transfer.request.options.values.engineConnectTimeout
+        limit = transfer.prepared.options.values.engineConnectTimeout
     }
 
     /// Another exchange waits for it now, or none.

@@ -10,7 +10,7 @@ actor DownloadOperation {
         let head: HTTPResponse
         let uri: CurlewURI
         let history: [CurlewResponse.Redirect]
-        let exchange: (any Exchange)?
+        let exchange: (any ResponseExchange)?
 
         init(_ response: CurlewResponse) {
             head = response.head

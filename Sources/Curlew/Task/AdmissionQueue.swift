@@ -1,4 +1,4 @@
-/// The queue of a session on one loop: how many tasks are under way there, and which wait for their turn, first come, first
+/// The queue of a session on one loop: how many exchanges are under way there, and which wait for their turn, first come, first
 /// served.
 ///
 /// A pure value; whoever has it begins the tasks whose turn has come.
@@ -27,7 +27,7 @@ struct AdmissionQueue<Key: Hashable, Element> {
     /// True if nobody waits.
     var isEmpty: Bool { places.isEmpty }
 
-    /// The number of tasks that wait.
+    /// The number of exchanges that wait.
     var count: Int { places.count }
 
     /// Takes a place, if one is free.

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 /// The exchange that brought a response, as far as those who read the response have to do with it.
-protocol Exchange: AnyObject, Sendable {
+protocol ResponseExchange: AnyObject, Sendable {
     /// The request as it was sent.
     var request: CurlewRequest { get }
     /// A number that no other exchange of the process has.
