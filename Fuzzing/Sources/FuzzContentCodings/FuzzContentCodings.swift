@@ -36,7 +36,9 @@ struct FuzzContentCodings: FuzzTarget {
             for pieces in [[coded]] + piecings(of: coded, seed: seed) {
                 requireEqual(decoded(pieces, [kind], limits), body, "what was compressed comes out otherwise")
             }
-            requireEqual(decoded([coded, [seed]], [kind], limits), nil, "what follows the end is not seen")
+            // Zeros behind the end of gzip are padding.
+            let follows = format == .gzip && seed == 0 ? body : nil
+            requireEqual(decoded([coded, [seed]], [kind], limits), follows, "what follows the end is not seen")
             requireEqual(decoded([Array(coded.dropLast())], [kind], limits), nil, "a missing end is not seen")
         }
     }

@@ -42,10 +42,15 @@ struct FuzzImages: FuzzTarget {
         for encoding in [Image.Encoding.png, .losslessWebP, .jpeg()] {
             guard let file = try? image.encoded(as: encoding) else { return require(false, "it cannot be written") }
             let length = file.count * Int(choice) / 256
-            // Whatever is missing, it is not pixels.
-            guard let cut = try? Image(decoding: Array(file[..<length])) else { continue }
-            let again = try? Image(decoding: file)
-            require(cut.pixels == again?.pixels, "\(length) of \(file.count) bytes are another picture")
+            let part = Array(file[..<length])
+            var strict = Image.DecodingOptions()
+            strict.refusesTruncated = true
+            guard let cut = try? Image(decoding: part) else { continue }
+            // Whatever is missing, it is not pixels, or it is said that some are.
+            let isWhole = try? cut.pixels == Image(decoding: file).pixels
+            require(isWhole == true || cut.isTruncated, "\(length) of \(file.count) bytes are another picture")
+            let isRefused = (try? Image(decoding: part, options: strict)) == nil
+            require(isRefused == cut.isTruncated, "a cut picture is taken where it is to be refused")
         }
     }
 

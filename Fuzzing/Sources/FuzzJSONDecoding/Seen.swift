@@ -81,8 +81,8 @@ struct Seen: Decodable {
                 attempt { note(try container.decodeNil(forKey: key)) }
                 attempt { add(try container.decode(Seen.self, forKey: key)) }
             case .afterContains: if container.contains(key) { add(try container.decode(Seen.self, forKey: key)) }
-            // The path of a superclass without a member has not its name.
-            case .superDecoder where container.contains(key):
+            // The path of a superclass without a member has not its name, and of a null Foundation says that its type is wrong.
+            case .superDecoder where container.contains(key) && (try? container.decodeNil(forKey: key)) == false:
                 attempt { add(try Seen(from: container.superDecoder(forKey: key))) }
             case .superDecoder: break
             case .twice:

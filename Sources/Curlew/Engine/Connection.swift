@@ -58,6 +58,9 @@ final class Connection: LoopTimer, SocketHandler {
     private let inode: UInt64
     private var fruitlessOutputs = 0
     unowned let multi: MultiHandle
+    private let core: LoopCore
+    /// nil where no limit can be reached.
+    private let hygiene: ConnectionHygiene?
     /// The multi handle of libcurl's that has it.
     let shard: EngineShard?
     /// True if a stream's reset is not sent yet. While nobody uses the connection, its timer then waits to end it.
@@ -93,8 +96,10 @@ final class Connection: LoopTimer, SocketHandler {
         self.name = name
         self.dialled = dialled
         multi = shard.multi
+        core = shard.core
+        hygiene = multi.hygiene.isOn ? multi.hygiene : nil
         self.shard = shard
-        lastInput = multi.core.now
+        lastInput = core.now
         opened = lastInput
         shard.connectionCount += 1
         port = Self.localPort(of: dialled.descriptor)
@@ -105,11 +110,13 @@ final class Connection: LoopTimer, SocketHandler {
     init(descriptor: Int32, _ shard: EngineShard) {
         self.descriptor = descriptor
         multi = shard.multi
+        core = shard.core
+        hygiene = nil
         self.shard = shard
         origin = nil
         name = nil
         dialled = nil
-        lastInput = multi.core.now
+        lastInput = core.now
         opened = lastInput
         port = 0
         inode = 0
@@ -187,15 +194,15 @@ final class Connection: LoopTimer, SocketHandler {
         uses += 1
         // Bytes that are written from now on are those of this request as well.
         writtenBeforeInput = nil
-        if uses == multi.hygiene.maximumUses { isWorn = true }
+        if let hygiene, uses == hygiene.maximumUses { isWorn = true }
     }
 
     /// True if the connection has reached one of its limits. One that has reached a limit stays so.
     private func checkLimits() -> Bool {
-        if isUsed, !isWorn, multi.hygiene.isOn {
+        if let hygiene, isUsed, !isWorn {
             // The loop's own time is older than the response that ended in this turn.
             let now = Instant.now
-            isWorn = multi.hygiene.forbids(
+            isWorn = hygiene.forbids(
                 age: opened.nanoseconds(to: now), silence: lastInput.nanoseconds(to: now), uses: uses)
         }
         return isWorn
@@ -206,16 +213,17 @@ final class Connection: LoopTimer, SocketHandler {
         var action: Int32 = 0
         if events & (Readiness.input | Readiness.hangUp) != 0 {
             action |= CURL_CSELECT_IN
-            lastInput = multi.core.now
+            lastInput = core.now
             isSilent = false
         }
         if events & Readiness.output != 0 { action |= CURL_CSELECT_OUT }
         if events & Readiness.error != 0 { action |= CURL_CSELECT_ERR }
-        let uploaded = multi.uploadedBytes
+        let watchesUploads = Engine.asksInVain && isMultiplexed
+        let uploaded = watchesUploads ? multi.uploadedBytes : 0
         if watchesOutput, action & CURL_CSELECT_IN != 0 { writtenBeforeInput = writtenBytes }
         shard?.act(on: descriptor, action)
         if Engine.overlooksEndOfStream, isMultiplexed, action & CURL_CSELECT_IN != 0 { multi.lookForEnds(on: self) }
-        guard Engine.asksInVain, isMultiplexed, multi.knows(self) else { return }
+        guard watchesUploads, multi.knows(self) else { return }
         noteOutcome(isFruitless: action == CURL_CSELECT_OUT && multi.uploadedBytes == uploaded)
     }
 
@@ -232,7 +240,7 @@ final class Connection: LoopTimer, SocketHandler {
         fruitlessOutputs += 1
         guard fruitlessOutputs >= Self.fruitlessLimit, interest & Readiness.output != 0 else { return }
         setWatch(Readiness.input)
-        multi.core.timers.set(self, to: multi.core.now.advanced(by: Self.outputRest))
+        core.timers.set(self, to: core.now.advanced(by: Self.outputRest))
     }
 
     override func fire() {
@@ -247,15 +255,15 @@ final class Connection: LoopTimer, SocketHandler {
         self.interest = interest
         fruitlessOutputs = 0
         owesReset = false
-        multi.core.timers.remove(self)
+        core.timers.remove(self)
         setWatch(interest)
     }
 
     private func setWatch(_ events: UInt32) {
-        guard let problem = multi.core.poller.watch(descriptor, for: events, handler: self) else { return }
+        guard let problem = core.poller.watch(descriptor, for: events, handler: self) else { return }
         isGivenUp = true
         // Not at once: this may be inside one of libcurl's callbacks.
-        multi.core.execute { [multi, descriptor] in multi.failUsers(of: descriptor, problem) }
+        core.execute { [multi, descriptor] in multi.failUsers(of: descriptor, problem) }
     }
 
     /// The local port; 0 where there is none, as with a Unix socket.

@@ -1,5 +1,4 @@
-/// What the state of a connection and the bytes that went over it tell about an attempt: libcurl says little of how an HTTP/2
-/// connection has ended.
+/// The evidence of how an HTTP/2 connection has ended, of which libcurl says little: its state, and the bytes that went over it.
 struct ConnectionEvidence {
     /// The bytes of a GOAWAY frame without debug data (RFC 9113 §6.8).
     private static let goAwayBytes: Int64 = 17

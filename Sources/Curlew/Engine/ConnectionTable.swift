@@ -1,15 +1,30 @@
 /// The sockets of a multi handle by their descriptors.
 struct ConnectionTable {
-    private var connections: [Int32: Connection] = [:]
+    /// At the place of its descriptor, which the system keeps as small as it can.
+    private var connections: [Connection?] = []
 
-    subscript(descriptor: Int32) -> Connection? { connections[descriptor] }
+    subscript(descriptor: Int32) -> Connection? {
+        let index = Int(descriptor)
+        return connections.indices.contains(index) ? connections[index] : nil
+    }
 
-    var all: some Collection<Connection> { connections.values }
+    var all: [Connection] { connections.compactMap(\.self) }
 
-    mutating func insert(_ connection: Connection) { connections[connection.descriptor] = connection }
+    mutating func insert(_ connection: Connection) {
+        let index = Int(connection.descriptor)
+        if index >= connections.count {
+            connections += repeatElement(nil, count: index + 1 - connections.count)
+        }
+        connections[index] = connection
+    }
 
     @discardableResult
-    mutating func remove(_ descriptor: Int32) -> Connection? { connections.removeValue(forKey: descriptor) }
+    mutating func remove(_ descriptor: Int32) -> Connection? {
+        let index = Int(descriptor)
+        guard connections.indices.contains(index) else { return nil }
+        defer { connections[index] = nil }
+        return connections[index]
+    }
 }
 
 /// The easy handles of a multi handle that wait for another transfer.

@@ -22,9 +22,15 @@ enum CurlAllocator {
         return take(size) ?? aligned_alloc(alignment, (size + alignment - 1) & -alignment)
     }
 
+    /// libcurl frees a hundred times a request, mostly nothing: both ways out are short.
     static let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = { block in
-        guard Int(bitPattern: block) & (alignment - 1) == 0, let block, keep(block) else { return free(block) }
+        guard let block else { return }
+        guard Int(bitPattern: block) & 4095 == 0 else { return free(block) }
+        releaseAligned(block)
     }
+
+    @inline(never)
+    private static func releaseAligned(_ block: UnsafeMutableRawPointer) { if !keep(block) { free(block) } }
 
     /// Gives back what is kept.
     static func releaseKept() {
@@ -50,7 +56,7 @@ enum CurlAllocator {
         let size = curlew_block_size(block)
         guard size >= smallest, size <= largest else { return false }
         return kept.withLock { blocks in
-            // What nobody has asked for the longest time goes first.
+            // The oldest goes first.
             if blocks.count == limit { free(blocks.removeFirst()) }
             blocks.append(block)
             return true

@@ -15,6 +15,9 @@ enum Engine {
     static let hasNegotiate = curlew_version_features() & CURL_VERSION_SPNEGO != 0
     static let hasNTLM = curlew_version_features() & CURL_VERSION_NTLM != 0
 
+    /// True if it was built to speak IPv6, and so takes such an address in place of a host.
+    static let hasIPv6 = curlew_version_features() & CURL_VERSION_IPV6 != 0
+
     /// The folder in which it looks for certificate authorities of the system, if it was built with one.
     static let authorityFolder = curlew_authority_folder().map { String(cString: $0) }
 

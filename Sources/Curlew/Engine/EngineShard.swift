@@ -9,6 +9,7 @@ final class EngineShard: LoopTimer {
     static let connectionLimit = 64
 
     unowned let multi: MultiHandle
+    let core: LoopCore
     private var raw: UnsafeMutableRawPointer?
     @exclusivity(unchecked) var connectionCount = 0
     /// True if libcurl has worked since its messages were read.
@@ -24,6 +25,7 @@ final class EngineShard: LoopTimer {
         }
         self.raw = raw
         self.multi = multi
+        core = multi.core
         super.init()
         let own = Unmanaged.passUnretained(self).toOpaque()
         try check(curlew_multi_set_socket(raw, EngineCallbacks.socket))
@@ -96,7 +98,6 @@ final class EngineShard: LoopTimer {
     }
 
     func timerChanged(milliseconds: Int) {
-        let core = multi.core
         let wait = Int64(min(milliseconds, Self.longestWait)) * 1_000_000
         core.timers.set(self, to: milliseconds < 0 ? .distantFuture : core.now.advanced(by: wait))
     }

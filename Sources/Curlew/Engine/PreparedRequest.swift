@@ -26,9 +26,7 @@ final class PreparedRequest: Sendable {
     let version: HTTPVersionPolicy.Kind
     let options: ConnectionOptions
     let timeouts: Timeouts
-    let clockLimits: TransferClock.Limits
-    /// In nanoseconds; the largest number is none.
-    let totalLimit: Int64
+    let timeLimits: TransferClock.Limits
     let limits: CurlewResponse.Limits
     let bodyBufferSize: Int
     /// True if the connection is to be closed after the exchange.
@@ -46,10 +44,7 @@ final class PreparedRequest: Sendable {
         body = try request.body.watchingFile()
         try options.checkDurations()
         timeouts = options.timeouts(defaults.timeouts)
-        clockLimits = TransferClock.Limits(
-            connectionWait: timeouts.connectionWait.limitInNanoseconds, head: timeouts.head.limitInNanoseconds,
-            idle: timeouts.idle.limitInNanoseconds)
-        totalLimit = timeouts.total.limitInNanoseconds
+        timeLimits = options.isAnySet ? TransferClock.Limits(timeouts) : defaults.timeLimits
         limits = defaults.limits
         bodyBufferSize = max(1, (options.bodyBufferSize ?? defaults.bodyBufferSize).bytes)
         self.options = try defaults.connection.overridden(by: options, timeouts: timeouts, uri: request.uri)
@@ -84,6 +79,7 @@ final class PreparedRequest: Sendable {
 /// What holds for each request that does not say otherwise: in an object, as handing a configuration on copies it.
 final class RequestDefaults: Sendable {
     let timeouts: Timeouts
+    let timeLimits: TransferClock.Limits
     let limits: CurlewResponse.Limits
     let bodyBufferSize: ByteSize
     let versionPolicy: HTTPVersionPolicy
@@ -94,6 +90,7 @@ final class RequestDefaults: Sendable {
         connection: ConnectionOptions
     ) {
         self.timeouts = timeouts
+        timeLimits = TransferClock.Limits(timeouts)
         self.limits = limits
         self.bodyBufferSize = bodyBufferSize
         self.versionPolicy = versionPolicy

@@ -11,7 +11,7 @@ internal import Synchronization
 /// For the same reason the properties that every request touches go without dynamic checks of exclusive access, here and
 /// in the other types of the loop; those checks were a twentieth of a small request.
 class Transfer: LoopTimer, @unchecked Sendable {
-    /// What other threads, and the loop itself for later, ask of an exchange.
+    /// Requests of other threads to an exchange, and of the loop itself for later.
     enum Command {
         /// Begin, for the caller that waits for the response.
         case start
@@ -35,7 +35,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// The number of times that the user has asked for the bytes to stop of which the loop does not know yet. Until it knows, no
     /// more is taken: within one turn that may be many megabytes.
     final let stops = Atomic(0)
-    /// What carries it, from the moment that its turn has come until it has ended.
+    /// The engine that carries it, from the moment that its turn has come until it has ended.
     @exclusivity(unchecked) private var carrier: MultiHandle?
 
     // Where the transfer stands in its multi handle's lists.
@@ -79,7 +79,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     init(_ prepared: PreparedRequest, core: LoopCore, heads: ResponseHeadCache) {
         self.prepared = prepared
         self.core = core
-        clock = TransferClock(prepared.clockLimits)
+        clock = TransferClock(prepared.timeLimits)
         assembly = BodyAssembly(capacity: prepared.bodyBufferSize)
         attempt = Attempt(prepared, plan: Attempt.Plan(isFresh: prepared.isHandshakeOnly), cache: heads)
     }
@@ -406,7 +406,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         lastFigures = figures
     }
 
-    /// What the connection of the attempt shows, and its bytes.
+    /// The evidence of the attempt's connection and its bytes.
     private var evidence: ConnectionEvidence? {
         attempt.connection.map {
             ConnectionEvidence(connection: $0, handshake: attempt.handshake, tlsVersion: attempt.security?.tlsVersion)

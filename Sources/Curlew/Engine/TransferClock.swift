@@ -5,6 +5,7 @@ struct TransferClock {
         var connectionWait = Int64.max
         var head = Int64.max
         var idle = Int64.max
+        var total = Int64.max
     }
 
     private let limits: Limits
@@ -134,5 +135,14 @@ struct TransferClock {
         if position.isClaimed { exempting.insert(.reader) }
         guard isExchanging, position.pauses.isDisjoint(with: exempting) else { return .distantFuture }
         return lastActivity.advanced(by: limits.idle)
+    }
+}
+
+extension TransferClock.Limits {
+    init(_ timeouts: Timeouts) {
+        connectionWait = timeouts.connectionWait.limitInNanoseconds
+        head = timeouts.head.limitInNanoseconds
+        idle = timeouts.idle.limitInNanoseconds
+        total = timeouts.total.limitInNanoseconds
     }
 }

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import Synchronization
 
 /// A session: the connections, the tasks under way, the limits and the events that its users share.
 ///
@@ -12,7 +13,7 @@ public actor SessionActor {
     nonisolated let broadcaster: Broadcaster<SessionEvent>
     nonisolated let rate: SharedRate
     nonisolated let connectivity = SessionConnectivity()
-    private static let lastIdentifier = Guarded<UInt64>(0)
+    private static let lastIdentifier = Atomic<UInt64>(0)
     /// The shards that hosts were assigned to, by index.
     private nonisolated let shardsOfHosts = Guarded<[String: Int]>([:])
     /// So many hosts are assigned round robin, the others by their hash.
@@ -70,10 +71,7 @@ public actor SessionActor {
     nonisolated func exchange(_ request: CurlewRequest) throws -> Exchange {
         do {
             let prepared = try PreparedRequest(request, defaults: defaults)
-            let number = Self.lastIdentifier.withLock { last in
-                last += 1
-                return last
-            }
+            let number = Self.lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
             let exchange = Exchange(
                 number: number, request, prepared: prepared, host: shard(for: request.uri).host, session: self)
             request.options.suspensionGroup?.add(exchange)

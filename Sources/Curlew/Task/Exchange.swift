@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Synchronization
 
-/// One exchange: made by a session, run on its event loop, ended exactly once. ``TaskActor`` is its public face, made when somebody
+/// An exchange: made by a session, run on its event loop, ended exactly once. ``TaskActor`` is its public face, made when somebody
 /// asks for it.
 ///
 /// `@unchecked Sendable`: from the moment that it is started it belongs to its loop; what others may reach is immutable, atomic or
@@ -49,7 +49,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         if let limit = request.options.rateLimit { extras.rateLimit = limit }
     }
 
-    /// What few exchanges have.
+    /// The properties that few exchanges have.
     private final class Extras {
         var suspended = SuspendedTime()
         var rateLimit: RateLimit?
@@ -66,7 +66,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return made
     }
 
-    /// What the exchange is for.
+    /// The purpose of the exchange.
     var kind: TaskActor.Kind { hasBecomeDownload.load(ordering: .acquiring) ? .download : request.options.kind }
 
     func becomeDownload() { hasBecomeDownload.store(true, ordering: .releasing) }
@@ -146,7 +146,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         case .suspend:
             handle(.suspend)
             stops.wrappingSubtract(1, ordering: .relaxed)
-            // Where it changed nothing, what was kept back for it flows on.
+            // The bytes that were kept back for it flow on, if it has changed nothing.
             readerMadeRoom()
         case .cancel: abort(CurlewError(.cancelled, "the task was cancelled"))
         case .readOn, .lookForEnd: super.perform(command)
@@ -247,7 +247,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     }
 
     /// When the exchange gives up, wherever it is then.
-    var totalDeadline: Instant { startedAt.advanced(by: prepared.totalLimit) }
+    var totalDeadline: Instant { startedAt.advanced(by: prepared.timeLimits.total) }
 
     /// Its turn has come.
     func takeTurn() { handle(.turn) }
@@ -349,7 +349,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
             suspended: madeExtras?.suspended.total(at: now) ?? .zero)
     }
 
-    /// How far it has got.
+    /// The progress up to this moment.
     var progress: TaskProgress {
         var progress = TaskProgress()
         progress.sent.wire = sentBodyBytes
@@ -360,7 +360,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return progress
     }
 
-    /// What hands the progress to those who follow it.
+    /// The publisher that hands the progress to those who follow it.
     var progressPublisher: ProgressPublisher {
         if let made = madeExtras?.progress { return made }
         let made = ProgressPublisher(progress, timers: core, interval: host.progressInterval)

@@ -3,7 +3,7 @@
 ///
 /// `@unchecked Sendable`: what changes is touched on the loop alone.
 final class ExchangeHost: @unchecked Sendable {
-    /// What a host is told once, and tells its session.
+    /// The settings of a host, and the words by which it tells its session of its end.
     struct Setting: Sendable {
         let connections: ConnectionLimits
         /// The most exchanges under way at a time.
@@ -29,7 +29,7 @@ final class ExchangeHost: @unchecked Sendable {
     let loop: CurlewEventLoop
     let heads = ResponseHeadCache()
     private let setting: Setting
-    /// What the exchanges that begin now go out on.
+    /// The engine that the exchanges go out on that begin now.
     @exclusivity(unchecked) private(set) var engine: MultiHandle
     /// The engines whose connections take no new request, until their last has ended.
     private var retired: [MultiHandle] = []
@@ -48,7 +48,7 @@ final class ExchangeHost: @unchecked Sendable {
         engine.rate = setting.rate.isUnlimited ? nil : setting.rate
     }
 
-    /// Where the exchanges publish what happens to them.
+    /// The events of the session.
     var broadcaster: Broadcaster<SessionEvent> { setting.broadcaster }
     var progressInterval: Duration { setting.progressInterval }
 

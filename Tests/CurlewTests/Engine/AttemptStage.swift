@@ -4,7 +4,7 @@ import HTTPTypes
 @testable import Curlew
 
 /// An attempt and the events that it is given, without an engine and without a socket.
-struct AttemptStage {
+final class AttemptStage {
     var attempt: Attempt
     private(set) var lastAction = Attempt.LineAction.nothing
 
@@ -33,7 +33,7 @@ struct AttemptStage {
     /// libcurl has a connection. A second one without a challenge between them is for a repetition by libcurl.
     /// - Returns: Whether the request may go over it.
     @discardableResult
-    mutating func connect(isReused: Bool = false, _ change: (inout ConnectionCandidate) -> Void = { _ in }) -> Bool {
+    func connect(isReused: Bool = false, _ change: (inout ConnectionCandidate) -> Void = { _ in }) -> Bool {
         if attempt.isRepeatedByEngine { attempt.reject(.resend) }
         attempt.take(isReused: isReused)
         guard attempt.connectionIsReady().isGranted else { return false }
@@ -43,17 +43,17 @@ struct AttemptStage {
     }
 
     /// Lines of a head arrive, and of trailers.
-    mutating func receive(_ lines: String...) {
+    func receive(_ lines: String...) {
         for line in lines {
             lastAction = Array("\(line)\r\n".utf8).withUnsafeBytes { attempt.take($0) }
             if case .head(let head, let effects) = lastAction { attempt.publish(head, effects) }
         }
     }
 
-    mutating func receiveRaw(_ text: String) { Array(text.utf8).withUnsafeBytes { attempt.follow(raw: $0) } }
+    func receiveRaw(_ text: String) { Array(text.utf8).withUnsafeBytes { attempt.follow(raw: $0) } }
 
     /// The engine takes as many bytes of the body as it wants.
-    mutating func send(_ count: Int, of bytes: [UInt8]) {
+    func send(_ count: Int, of bytes: [UInt8]) {
         if !attempt.outgoing.hasSource { attempt.beginBody(from: .bytes(bytes)) }
         var space = [UInt8](repeating: 0, count: count)
         _ = space.withUnsafeMutableBytes { attempt.provide(into: $0) }
@@ -68,7 +68,7 @@ struct AttemptStage {
 
     /// The engine is done with the attempt.
     /// - Parameter code: What it ends with; nil is success.
-    mutating func end(
+    func end(
         _ code: CURLcode? = nil, _ change: (inout EngineFailure) -> Void = { _ in }
     ) -> Ending {
         var failure = code.map { EngineFailure($0) }

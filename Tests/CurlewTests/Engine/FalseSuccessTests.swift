@@ -56,7 +56,7 @@ enum FalseSuccess {
 
     /// Expects how an exchange ends with an answer of these lines, after which libcurl reports success.
     private static func expect(_ ending: AttemptStage.Ending, after lines: [String]) throws {
-        var stage = try AttemptStage()
+        let stage = try AttemptStage()
         stage.connect()
         for line in lines { stage.receive(line) }
         #expect(stage.end(stage.attempt.isOnCourse ? nil : CURLE_WRITE_ERROR) == ending, "\(lines.prefix(5))")
@@ -93,24 +93,24 @@ enum FalseSuccess {
         Row(
             beginning: "An answer that waits on an idle connection",
             proof: .attempt {
-                var stage = try AttemptStage(.post, body: .string("x"))
+                let stage = try AttemptStage(.post, body: .string("x"))
                 #expect(stage.connect(isReused: true) { $0.isOutOfStep = true } == false)
                 #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .again(Attempt.Plan(number: 2, isFresh: true)))
             }),
         Row(
             beginning: "An answer that overtakes its request",
             proof: .attempt {
-                var stage = try AttemptStage()
+                let stage = try AttemptStage()
                 stage.connect(isReused: true)
-                #expect(stage.attempt.isOpenToUnaskedAnswers)
+                #expect(stage.attempt.isOpenToUnaskedAnswers == true)
                 stage.attempt.watchForUnaskedAnswer(true)
                 #expect(stage.attempt.takeUnaskedCheck() == true)
                 #expect(stage.attempt.takeUnaskedCheck() == false)
                 stage.attempt.reject(.unaskedAnswer)
                 #expect(stage.end(CURLE_WRITE_ERROR) == .again(Attempt.Plan(number: 2, isFresh: true)))
-                var fresh = try AttemptStage()
+                let fresh = try AttemptStage()
                 fresh.connect()
-                #expect(!fresh.attempt.isOpenToUnaskedAnswers)
+                #expect(fresh.attempt.isOpenToUnaskedAnswers == false)
             }),
         Row(
             beginning: "A tunnel that a proxy opened for one user",
@@ -167,7 +167,7 @@ enum FalseSuccess {
                     try expect(.failure(.invalidResponse), after: ["HTTP/1.1 200 OK"] + fields + [""])
                 }
                 guard Engine.showsRawBody else { return }
-                var stage = try AttemptStage()
+                let stage = try AttemptStage()
                 stage.connect()
                 stage.receive("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "")
                 stage.receiveRaw("5zz\r\nhello\r\n0\r\n\r\n")
@@ -182,7 +182,7 @@ enum FalseSuccess {
                 ] {
                     try expect(.failure(.invalidResponse), after: ["HTTP/1.1 200 OK"] + fields + [""])
                 }
-                var stage = try AttemptStage()
+                let stage = try AttemptStage()
                 stage.connect()
                 stage.receive("HTTP/1.1 200 OK", "Content-Length: 1", "Transfer-Encoding: chunked", "")
                 guard case .head(_, let effects) = stage.lastAction else {
@@ -195,12 +195,12 @@ enum FalseSuccess {
         Row(
             beginning: "Over HTTP/2, a connection that ends",
             proof: .attempt {
-                var stage = try AttemptStage(.post, body: .string("more than was sent"))
+                let stage = try AttemptStage(.post, body: .string("more than was sent"))
                 stage.connect { $0.speaksHTTP2 = true }
                 stage.receive("HTTP/2 200", "Content-Length: 2", "")
                 stage.attempt.countReceived(2)
                 #expect(stage.end(CURLE_HTTP2_STREAM) == .success)
-                var short = try AttemptStage(.post, body: .string("more than was sent"))
+                let short = try AttemptStage(.post, body: .string("more than was sent"))
                 short.connect { $0.speaksHTTP2 = true }
                 short.receive("HTTP/2 200", "Content-Length: 2", "")
                 short.attempt.countReceived(1)
@@ -251,18 +251,18 @@ enum FalseSuccess {
             proof: .attempt {
                 for (method, mayGo) in [(HTTPRequest.Method.get, true), (.post, false), (.patch, false)] {
                     let again = AttemptStage.Ending.again(Attempt.Plan(number: 2, isFresh: true))
-                    var stage = try AttemptStage(method)
+                    let stage = try AttemptStage(method)
                     #expect(stage.connect(isReused: true) == true)
                     #expect(stage.connect() == false)
                     #expect(
                         stage.end(CURLE_ABORTED_BY_CALLBACK) == (mayGo ? again : .failure(.connectionLost)), "\(method)"
                     )
-                    var refused = try AttemptStage(method)
+                    let refused = try AttemptStage(method)
                     refused.connect(isReused: true)
                     refused.attempt.reject(.refusedStream)
                     #expect(refused.end(CURLE_ABORTED_BY_CALLBACK) == again)
                 }
-                var begun = try AttemptStage()
+                let begun = try AttemptStage()
                 begun.connect(isReused: true)
                 begun.receive("HTTP/1.1 200 OK")
                 #expect(begun.connect() == false)
@@ -271,13 +271,13 @@ enum FalseSuccess {
         Row(
             beginning: "An `Expect` answered by 417",
             proof: .attempt {
-                var stage = try AttemptStage(
+                let stage = try AttemptStage(
                     .put, body: .string("x"), change: { $0.options.expectContinue = .seconds(1) })
                 stage.connect()
                 stage.receive("HTTP/1.1 417 Expectation Failed", "")
                 let plan = Attempt.Plan(number: 2, isFresh: true, isUnexpecting: true)
                 #expect(stage.end(CURLE_WRITE_ERROR) == .again(plan))
-                var again = try AttemptStage(
+                let again = try AttemptStage(
                     .put, body: .string("x"), plan: plan, change: { $0.options.expectContinue = .seconds(1) })
                 again.connect()
                 again.receive("HTTP/1.1 417 Expectation Failed", "")
@@ -286,13 +286,13 @@ enum FalseSuccess {
         Row(
             beginning: "From 8.7 on: an upload that libcurl wants to send again",
             proof: .attempt {
-                var stage = try AttemptStage(.post, body: .string("x"))
+                let stage = try AttemptStage(.post, body: .string("x"))
                 stage.connect(isReused: true)
                 stage.send(1, of: [1])
                 stage.attempt.rewind()
                 #expect(stage.connect() == false)
                 #expect(stage.end(CURLE_ABORTED_BY_CALLBACK) == .failure(.connectionLost))
-                var replayable = try AttemptStage(.put, body: .string("x"))
+                let replayable = try AttemptStage(.put, body: .string("x"))
                 replayable.connect(isReused: true)
                 replayable.send(1, of: [1])
                 replayable.attempt.rewind()
@@ -329,7 +329,7 @@ enum FalseSuccess {
             beginning: "The heads of challenges that libcurl answers",
             proof: .attempt {
                 let proxy = try Proxy("http://127.0.0.1:1").authenticated(user: "user", password: "secret", by: .digest)
-                var stage = try AttemptStage(configure: { $0.proxy = .proxy(proxy) })
+                let stage = try AttemptStage(configure: { $0.proxy = .proxy(proxy) })
                 stage.connect()
                 stage.receive("HTTP/1.1 407 Proxy Authentication Required", "Content-Length: 0", "")
                 #expect(stage.attempt.incoming.head == nil)

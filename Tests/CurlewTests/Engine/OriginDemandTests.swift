@@ -1,3 +1,4 @@
+import CLibcurl
 import Testing
 
 @testable import Curlew
@@ -63,5 +64,12 @@ struct OriginDemandTests {
         #expect(ConnectionName.address(0x1_0002) == "[fd00:0:0:0:0:0:1:2]")
         #expect(ConnectionName.shortAddress(1) == "240.0.0.1")
         #expect(ConnectionName.shortAddress(.max) == "255.255.255.255")
+    }
+
+    @Test("a libcurl without IPv6 finds its connections by addresses of IPv4")
+    func withoutIPv6() throws {
+        let name = try ConnectionName(number: 7, proxy: nil, port: 80, family: .any, hasIPv6: false)
+        guard case .target(let list) = name.place else { throw CurlewError(.engineFailed, "not a target") }
+        #expect(list.head.map { String(cString: $0.pointee.data) } == "::240.0.0.7:80")
     }
 }

@@ -34,7 +34,7 @@ struct UserAgentTests {
         _ = try await api.get("b", parameters: ["k": 1])
         _ = try await api.post("c", json: [1], as: [Int].self)
         _ = try await api.post("d", form: ["k": 1], as: .nothing)
-        _ = try await api.session?.dataTask(CurlewRequest(.get, server.url("/e"))).run()
+        _ = try await api.session?.exchange(CurlewRequest(.get, server.url("/e"))).run()
         for _ in 0..<5 {
             #expect(await server.takeRequest()?.fields[values: .userAgent] == [UserAgent.ofProcess.text])
         }

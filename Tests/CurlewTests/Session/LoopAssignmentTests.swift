@@ -10,7 +10,7 @@ struct LoopAssignmentTests {
         let session = try SessionActor(eventLoops: loops)
         return try urls.map { url in
             let task = try session.dataTask(CurlewRequest(.get, url))
-            return loops.firstIndex { $0 === task.loop }
+            return loops.firstIndex { $0 === task.exchange.host.loop }
         }
     }
 

@@ -288,7 +288,7 @@ struct SessionNamespaceTests {
         var options = RequestOptions()
         options.route = ConnectionRoute(localInterface: "192.0.2.11")
         let task = try actor.dataTask(CurlewRequest(.get, "http://192.0.2.10:\(port)/", options: options))
-        let call = Task { try await task.run().body.collect(upTo: 100) }
+        let call = Task { try await task.exchange.run().body.collect(upTo: 100) }
         try await waitUntil { await actor.connectionCount() == 1 }
         let connection = accept(listener, nil, nil)
         var space = [UInt8](repeating: 0, count: 4096)

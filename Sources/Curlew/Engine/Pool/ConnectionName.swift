@@ -3,7 +3,7 @@ internal import CLibcurl
 /// The name by which libcurl finds exactly one connection.
 ///
 /// libcurl chooses a connection by where it leads. So each one leads, as far as libcurl knows, to an address of its own: an IPv6
-/// address of the private range (RFC 4193) that holds a number. Nothing is ever sent to it, as libcurl is given a socket that is
+/// address of the private range (RFC 4193) that holds a number; an IPv4 address where libcurl was built without IPv6. Nothing is ever sent to it, as libcurl is given a socket that is
 /// connected already. Host, SNI and the certificate's name stay those of the URL.
 ///
 /// - Directly the address stands in place of the URL's host (`CURLOPT_CONNECT_TO`).
@@ -17,21 +17,24 @@ final class ConnectionName {
         case proxyFolder(String)
     }
 
-    let number: UInt64
     let place: Place
 
-    /// - Parameter family: The family that libcurl is to look names up in for a SOCKS proxy; the name has to belong to it.
-    init(number: UInt64, proxy: Proxy?, port: Int, family: ConnectionRoute.AddressFamily) throws {
-        self.number = number
+    /// - Parameters:
+    ///   - family: The family that libcurl is to look names up in for a SOCKS proxy; the name has to belong to it.
+    ///   - hasIPv6: True if libcurl takes IPv6 addresses.
+    init(
+        number: UInt64, proxy: Proxy?, port: Int, family: ConnectionRoute.AddressFamily, hasIPv6: Bool = Engine.hasIPv6
+    ) throws {
         switch proxy {
         case nil:
             let list = FieldList()
-            try list.append(line: "::\(Self.address(number)):\(port)")
+            try list.append(line: "::\(hasIPv6 ? Self.address(number) : Self.shortAddress(number)):\(port)")
             place = .target(list)
         case .some(let proxy) where proxy.scheme == .https:
             place = .proxyFolder(Self.folder(number, hasOwnAnchors: proxy.anchorsPEM != nil))
         case .some(let proxy):
-            let address = proxy.isSOCKS && family == .ipv4 ? Self.shortAddress(number) : Self.address(number)
+            let isShort = !hasIPv6 || (proxy.isSOCKS && family == .ipv4)
+            let address = isShort ? Self.shortAddress(number) : Self.address(number)
             place = .proxy(url: "\(proxy.scheme.rawValue)://\(address):\(proxy.port)")
         }
     }

@@ -41,7 +41,7 @@ final class ConnectionPool: LoopTimer {
     /// - Parameter hasWaited: True if its connection had no room for it: it is the next.
     func submit(_ transfer: Transfer, hasWaited: Bool = false) {
         let origin = origins.origin(for: transfer.prepared, isHTTP11: transfer.needsHTTP11)
-        // Those of other places that wait for room come first.
+        // Places that wait for room come first.
         if starved.isEmpty, !transfer.needsNewConnection, let connection = takeUsable(origin) {
             return start(transfer, on: connection)
         }
@@ -303,7 +303,7 @@ final class ConnectionPool: LoopTimer {
 
     // MARK: New connections
 
-    /// Where the place has as many connections as it may have, one that is idle makes room for a newcomer that has waited longest.
+    /// A connection that is idle makes room for a newcomer that has waited longest, if the place has as many as it may have.
     private func makeRoomForOldest(_ origin: OriginPool) {
         while origin.count >= perHost, origin.lacksDial, origin.waiting.oldest?.needsNewConnection == true,
             let idle = origin.idle.first
@@ -402,7 +402,7 @@ final class ConnectionPool: LoopTimer {
         }
         let own = origin.dial(of: transfer)
         endWaiting(transfer, origin)
-        // Who has waited for this connection waits for the other one now.
+        // The exchange that has waited for this connection waits for the other one now.
         if let left = pending.transfer, left !== transfer {
             if let own { own.pass(to: left) } else { left.waitsAgain() }
         }
