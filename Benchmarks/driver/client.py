@@ -54,6 +54,8 @@ def command(stage: Stage, client: str, workload: Workload, requests: int) -> lis
         words += ["--second-url", stage.urls[workload.second_target]]
     if workload.loops is not None:
         words += ["--loops", str(workload.loops)]
+    if workload.hosts is not None:
+        words += ["--hosts", str(workload.hosts)]
     if workload.kind in stage.files:
         words += ["--file", str(stage.files[workload.kind])]
     return words

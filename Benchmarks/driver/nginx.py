@@ -52,6 +52,18 @@ http {{
         keepalive_timeout 0;
         location = /small {{ return 200 "{small}"; }}
     }}
+    # The same, and whoever has been here before resumes the session.
+    server {{
+        listen 127.0.0.1:{tls_resumed} ssl backlog=4096;
+        keepalive_timeout 0;
+        ssl_session_tickets on;
+        location = /small {{ return 200 "{small}"; }}
+    }}
+    # Answers at every address of this machine.
+    server {{
+        listen {hosts} backlog=4096;
+        location = /small {{ return 200 "{small}"; }}
+    }}
     # Refuses whoever has not agreed to HTTP/2.
     server {{
         listen 127.0.0.1:{http2} ssl http2;
@@ -60,6 +72,8 @@ http {{
     }}
 }}
 """
+
+PORTS = ("plain", "plain_too", "tls", "tls_resumed", "hosts", "http2")
 
 SMALL_BODY = "0123456789abcdef" * 4
 
@@ -85,7 +99,7 @@ class Nginx:
         stop(self.process)
 
     def begin(self) -> None:
-        self.ports = dict(zip(("plain", "plain_too", "tls", "http2"), free_ports(4)))
+        self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
         user = "user root;" if os.geteuid() == 0 else ""
         file = self.folder / "nginx.conf"
         file.write_text(CONFIGURATION.format(folder=self.folder, user=user, small=SMALL_BODY, **self.ports))

@@ -40,6 +40,8 @@ class Stage(contextlib.ExitStack):
         self.urls = {
             "small": f"{plain}/small",
             "small-tls": f"https://127.0.0.1:{ports['tls']}/small",
+            "small-tls-resumed": f"https://127.0.0.1:{ports['tls_resumed']}/small",
+            "hosts": f"http://127.0.0.1:{ports['hosts']}/small",
             "small-http2": f"https://127.0.0.1:{ports['http2']}/small",
             "json-1k": f"{plain}/json-1k",
             "json-100k": f"{plain}/json-100k",

@@ -40,6 +40,8 @@ class Workload:
     # Where every second request goes instead, and on how many event loops: Curlew alone knows these.
     second_target: str | None = None
     loops: int | None = None
+    # To how many hosts requests go in turn: addresses of this machine.
+    hosts: int | None = None
     # Large bodies are counted in bytes, all else in requests.
     is_large: bool = False
     # Whether a quick run may make fewer requests.
@@ -57,6 +59,11 @@ WORKLOADS = (
     Workload("small-get-1", "get", "small", 20_000, 1, clients=WITH_GO),
     Workload("small-get-64", "get", "small", 80_000, 64, clients=WITH_GO),
     Workload("small-get-1000", "get", "small", 60_000, 1000, clients=WITH_GO),
+    # More requests than connections: the others wait.
+    Workload("small-get-1000-on-64", "get", "small", 60_000, 1000, connections=64, clients=("raw", "curlew", "ahc")),
+    Workload(
+        "small-get-10000-on-64", "get", "small", 60_000, 10_000, connections=64, clients=("raw", "curlew", "ahc")),
+    Workload("200-hosts-1000", "get", "hosts", 60_000, 1000, hosts=200, clients=("raw", "curlew")),
     Workload(
         "small-get-1-on-loop", "get-on-loop", "small", 20_000, 1, clients=("curlew",), compared_with="small-get-1"),
     Workload(
@@ -71,6 +78,10 @@ WORKLOADS = (
         "small-get-64-traced", "get-traced", "small", 80_000, 64, clients=("curlew",), compared_with="small-get-64"),
     Workload("http2-64", "get", "small-http2", 60_000, 64, connections=1, clients=WITHOUT_TLS_ANCHORS),
     Workload("tls-each-request", "get", "small-tls", 3_000, 8, clients=WITHOUT_TLS_ANCHORS),
+    # As the row before, but the server lets clients resume their sessions.
+    Workload(
+        "tls-each-request-resumed", "get", "small-tls-resumed", 3_000, 8, clients=WITHOUT_TLS_ANCHORS,
+        compared_with="tls-each-request"),
     Workload("json-1k", "json", "json-1k", 50_000, 64, clients=WITH_GO),
     Workload("json-100k", "json", "json-100k", 4_000, 16, clients=WITH_GO),
     Workload("stream-down", "stream", "large", 1, 1, is_large=True, shrinks=False),

@@ -19,13 +19,15 @@ public struct Assignment: Sendable {
     public var filePath: String?
     /// Where every second request goes, if not to ``url``.
     public var secondURL: String?
+    /// To how many hosts requests go in turn: addresses of this machine in place of the one in ``url``.
+    public var hosts: Int?
     /// How many event loops carry the requests; nil is the client's own choice.
     public var loops: Int?
 
     /// What to write for a command line that cannot be used.
     public static let usage = """
         usage: client WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM] [--file PATH]
-            [--second-url URL] [--loops N]
+            [--second-url URL] [--loops N] [--hosts N]
         workloads: \(Workload.allCases.map(\.rawValue).joined(separator: ", "))
         """
 
@@ -53,7 +55,16 @@ public struct Assignment: Sendable {
         case "--file": filePath = value
         case "--second-url": secondURL = value
         case "--loops": loops = try Self.number(value)
+        case "--hosts": hosts = try Self.number(value)
         default: throw UsageError()
+        }
+    }
+
+    /// Where requests go, in turn.
+    public var urls: [String] {
+        guard let hosts else { return [url, secondURL].compactMap(\.self) }
+        return (0..<hosts).map { index in
+            url.replacing("//127.0.0.1:", with: "//127.0.\(1 + index / 250).\(1 + index % 250):")
         }
     }
 

@@ -10,7 +10,7 @@ struct CurlewClient: BenchmarkClient {
     static let name = "curlew"
 
     private let session: HTTPSession
-    private let urls: Alternation
+    private let urls: Rotation
     private let filePath: String?
 
     init(_ assignment: Assignment) throws {
@@ -22,7 +22,7 @@ struct CurlewClient: BenchmarkClient {
         if let path = assignment.anchorsPath { configuration.security = .anchors(pem: try LocalFile(path).text()) }
         let loops = try (0..<(assignment.loops ?? 0)).map { try CurlewEventLoop(name: "bench-\($0)") }
         session = try Self.session(assignment.workload, configuration, loops)
-        urls = Alternation(assignment.url, assignment.secondURL ?? assignment.url)
+        urls = Rotation(assignment.urls)
         filePath = assignment.filePath
     }
 
@@ -85,20 +85,16 @@ struct CurlewClient: BenchmarkClient {
     }
 }
 
-/// Two URLs, in turn.
-private final class Alternation: Sendable {
-    private let first: String
-    private let second: String
+/// URLs, in turn.
+private final class Rotation: Sendable {
+    private let urls: [String]
     private let turns = Atomic(0)
 
-    init(_ first: String, _ second: String) {
-        self.first = first
-        self.second = second
-    }
+    init(_ urls: [String]) { self.urls = urls }
 
     func next() -> String {
         // The usual case does not pay for the other.
-        if first == second { return first }
-        return turns.wrappingAdd(1, ordering: .relaxed).oldValue.isMultiple(of: 2) ? first : second
+        if urls.count == 1 { return urls[0] }
+        return urls[turns.wrappingAdd(1, ordering: .relaxed).oldValue % urls.count]
     }
 }

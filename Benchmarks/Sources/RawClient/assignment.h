@@ -9,7 +9,9 @@ enum workload { workload_get, workload_json, workload_stream, workload_upload };
 struct assignment {
     enum workload workload;
     const char *workload_name;
-    const char *url;
+    // Where requests go, in turn.
+    char **urls;
+    long url_count;
     long requests;
     long concurrency;
     long connections;
@@ -20,5 +22,8 @@ struct assignment {
 
 // Reads the arguments. Returns false for a command line that cannot be used.
 bool assignment_read(struct assignment *assignment, int count, char **arguments);
+
+// Frees what was read.
+void assignment_free(struct assignment *assignment);
 
 #endif

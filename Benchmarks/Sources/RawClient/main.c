@@ -13,8 +13,9 @@ struct tally {
     long errors;
 };
 
-static void start(struct loop *loop, struct transfer *transfer, const char *url) {
-    transfer_prepare(transfer, url);
+static void start(struct loop *loop, struct transfer *transfer, const struct assignment *assignment) {
+    static long turn;
+    transfer_prepare(transfer, assignment->urls[turn++ % assignment->url_count]);
     curl_multi_add_handle(loop->multi, transfer->easy);
 }
 
@@ -35,7 +36,7 @@ static long collect(struct loop *loop, const struct assignment *assignment, stru
         ended++;
         if (*left > 0) {
             (*left)--;
-            start(loop, transfer, assignment->url);
+            start(loop, transfer, assignment);
         }
     }
     return ended;
@@ -47,7 +48,7 @@ static struct tally run(
     struct tally tally = {.requests = requests};
     long left = requests;
     for (long index = 0; index < assignment->concurrency && left > 0; index++, left--)
-        start(loop, &transfers[index], assignment->url);
+        start(loop, &transfers[index], assignment);
     for (long ended = 0; ended < requests;) {
         loop_turn(loop);
         ended += collect(loop, assignment, &tally, &left);
@@ -88,7 +89,7 @@ int main(int count, char **arguments) {
     if (!assignment_read(&assignment, count, arguments)) {
         fputs(
             "usage: bench-raw WORKLOAD URL REQUESTS CONCURRENCY [--connections N] [--warm-up N] [--anchors PEM]"
-            " [--file PATH]\nworkloads: get, json, stream, upload\n",
+            " [--file PATH] [--hosts N]\nworkloads: get, json, stream, upload\n",
             stderr
         );
         return 2;
@@ -101,6 +102,7 @@ int main(int count, char **arguments) {
     int status = measure(&assignment, &loop, transfers);
     for (long index = 0; index < assignment.concurrency; index++) transfer_close(&transfers[index]);
     loop_close(&loop);
+    assignment_free(&assignment);
     free(transfers);
     curl_global_cleanup();
     return status;

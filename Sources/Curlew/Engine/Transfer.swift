@@ -46,31 +46,31 @@ class Transfer: LoopTimer, @unchecked Sendable {
     @exclusivity(unchecked) final var waitsAt: OriginPool?
     @exclusivity(unchecked) final var waitingPlace = 0
     /// When the connection of the attempt before was opened.
-    private var opened = Instant(nanoseconds: 0)
+    @exclusivity(unchecked) private var opened = Instant(nanoseconds: 0)
     /// When its connection began to be made.
-    private var connectingSince: Instant?
-    private var connecting = Duration.zero
+    @exclusivity(unchecked) private var connectingSince: Instant?
+    @exclusivity(unchecked) private var connecting = Duration.zero
     /// True if the engine has ended the exchange by itself, and not with an error.
-    private var isEngineDone = false
+    @exclusivity(unchecked) private var isEngineDone = false
     /// True if it is a stream of its connection.
-    private var hasStream = false
+    @exclusivity(unchecked) private var hasStream = false
 
     @exclusivity(unchecked) final private(set) var easy: EasyHandle?
     @exclusivity(unchecked) private var attempt: Attempt
     @exclusivity(unchecked) private var assembly: BodyAssembly
     @exclusivity(unchecked) private var limiter: RateLimiter?
-    private var feed = UploadFeed()
-    private var queued = Duration.zero
+    @exclusivity(unchecked) private var feed = UploadFeed()
+    @exclusivity(unchecked) private var queued = Duration.zero
     @exclusivity(unchecked) private var clock: TransferClock
 
     /// The figures of the attempts that have ended: of the last, and of those before.
     @exclusivity(unchecked) private var lastFigures: AttemptMetrics?
     @exclusivity(unchecked) private var earlierFigures: [AttemptMetrics] = []
     @exclusivity(unchecked) final private(set) var interim: [HTTPResponse] = []
-    private var interimCount = 0
-    private var earlyAnswer = EarlyAnswerWatch()
+    @exclusivity(unchecked) private var interimCount = 0
+    @exclusivity(unchecked) private var earlyAnswer = EarlyAnswerWatch()
     /// True if the last look at the clocks found a limit exceeded. It counts if it still is, a turn of the loop later.
-    private var hasSeenExpiry = false
+    @exclusivity(unchecked) private var hasSeenExpiry = false
     /// How the exchange has ended: with its trailers, or an error.
     @exclusivity(unchecked) final private(set) var outcome: Result<HTTPFields, CurlewError>?
     /// True if somebody has the response.

@@ -9,6 +9,29 @@ extension Exchange {
     /// True if anybody listens to the session's events.
     var isObserved: Bool { host.broadcaster.hasListeners }
 
+    /// The progress up to this moment.
+    var progress: TaskProgress {
+        var progress = TaskProgress()
+        progress.sent.wire = sentBodyBytes
+        progress.sent.total = prepared.contentLength
+        progress.received.wire = receivedBodyBytes
+        progress.received.total = head == nil ? nil : expectedBodyBytes
+        progress.isFinished = lifecycle.state.isEnd
+        return progress
+    }
+
+    /// Tells the observers of the request that it has ended.
+    func reportEnd() {
+        var exchange: EndedExchange?
+        for observer in request.attemptObservers {
+            observer.ended(number)
+            guard observer.takesFigures, let observer = observer as? any ExchangeObserver else { continue }
+            let ended = exchange ?? EndedExchange(request: request, head: head, metrics: metrics, error: end)
+            observer.exchangeEnded(ended)
+            exchange = ended
+        }
+    }
+
     /// Publishes what became of the response. The task may have outlived its session.
     func report(_ outcome: ResponseOutcome) {
         guard isObserved else { return }

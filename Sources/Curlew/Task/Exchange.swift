@@ -103,7 +103,10 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     func onLoop(_ action: @escaping @Sendable (Exchange) -> Void) { core.execute { action(self) } }
 
+    // Inlined, these and the next two: each would be one more frame for every call.
+
     /// Starts the exchange and waits for the response.
+    @inline(__always)
     func run() async throws -> CurlewResponse {
         try await awaitResponse { waiter in
             starter = waiter
@@ -116,6 +119,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         try await awaitResponse { waiter in onLoop { $0.claim(for: waiter) } }
     }
 
+    @inline(__always)
     private func awaitResponse(_ claim: (ResponseWaiters.Waiter) -> Void) async throws -> CurlewResponse {
         let response = try await headArrival(claim)
         // Mostly there is nothing to decide, and nothing to wait for.
@@ -123,6 +127,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return try await response.decided()
     }
 
+    @inline(__always)
     private func headArrival(_ claim: (ResponseWaiters.Waiter) -> Void) async throws -> CurlewResponse {
         defer { ordering.establish() }
         return try await withTaskCancellationHandler {
@@ -302,17 +307,6 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         if hasFace.load(ordering: .sequentiallyConsistent) { releaseFace() }
     }
 
-    private func reportEnd() {
-        var exchange: EndedExchange?
-        for observer in request.attemptObservers {
-            observer.ended(number)
-            guard observer.takesFigures, let observer = observer as? any ExchangeObserver else { continue }
-            let ended = exchange ?? EndedExchange(request: request, head: head, metrics: metrics, error: end)
-            observer.exchangeEnded(ended)
-            exchange = ended
-        }
-    }
-
     private func keepFace() { faceLock.withLock { keptFace = knownFace } }
 
     private func releaseFace() {
@@ -347,17 +341,6 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
         return TaskMetrics(
             attempts: attempts, start: startedAt.date, duration: startedAt.duration(to: now),
             suspended: madeExtras?.suspended.total(at: now) ?? .zero)
-    }
-
-    /// The progress up to this moment.
-    var progress: TaskProgress {
-        var progress = TaskProgress()
-        progress.sent.wire = sentBodyBytes
-        progress.sent.total = prepared.contentLength
-        progress.received.wire = receivedBodyBytes
-        progress.received.total = head == nil ? nil : expectedBodyBytes
-        progress.isFinished = lifecycle.state.isEnd
-        return progress
     }
 
     /// The publisher that hands the progress to those who follow it.

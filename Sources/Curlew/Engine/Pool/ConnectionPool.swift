@@ -10,7 +10,7 @@ final class ConnectionPool: LoopTimer {
     unowned let multi: MultiHandle
     private let core: LoopCore
     private let limits: ConnectionLimits
-    private let dialler: Dialler
+    private lazy var made = NewConnections(for: self, multi, limit: perHost)
     @exclusivity(unchecked) private var origins = OriginDirectory()
 
     /// All connections, those being made included.
@@ -20,15 +20,14 @@ final class ConnectionPool: LoopTimer {
     @exclusivity(unchecked) private var idle = IdleConnections()
     @exclusivity(unchecked) private var toBeServed: [OriginPool] = []
     /// Places that wait for another one to give a connection up, as the session has as many as it may have.
-    private var starved: [OriginPool] = []
-    private var toBeClosed: [Connection] = []
+    @exclusivity(unchecked) private var starved: [OriginPool] = []
+    @exclusivity(unchecked) private var toBeClosed: [Connection] = []
     private let idleLifetime: Int64
 
     init(multi: MultiHandle, limits: ConnectionLimits) {
         self.multi = multi
         core = multi.core
         self.limits = limits
-        dialler = Dialler(multi: multi)
         idleLifetime = max(0, limits.idleLifetime.nanosecondsClamped)
     }
 
@@ -60,11 +59,11 @@ final class ConnectionPool: LoopTimer {
     func withdraw(_ transfer: Transfer) {
         guard let origin = transfer.waitsAt else { return }
         endWaiting(transfer, origin)
-        cancelNeedlessDials(origin)
+        made.cancelNeedless(origin)
         origins.forgetIfUnused(origin)
     }
 
-    private func endWaiting(_ transfer: Transfer, _ origin: OriginPool) {
+    func endWaiting(_ transfer: Transfer, _ origin: OriginPool) {
         origin.waiting.remove(transfer)
         waitingCount -= 1
         transfer.waitsAt = nil
@@ -78,7 +77,7 @@ final class ConnectionPool: LoopTimer {
         origin.hasOwnerlessDials = true
     }
 
-    private func start(_ transfer: Transfer, on connection: Connection) {
+    func start(_ transfer: Transfer, on connection: Connection) {
         connection.users += 1
         transfer.start(on: connection)
     }
@@ -174,13 +173,13 @@ final class ConnectionPool: LoopTimer {
         return fitting
     }
 
-    private func makePending(_ connection: Connection, _ origin: OriginPool) {
+    func makePending(_ connection: Connection, _ origin: OriginPool) {
         connection.isPending = true
         origin.pending += 1
     }
 
     /// Keeps a connection that nobody uses, for a while.
-    private func keep(_ connection: Connection) {
+    func keep(_ connection: Connection) {
         idle.insert(connection, at: now)
         while idle.count > max(1, limits.idle), let oldest = idle.oldest { leave(oldest) }
         if deadline == .distantFuture { setTimer() }
@@ -211,7 +210,12 @@ final class ConnectionPool: LoopTimer {
         if connection.users == 0 { end(connection) }
     }
 
-    private func noteLess(_ origin: OriginPool) {
+    func noteMore(_ origin: OriginPool) {
+        origin.count += 1
+        count += 1
+    }
+
+    func noteLess(_ origin: OriginPool) {
         origin.count -= 1
         count -= 1
         scheduleService(of: origin)
@@ -234,7 +238,7 @@ final class ConnectionPool: LoopTimer {
 
     // MARK: The end of a turn
 
-    private func scheduleService(of origin: OriginPool) {
+    func scheduleService(of origin: OriginPool) {
         guard !origin.isToBeServed else { return }
         origin.isToBeServed = true
         toBeServed.append(origin)
@@ -266,7 +270,7 @@ final class ConnectionPool: LoopTimer {
         }
     }
 
-    private func starve(_ origin: OriginPool) {
+    func starve(_ origin: OriginPool) {
         guard !origin.isStarved else { return }
         origin.isStarved = true
         starved.append(origin)
@@ -276,13 +280,13 @@ final class ConnectionPool: LoopTimer {
     @discardableResult
     private func serve(_ origin: OriginPool, dialling most: Int = .max) -> Bool {
         guard !origin.waiting.isEmpty else { return false }
-        makeRoomForOldest(origin)
+        made.makeRoomForOldest(origin)
         while let (transfer, connection) = nextMatch(origin) {
             endWaiting(transfer, origin)
             start(transfer, on: connection)
         }
-        if origin.hasOwnerlessDials { passOnDials(origin) }
-        return dial(for: origin, atMost: most)
+        if origin.hasOwnerlessDials { made.passOn(origin) }
+        return made.dial(for: origin, atMost: most)
     }
 
     /// The next that waits, with a connection that may carry it.
@@ -301,142 +305,15 @@ final class ConnectionPool: LoopTimer {
         return nil
     }
 
-    // MARK: New connections
-
-    /// A connection that is idle makes room for a newcomer that has waited longest, if the place has as many as it may have.
-    private func makeRoomForOldest(_ origin: OriginPool) {
-        while origin.count >= perHost, origin.lacksDial, origin.waiting.oldest?.needsNewConnection == true,
-            let idle = origin.idle.first
-        {
-            leave(idle)
-            dial(for: origin, atMost: 1)
-            if origin.isStarved { return }
-        }
-    }
-
-    /// - Returns: Whether a connection was begun.
-    @discardableResult
-    private func dial(for origin: OriginPool, atMost most: Int) -> Bool {
-        var wanted = min(most, origin.wantedDials(limit: perHost))
-        // A newcomer takes the place of a connection that is idle, or that others share. These go on until they end.
-        if wanted == 0, origin.lacksDial, origin.count >= perHost,
-            let oldest = origin.idle.first ?? origin.shared.first
-        {
-            leave(oldest)
-            wanted = min(most, origin.wantedDials(limit: perHost))
-        }
-        let isForNewcomers = !origin.joinersMayWantMore
-        var hasBegun = false
-        while wanted > 0,
-            let transfer = origin.waiting.first(where: {
-                $0.isWaiting && ($0.needsNewConnection || !isForNewcomers)
-            })
-        {
-            guard hasRoom() else {
-                starve(origin)
-                return hasBegun
-            }
-            begin(PendingDial(for: transfer), origin)
-            hasBegun = true
-            wanted -= 1
-        }
-        return hasBegun
-    }
-
     private var mayHaveRoom: Bool { limits.total == 0 || count < limits.total || idle.oldest != nil }
 
-    /// True if there may be one more connection, perhaps in place of one that is idle.
-    private func hasRoom() -> Bool {
+    /// Makes room for one more connection, perhaps by giving up one that is idle.
+    /// - Returns: Whether there is room.
+    func makeRoom() -> Bool {
         guard limits.total > 0, count >= limits.total else { return true }
         guard let oldest = idle.oldest else { return false }
         leave(oldest)
         return true
-    }
-
-    private func begin(_ pending: PendingDial, _ origin: OriginPool) {
-        origin.count += 1
-        count += 1
-        origin.pending += 1
-        origin.dials.append(pending)
-        pending.transfer?.connectionIsMade()
-        dialler.begin(pending, at: origin) { [weak self, weak origin] pending, outcome in
-            guard let self, let origin else { return }
-            self.ended(pending, outcome, origin)
-        }
-    }
-
-    private func ended(_ pending: PendingDial, _ outcome: Dialler.Outcome, _ origin: OriginPool) {
-        origin.dials.removeAll { $0 === pending }
-        switch outcome {
-        case .success(let connection): connected(connection, pending, origin)
-        case .failure(let failure):
-            origin.pending -= 1
-            noteLess(origin)
-            fail(pending, failure, origin)
-        }
-    }
-
-    /// The exchange that waits for a connection fails with it, and so do those that wait to share it. Where others serve, those that
-    /// may join them go on waiting. How long is too long, each knows itself.
-    private func fail(_ pending: PendingDial, _ failure: DialFailure, _ origin: OriginPool) {
-        var isTimeout = false
-        if case .timeout = failure { isTimeout = true }
-        let owner = pending.transfer
-        guard origin.shared.isEmpty else {
-            origin.holdsDials = true
-            guard let owner else { return }
-            return owner.needsNewConnection ? owner.connectionFailed(failure) : owner.waitsAgain()
-        }
-        // The limit was another exchange's.
-        if isTimeout, pending.isTakenOver { owner?.waitsAgain() } else { owner?.connectionFailed(failure) }
-        guard origin.sharing != .exclusive, !isTimeout else { return }
-        for transfer in origin.waiting.all where !transfer.needsNewConnection { transfer.connectionFailed(failure) }
-    }
-
-    /// A connection is made: the exchange that has waited longest gets it.
-    private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
-        origin.pending -= 1
-        guard let transfer = origin.waiting.oldest else {
-            origin.idle.append(connection)
-            return keep(connection)
-        }
-        let own = origin.dial(of: transfer)
-        endWaiting(transfer, origin)
-        // The exchange that has waited for this connection waits for the other one now.
-        if let left = pending.transfer, left !== transfer {
-            if let own { own.pass(to: left) } else { left.waitsAgain() }
-        }
-        if origin.key.use != .exclusive { makePending(connection, origin) }
-        start(transfer, on: connection)
-        scheduleService(of: origin)
-    }
-
-    /// A connection that others than the one that gives up could use goes on being made.
-    private func cancelNeedlessDials(_ origin: OriginPool) {
-        let needed =
-            origin.sharing == .exclusive || origin.newcomers > 0 ? origin.waiting.count : min(1, origin.waiting.count)
-        while origin.dials.count > needed {
-            let index = origin.dials.lastIndex { $0.transfer == nil } ?? origin.dials.count - 1
-            let pending = origin.dials.remove(at: index)
-            pending.dial?.cancel()
-            origin.pending -= 1
-            noteLess(origin)
-            pending.transfer?.waitsAgain()
-        }
-        if origin.hasOwnerlessDials { passOnDials(origin) }
-    }
-
-    /// A connection whose exchange waits no more is for the one that has waited longest without.
-    private func passOnDials(_ origin: OriginPool) {
-        origin.hasOwnerlessDials = false
-        for pending in origin.dials where pending.transfer == nil {
-            guard let next = origin.waiting.first(where: \.isWaiting) else {
-                origin.hasOwnerlessDials = true
-                return
-            }
-            pending.pass(to: next)
-            next.connectionIsMade()
-        }
     }
 
     // MARK: The pool as a whole
@@ -473,8 +350,7 @@ final class ConnectionPool: LoopTimer {
             shard)
         connection.users -= 1
         made.users = 1
-        origin.count += 1
-        count += 1
+        noteMore(origin)
         if connection.isPending {
             connection.isPending = false
             made.isPending = true
@@ -505,7 +381,7 @@ final class ConnectionPool: LoopTimer {
         toBeServed = []
         toBeClosed = []
         starved = []
-        dialler.forgetNames()
+        made.forgetNames()
         core.timers.remove(self)
     }
 }

@@ -1,0 +1,142 @@
+/// The connections that a pool has made: how many are begun, for whom, and who gets them.
+///
+/// Not `Sendable`: it never leaves its loop's thread.
+final class NewConnections {
+    private unowned let pool: ConnectionPool
+    private let dialler: Dialler
+    /// The most connections to one place.
+    private let limit: Int
+
+    init(for pool: ConnectionPool, _ multi: MultiHandle, limit: Int) {
+        self.pool = pool
+        self.limit = limit
+        dialler = Dialler(multi: multi)
+    }
+
+    func forgetNames() { dialler.forgetNames() }
+
+    /// A connection that is idle makes room for a newcomer that has waited longest, if the place has as many as it may have.
+    func makeRoomForOldest(_ origin: OriginPool) {
+        while origin.count >= limit, origin.lacksDial, origin.waiting.oldest?.needsNewConnection == true,
+            let idle = origin.idle.first
+        {
+            pool.leave(idle)
+            dial(for: origin, atMost: 1)
+            if origin.isStarved { return }
+        }
+    }
+
+    /// - Returns: Whether a connection was begun.
+    @discardableResult
+    func dial(for origin: OriginPool, atMost most: Int) -> Bool {
+        var wanted = min(most, origin.wantedDials(limit: limit))
+        // A newcomer takes the place of a connection that is idle, or that others share. These go on until they end.
+        if wanted == 0, origin.lacksDial, origin.count >= limit,
+            let oldest = origin.idle.first ?? origin.shared.first
+        {
+            pool.leave(oldest)
+            wanted = min(most, origin.wantedDials(limit: limit))
+        }
+        let isForNewcomers = !origin.joinersMayWantMore
+        var hasBegun = false
+        while wanted > 0,
+            let transfer = origin.waiting.first(where: {
+                $0.isWaiting && ($0.needsNewConnection || !isForNewcomers)
+            })
+        {
+            guard pool.makeRoom() else {
+                pool.starve(origin)
+                return hasBegun
+            }
+            begin(PendingDial(for: transfer), origin)
+            hasBegun = true
+            wanted -= 1
+        }
+        return hasBegun
+    }
+
+    private func begin(_ pending: PendingDial, _ origin: OriginPool) {
+        pool.noteMore(origin)
+        origin.pending += 1
+        origin.dials.append(pending)
+        pending.transfer?.connectionIsMade()
+        dialler.begin(pending, at: origin) { [weak self, weak origin] pending, outcome in
+            guard let self, let origin else { return }
+            self.ended(pending, outcome, origin)
+        }
+    }
+
+    private func ended(_ pending: PendingDial, _ outcome: Dialler.Outcome, _ origin: OriginPool) {
+        origin.dials.removeAll { $0 === pending }
+        switch outcome {
+        case .success(let connection): connected(connection, pending, origin)
+        case .failure(let failure):
+            origin.pending -= 1
+            pool.noteLess(origin)
+            fail(pending, failure, origin)
+        }
+    }
+
+    /// The exchange that waits for a connection fails with it, and so do those that wait to share it. Where others serve, those that
+    /// may join them go on waiting. How long is too long, each knows itself.
+    private func fail(_ pending: PendingDial, _ failure: DialFailure, _ origin: OriginPool) {
+        var isTimeout = false
+        if case .timeout = failure { isTimeout = true }
+        let owner = pending.transfer
+        guard origin.shared.isEmpty else {
+            origin.holdsDials = true
+            guard let owner else { return }
+            return owner.needsNewConnection ? owner.connectionFailed(failure) : owner.waitsAgain()
+        }
+        // The limit was another exchange's.
+        if isTimeout, pending.isTakenOver { owner?.waitsAgain() } else { owner?.connectionFailed(failure) }
+        guard origin.sharing != .exclusive, !isTimeout else { return }
+        for transfer in origin.waiting.all where !transfer.needsNewConnection { transfer.connectionFailed(failure) }
+    }
+
+    /// A connection is made: the exchange that has waited longest gets it.
+    private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
+        origin.pending -= 1
+        guard let transfer = origin.waiting.oldest else {
+            origin.idle.append(connection)
+            return pool.keep(connection)
+        }
+        let own = origin.dial(of: transfer)
+        pool.endWaiting(transfer, origin)
+        // The exchange that has waited for this connection waits for the other one now.
+        if let left = pending.transfer, left !== transfer {
+            if let own { own.pass(to: left) } else { left.waitsAgain() }
+        }
+        if origin.key.use != .exclusive { pool.makePending(connection, origin) }
+        pool.start(transfer, on: connection)
+        pool.scheduleService(of: origin)
+    }
+
+    /// A connection that others than the one that gives up could use goes on being made.
+    func cancelNeedless(_ origin: OriginPool) {
+        let needed =
+            origin.sharing == .exclusive || origin.newcomers > 0 ? origin.waiting.count : min(1, origin.waiting.count)
+        while origin.dials.count > needed {
+            let index = origin.dials.lastIndex { $0.transfer == nil } ?? origin.dials.count - 1
+            let pending = origin.dials.remove(at: index)
+            pending.dial?.cancel()
+            origin.pending -= 1
+            pool.noteLess(origin)
+            pending.transfer?.waitsAgain()
+        }
+        if origin.hasOwnerlessDials { passOn(origin) }
+    }
+
+    /// A connection whose exchange waits no more is for the one that has waited longest without.
+    func passOn(_ origin: OriginPool) {
+        origin.hasOwnerlessDials = false
+        for pending in origin.dials where pending.transfer == nil {
+            guard let next = origin.waiting.first(where: \.isWaiting) else {
+                origin.hasOwnerlessDials = true
+                return
+            }
+            pending.pass(to: next)
+            next.connectionIsMade()
+        }
+    }
+}
