@@ -50,6 +50,8 @@ final class Connection: LoopTimer, SocketHandler {
     @exclusivity(unchecked) var isMultiplexed = false
     /// True if a request has gone over it.
     @exclusivity(unchecked) var isUsed = false
+    /// True if the pool lets several exchanges at a time go over it.
+    @exclusivity(unchecked) var isShared = false
     /// Its local port; 0 where there is none.
     let port: Int32
     /// What the engine wants to know of the socket.

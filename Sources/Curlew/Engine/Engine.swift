@@ -53,6 +53,9 @@ extension Engine {
     /// Before 8.5 it asks for a writable socket also while HTTP/2's flow control lets nothing out.
     static let asksInVain = versionNumber < 0x080500
 
+    /// From 8.13 on no other exchange may join an HTTP/2 connection in cleartext before its first response has begun.
+    static let sharesAfterFirstHead = versionNumber >= 0x080d00
+
     /// Before 8.7 each transfer allocates a read buffer and frees it at the end, unless it ended early; a handle that has one
     /// takes no other size.
     static let allocatesReadBuffers = versionNumber < 0x080700

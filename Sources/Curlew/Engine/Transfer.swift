@@ -504,7 +504,10 @@ class Transfer: LoopTimer, @unchecked Sendable {
         noteActivity()
         clock.endAwaitingHead()
         attempt.watchForHeldBack(nil)
-        if attempt.speaksHTTP2 { try? easy?.showRawBody(false) }
+        if attempt.speaksHTTP2 {
+            try? easy?.showRawBody(false)
+            if let connection { multi.connections.noteHead(on: connection) }
+        }
         if attempt.takeUnaskedCheck(), isUnasked {
             attempt.reject(.unaskedAnswer)
             return false

@@ -276,7 +276,8 @@ struct ConnectionPoolTests {
             for _ in 0..<20 { group.addTask { _ = try await session.fetch(server.url()) } }
             try await group.waitForAll()
         }
-        #expect(server.accepted == 2)
+        // A new connection can be shared from its first response on (Engine.sharesAfterFirstHead); until then others are made.
+        #expect((2...6).contains(server.accepted))
     }
 
     @Test("a host that waits for room is served before all that another host has queued")

@@ -95,7 +95,7 @@ final class ConnectionPool: LoopTimer {
         origin.holdsDials = false
         if connection.hasLeft {
             if connection.users == 0 { end(connection) }
-        } else if connection.isEndedByEngine || !connection.mayServe() {
+        } else if connection.isEndedByEngine || !connection.mayServe() || connection.isMultiplexed != connection.isShared {
             leave(connection)
         } else if !connection.isMultiplexed {
             origin.idle.append(connection)
@@ -114,8 +114,20 @@ final class ConnectionPool: LoopTimer {
         guard let origin = connection.origin, !connection.isUsed else { return }
         connection.isMultiplexed = isHTTP2
         origin.sharing = isHTTP2 ? .shared : .exclusive
-        if isHTTP2 { origin.shared.append(connection) }
+        if isHTTP2, origin.key.isSecure || !Engine.sharesAfterFirstHead { share(connection, origin) }
         settle(connection, origin)
+    }
+
+    /// The head of a response has begun on a connection of HTTP/2.
+    func noteHead(on connection: Connection) {
+        guard !connection.isShared, !connection.hasLeft, let origin = connection.origin else { return }
+        share(connection, origin)
+        scheduleService(of: origin)
+    }
+
+    private func share(_ connection: Connection, _ origin: OriginPool) {
+        connection.isShared = true
+        origin.shared.append(connection)
     }
 
     /// A connection is pending no more.
