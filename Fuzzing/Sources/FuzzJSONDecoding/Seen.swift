@@ -25,7 +25,10 @@ struct Seen: Decodable {
 
     private static func read(_ shape: Shape, from decoder: any Decoder) throws {
         switch shape {
-        case .scalar(let scalar): note(try decoder.singleValueContainer().text(of: scalar))
+        case .scalar(let scalar):
+            let container = try decoder.singleValueContainer()
+            // Of a null Foundation says that its type is wrong, where it is asked for a Boolean, and else that it is no value.
+            note(container.decodeNil() ? "nil" : try container.text(of: scalar))
         case .optional(let inner):
             Seen.shape = inner
             try decoder.singleValueContainer().decode(Seen?.self).map { add($0) } ?? note("nil")
@@ -81,8 +84,8 @@ struct Seen: Decodable {
                 attempt { note(try container.decodeNil(forKey: key)) }
                 attempt { add(try container.decode(Seen.self, forKey: key)) }
             case .afterContains: if container.contains(key) { add(try container.decode(Seen.self, forKey: key)) }
-            // The path of a superclass without a member has not its name, and of a null Foundation says that its type is wrong.
-            case .superDecoder where container.contains(key) && (try? container.decodeNil(forKey: key)) == false:
+            // The path of a superclass without a member has not its name.
+            case .superDecoder where container.contains(key):
                 attempt { add(try Seen(from: container.superDecoder(forKey: key))) }
             case .superDecoder: break
             case .twice:
