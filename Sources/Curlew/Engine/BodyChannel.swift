@@ -103,6 +103,7 @@ final class BodyChannel: @unchecked Sendable {
         let waiting: Waiter? = lock.withLock {
             guard end == nil else { return nil }
             end = result
+            spares = []
             defer { waiter = nil }
             return waiter
         }

@@ -52,6 +52,8 @@ final class Connection: LoopTimer, SocketHandler {
     @exclusivity(unchecked) var isUsed = false
     /// True if the pool lets several exchanges at a time go over it.
     @exclusivity(unchecked) var isShared = false
+    /// The timer that runs until its first response begins, where it cannot be shared before.
+    var firstHead: FirstHeadTimer?
     /// Its local port; 0 where there is none.
     let port: Int32
     /// What the engine wants to know of the socket.

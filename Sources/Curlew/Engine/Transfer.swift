@@ -159,7 +159,11 @@ class Transfer: LoopTimer, @unchecked Sendable {
         core.timers.remove(self)
         attempt.letGo()
         carrier = nil
+        if isClaimed { letGoOfBody() }
     }
+
+    /// The reader has the body, or its channel, which lives no longer than the reader.
+    private func letGoOfBody() { assembly = BodyAssembly(capacity: 1) }
 
     /// - Parameter hasWaited: True if its connection had no room for it, so that it waits on.
     private func beginAttempt(hasWaited: Bool = false) {
@@ -324,6 +328,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     func takeBody() -> Body {
         isClaimed = true
         if hasBegun { rearm() }
+        defer { if !hasBegun { letGoOfBody() } }
         if case .success(let trailers) = outcome, let bytes = assembly.takeWhole() {
             return .whole(WholeBody(bytes, trailers: trailers))
         }

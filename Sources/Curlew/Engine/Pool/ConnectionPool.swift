@@ -95,7 +95,9 @@ final class ConnectionPool: LoopTimer {
         origin.holdsDials = false
         if connection.hasLeft {
             if connection.users == 0 { end(connection) }
-        } else if connection.isEndedByEngine || !connection.mayServe() || connection.isMultiplexed != connection.isShared {
+        } else if connection.isEndedByEngine || !connection.mayServe()
+            || connection.isMultiplexed != connection.isShared
+        {
             leave(connection)
         } else if !connection.isMultiplexed {
             origin.idle.append(connection)
@@ -114,20 +116,30 @@ final class ConnectionPool: LoopTimer {
         guard let origin = connection.origin, !connection.isUsed else { return }
         connection.isMultiplexed = isHTTP2
         origin.sharing = isHTTP2 ? .shared : .exclusive
-        if isHTTP2, origin.key.isSecure || !Engine.sharesAfterFirstHead { share(connection, origin) }
-        settle(connection, origin)
+        guard isHTTP2 else { return settle(connection, origin) }
+        guard Engine.sharesAfterFirstHead, !origin.key.isSecure else { return share(connection, origin) }
+        let timer = FirstHeadTimer(of: connection)
+        connection.firstHead = timer
+        core.timers.set(timer, to: now.advanced(by: FirstHeadTimer.patience))
     }
 
     /// The head of a response has begun on a connection of HTTP/2.
     func noteHead(on connection: Connection) {
         guard !connection.isShared, !connection.hasLeft, let origin = connection.origin else { return }
+        if let timer = connection.firstHead { core.timers.remove(timer) }
+        connection.firstHead = nil
         share(connection, origin)
-        scheduleService(of: origin)
+    }
+
+    /// The first response on a connection takes long: others are not to wait for it.
+    func firstHeadIsLate(on connection: Connection) {
+        if connection.isPending, let origin = connection.origin { settle(connection, origin) }
     }
 
     private func share(_ connection: Connection, _ origin: OriginPool) {
         connection.isShared = true
         origin.shared.append(connection)
+        settle(connection, origin)
     }
 
     /// A connection is pending no more.
@@ -317,12 +329,15 @@ final class ConnectionPool: LoopTimer {
         return nil
     }
 
-    private var mayHaveRoom: Bool { limits.total == 0 || count < limits.total || idle.oldest != nil }
+    /// True if the session has as many connections as it may have.
+    var isFull: Bool { limits.total > 0 && count >= limits.total }
+    var hasIdle: Bool { idle.oldest != nil }
+    private var mayHaveRoom: Bool { !isFull || hasIdle }
 
     /// Makes room for one more connection, perhaps by giving up one that is idle.
     /// - Returns: Whether there is room.
     func makeRoom() -> Bool {
-        guard limits.total > 0, count >= limits.total else { return true }
+        guard isFull else { return true }
         guard let oldest = idle.oldest else { return false }
         leave(oldest)
         return true

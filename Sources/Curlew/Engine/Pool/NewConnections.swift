@@ -15,9 +15,9 @@ final class NewConnections {
 
     func forgetNames() { dialler.forgetNames() }
 
-    /// A connection that is idle makes room for a newcomer that has waited longest, if the place has as many as it may have.
+    /// A connection that is idle makes room for a newcomer that has waited longest, if there are as many as there may be.
     func makeRoomForOldest(_ origin: OriginPool) {
-        while origin.count >= limit, origin.lacksDial, origin.waiting.oldest?.needsNewConnection == true,
+        while origin.count >= limit || pool.isFull, origin.lacksDial, origin.waiting.oldest?.needsNewConnection == true,
             let idle = origin.idle.first
         {
             pool.leave(idle)
@@ -31,7 +31,8 @@ final class NewConnections {
     func dial(for origin: OriginPool, atMost most: Int) -> Bool {
         var wanted = min(most, origin.wantedDials(limit: limit))
         // A newcomer takes the place of a connection that is idle, or that others share. These go on until they end.
-        if wanted == 0, origin.lacksDial, origin.count >= limit,
+        let isFull = origin.count >= limit ? wanted == 0 : pool.isFull && !pool.hasIdle
+        if isFull, origin.lacksDial,
             let oldest = origin.idle.first ?? origin.shared.first
         {
             pool.leave(oldest)
@@ -83,7 +84,7 @@ final class NewConnections {
         var isTimeout = false
         if case .timeout = failure { isTimeout = true }
         let owner = pending.transfer
-        guard origin.shared.isEmpty else {
+        guard !origin.serves else {
             origin.holdsDials = true
             guard let owner else { return }
             return owner.needsNewConnection ? owner.connectionFailed(failure) : owner.waitsAgain()

@@ -66,7 +66,10 @@ final class OriginPool {
     }
 
     /// False if those who may join a connection wait for one that serves already.
-    var joinersMayWantMore: Bool { !(holdsDials && !shared.isEmpty) && !shared.contains(where: \.isFilling) }
+    var joinersMayWantMore: Bool { !(holdsDials && serves) && !shared.contains(where: \.isFilling) }
+
+    /// True if a connection is there that carries many exchanges, or will once its first response has begun.
+    var serves: Bool { !shared.isEmpty || (sharing == .shared && count > dials.count) }
 
     /// True if a newcomer waits for which no connection is being made.
     var lacksDial: Bool {
