@@ -28,7 +28,8 @@ struct Seen: Decodable {
         case .scalar(let scalar):
             let container = try decoder.singleValueContainer()
             // Of a null Foundation says that its type is wrong, where it is asked for a Boolean, and else that it is no value.
-            note(try container.decodeNil() ? "nil" : container.text(of: scalar))
+            let isNull = scalar == .bool && container.decodeNil()
+            note(try isNull ? "nil" : container.text(of: scalar))
         case .optional(let inner):
             Seen.shape = inner
             try decoder.singleValueContainer().decode(Seen?.self).map { add($0) } ?? note("nil")

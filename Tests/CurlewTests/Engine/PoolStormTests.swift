@@ -49,7 +49,7 @@ struct PoolStormTests {
                 closing,
                 handler: { request in
                     var response = try await echo(request)
-                    // Every third connection is closed behind its response.
+                    // The connection is closed behind a response whose number ends with 3.
                     if request.target.hasSuffix("3") { response.fields[.connection] = "close" }
                     return response
                 }),
