@@ -114,11 +114,7 @@ final class MultiHandle: @unchecked Sendable {
     /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.
     func end(_ transfer: Transfer, _ easy: EasyHandle) {
         guard transfer.position >= 0 else { return }
-        let last = active.removeLast()
-        if last !== transfer {
-            active[transfer.position] = last
-            last.position = transfer.position
-        }
+        if let moved = active.remove(swappingAt: transfer.position) { moved.position = transfer.position }
         transfer.position = -1
         transfer.connection?.shard?.remove(easy)
         recycle(easy)

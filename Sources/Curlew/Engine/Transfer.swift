@@ -36,7 +36,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// more is taken: within one turn that may be many megabytes.
     final let stops = Atomic(0)
     /// The engine that carries it, from the moment that its turn has come until it has ended.
-    @exclusivity(unchecked) private var carrier: MultiHandle?
+    @exclusivity(unchecked) private var multi: MultiHandle?
 
     // Where the transfer stands in its multi handle's lists.
     @exclusivity(unchecked) final var position = -1
@@ -98,12 +98,6 @@ class Transfer: LoopTimer, @unchecked Sendable {
         }
     }
 
-    /// The multi handle, for what happens once the turn of the exchange has come.
-    private var multi: MultiHandle {
-        guard let carrier else { preconditionFailure("an exchange is used before its turn, or after its end") }
-        return carrier
-    }
-
     // MARK: What can be seen of it
 
     /// The head of the response, once it is the caller's.
@@ -121,7 +115,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// True if it neither has a connection nor begins to make one.
     var isWaiting: Bool { clock.isWaiting }
     /// True if it has been given to the engine.
-    var hasBegun: Bool { carrier != nil }
+    var hasBegun: Bool { multi != nil }
     /// The figures of the attempts that have ended, first to last.
     var attempts: [AttemptMetrics] { earlierFigures + [lastFigures].compactMap(\.self) }
     /// True if no kept connection will do.
@@ -140,13 +134,13 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// Its turn has come. It begins when ``begin()`` is called, and fails at the deadline, wherever it is then.
     /// - Parameter queued: For how long it has waited for its turn.
     func prepare(on multi: MultiHandle, queued: Duration, until deadline: Instant) {
-        carrier = multi
+        self.multi = multi
         self.queued = queued
         clock.totalDeadline = deadline
         core.timers.set(self, to: deadline)
     }
 
-    func isCarried(by multi: MultiHandle) -> Bool { carrier === multi }
+    func isCarried(by multi: MultiHandle) -> Bool { self.multi === multi }
 
     /// Begins the exchange. What fails here is an end like any other.
     func begin() {
@@ -158,7 +152,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     func letGo() {
         core.timers.remove(self)
         attempt.letGo()
-        carrier = nil
+        multi = nil
         if isClaimed { letGoOfBody() }
     }
 
@@ -173,7 +167,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         connecting = .zero
         if hasWaited { clock.resumeWaiting(at: core.now) } else { clock.beginWaiting(at: core.now) }
         core.timers.set(self, to: nearestDeadline)
-        guard !multi.isClosed else {
+        guard let multi, !multi.isClosed else {
             return settle(.failure(CurlewError(.sessionInvalidated, "the session has ended")))
         }
         multi.connections.submit(self, hasWaited: hasWaited)
@@ -184,6 +178,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         connectionBegins()
         if let connectingSince { connecting = connectingSince.duration(to: core.now) }
         attempt.take(connection)
+        guard let multi else { return settle(.failure(CurlewError(.engineFailed, "an exchange has no engine"))) }
         do { try multi.begin(self) } catch { settle(.failure(CurlewError(ofEngine: error))) }
     }
 
@@ -214,7 +209,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         }
         isEngineDone = failure == nil
         if let connection = attempt.connection {
-            if attempt.rejection == .lostConnection { multi.connections.leave(connection) }
+            if attempt.rejection == .lostConnection { multi?.connections.leave(connection) }
         }
         if attempt.isToBeRepeated(after: failure) { return repeatAttempt() }
         if failure == nil {
@@ -245,7 +240,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         leaveEngine()
         if case .failure(let error) = result {
             noteSilence(error.code)
-            multi.noteDropped(on: attempt.connection)
+            multi?.noteDropped(on: attempt.connection)
         }
         core.timers.remove(self)
         limiter?.release()
@@ -253,7 +248,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         attempt.closeBody()
         feed.end()
         outcome = result.mapError { $0.adding(context) }
-        multi.markChanged(self)
+        multi?.markChanged(self)
     }
 
     private func leaveEngine() {
@@ -271,10 +266,10 @@ class Transfer: LoopTimer, @unchecked Sendable {
         if !attempt.incoming.hasBegun, attempt.stage != .connecting { easy.isSpent = true }
         let isKept = isEngineDone && !easy.carriesForbidReuse && attempt.incoming.keepsConnection
         self.easy = nil
-        multi.end(self, easy)
+        multi?.end(self, easy)
         if let connection = attempt.connection {
             endStream()
-            multi.connections.release(connection, isKept: isKept || attempt.rejection == .fullConnection)
+            multi?.connections.release(connection, isKept: isKept || attempt.rejection == .fullConnection)
         }
     }
 
@@ -283,11 +278,11 @@ class Transfer: LoopTimer, @unchecked Sendable {
         guard attempt.stage == .connecting else { return }
         keep(AttemptMetrics(ofUnconnected: takeWaits()))
         if waitsAt != nil {
-            multi.connections.withdraw(self)
+            multi?.connections.withdraw(self)
         } else if let connection = attempt.connection {
-            multi.connections.release(connection, isKept: true)
+            multi?.connections.release(connection, isKept: true)
         }
-        multi.noteUse()
+        multi?.noteUse()
     }
 
     private func takeWaits() -> AttemptMetrics.Waits {
@@ -452,10 +447,10 @@ class Transfer: LoopTimer, @unchecked Sendable {
         guard leave.isGranted, let easy, let connection = attempt.connection else { return false }
         let candidate = ConnectionCandidate(connection, localPort: localPort, for: prepared, easy)
         guard attempt.mayUse(candidate) else { return false }
-        multi.connections.learn(connection, isHTTP2: candidate.speaksHTTP2)
+        multi?.connections.learn(connection, isHTTP2: candidate.speaksHTTP2)
         if candidate.speaksHTTP2, !hasStream {
             hasStream = true
-            multi.connections.noteStream(on: connection)
+            multi?.connections.noteStream(on: connection)
         }
         connection.noteUse()
         if candidate.speaksHTTP2 {
@@ -495,7 +490,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         connection.isSilent = true
         attempt.reject(.heldBack)
         repeatAttempt()
-        multi.noteDropped(on: connection)
+        multi?.noteDropped(on: connection)
         return true
     }
 
@@ -511,7 +506,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
         attempt.watchForHeldBack(nil)
         if attempt.speaksHTTP2 {
             try? easy?.showRawBody(false)
-            if let connection { multi.connections.noteHead(on: connection) }
+            if let connection { multi?.connections.noteHead(on: connection) }
         }
         if attempt.takeUnaskedCheck(), isUnasked {
             attempt.reject(.unaskedAnswer)
@@ -544,7 +539,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
             return false
         }
         if interim.count < prepared.limits.interimResponses { interim.append(response) }
-        multi.markChanged(self)
+        multi?.markChanged(self)
         return true
     }
 
@@ -557,7 +552,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
     private func publish(_ head: HTTPResponse, _ effects: Attempt.HeadEffects) -> Bool {
         guard perform(effects) else { return false }
         attempt.publish(head, effects)
-        multi.markChanged(self)
+        multi?.markChanged(self)
         if attempt.isAnsweredEarly { rearm() }
         return true
     }
@@ -603,20 +598,20 @@ class Transfer: LoopTimer, @unchecked Sendable {
         }
         guard stops.load(ordering: .relaxed) == 0, assembly.admits(bytes.count) else {
             attempt.pause(.reader)
-            multi.markChanged(self)
+            multi?.markChanged(self)
             rearm()
             return .paused
         }
         if let limiter, !limiter.admits(bytes.count, .receiving) {
             attempt.pause(.receivingRate)
-            multi.markChanged(self)
+            multi?.markChanged(self)
             return .paused
         }
         noteActivity()
         let left = attempt.incoming.framing.contentLength.map { $0 - receivedBodyBytes }
         wakeIfNeeded(assembly.append(bytes, left: left, keepsPrefix: keepsPrefix))
         attempt.countReceived(bytes.count)
-        multi.markChanged(self)
+        multi?.markChanged(self)
         if prepared.hasBody, attempt.isAnsweredEarly { rearm() }
         return .taken
     }
@@ -703,7 +698,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
             attempt.beginBody(from: source)
         }
         noteActivity()
-        multi.markChanged(self)
+        multi?.markChanged(self)
         guard let limiter, attempt.outgoing.hasMore else { return provided(attempt.provide(into: space)) }
         let allowed = limiter.allowance(for: space.count, .sending)
         guard allowed > 0 else {
@@ -719,7 +714,7 @@ class Transfer: LoopTimer, @unchecked Sendable {
 
     private func provided(_ provided: OutgoingBody.Provided) -> Provided {
         switch provided {
-        case .bytes(let count): multi.uploadedBytes &+= count
+        case .bytes(let count): multi?.uploadedBytes &+= count
         case .end: break
         case .wait: return .wait
         case .failed: return .failed
@@ -837,13 +832,13 @@ class Transfer: LoopTimer, @unchecked Sendable {
     /// - Parameter limit: Its own; that of the session is the multi handle's.
     func setRateLimit(_ limit: RateLimit) {
         guard outcome == nil else { return }
-        if limit == .none, multi.rate == nil {
+        if limit == .none, multi?.rate == nil {
             limiter?.release()
             limiter = nil
         } else if let limiter {
-            limiter.change(limit: limit, shared: multi.rate)
+            limiter.change(limit: limit, shared: multi?.rate)
         } else {
-            limiter = RateLimiter(core: core, limit: limit, shared: multi.rate) { [weak self] direction in
+            limiter = RateLimiter(core: core, limit: limit, shared: multi?.rate) { [weak self] direction in
                 self?.unpause(direction == .sending ? .sendingRate : .receivingRate)
             }
         }

@@ -86,11 +86,7 @@ final class ExchangeHost: @unchecked Sendable {
     /// - Parameter heldPlace: Whether its turn had come.
     func ended(_ exchange: Exchange, heldPlace: Bool) {
         guard exchange.place >= 0 else { return }
-        let last = exchanges.removeLast()
-        if last !== exchange {
-            exchanges[exchange.place] = last
-            last.place = exchange.place
-        }
+        if let moved = exchanges.remove(swappingAt: exchange.place) { moved.place = exchange.place }
         exchange.place = -1
         queue.leave(exchange.number, heldPlace: heldPlace)
         while let next = queue.next() { next.takeTurn() }
