@@ -1,12 +1,16 @@
 internal import CLibcurl
+internal import Glibc
 
 /// libcurl as a whole.
 enum Engine {
     /// The result of libcurl's start; it runs once, before the first handle. Where somebody else in the process has
     /// started libcurl before, its own memory functions stay in use.
     private static let startResult =
-        allocatesReadBuffers
+        allocatesReadBuffers && !hasAddressSanitizer
         ? curlew_global_init(CurlAllocator.allocate, CurlAllocator.release) : curlew_global_init_plain()
+
+    /// True if AddressSanitizer watches the process. It sees no use of freed memory in blocks that are kept.
+    private static let hasAddressSanitizer = dlsym(nil, "__asan_init") != nil
 
     /// `LIBCURL_VERSION_NUM` of the library that is loaded.
     static let versionNumber: UInt32 = curlew_version_number()
