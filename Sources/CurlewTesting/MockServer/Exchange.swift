@@ -32,6 +32,8 @@ struct Exchange: Sendable {
         if self.isWithoutBody { try await reader.ended() }
         let response = await self.response(reading: reader, objection: gate.objection)
         try Task.checkCancellation()
+        // A client that has its answer may stop sending, so a short body is whole before.
+        if self.isShort, response.expectation == .continues { try await reader.ended() }
         // A fault in the request's body ends the exchange when its effect is over, a stall's too.
         if gate.isStruck { try await received }
         try await gate.pass(.atResponseStart)
@@ -128,6 +130,12 @@ struct Exchange: Sendable {
         if let length = self.head.headers.first(name: "content-length") { return length == "0" }
         if self.version == .http2 { return [.GET, .HEAD, .DELETE, .OPTIONS].contains(self.head.method) }
         return !self.head.headers.contains(name: "transfer-encoding")
+    }
+
+    /// True if the body is at most 4 KiB long, and its client does not wait for 100 before it sends it.
+    private var isShort: Bool {
+        guard let length = self.head.headers.first(name: "content-length").flatMap({ Int($0) }) else { return false }
+        return length <= 4096 && !self.head.headers.contains(name: "expect")
     }
 
     private var method: HTTPRequest.Method {

@@ -24,7 +24,7 @@ public struct MockResponse: Sendable {
         }
     }
 
-    /// The reaction to `Expect: 100-continue` (RFC 9110, section 10.1.1).
+    /// The reaction to `Expect: 100-continue` (RFC 9110, section 10.1.1), and whether a short body is awaited.
     public struct Expectation: Sendable, Hashable {
         let isContinued: Bool
         /// 100 is sent when the body is first read, or at once for a response from the queue.
