@@ -51,11 +51,18 @@ int curlew_faults_are_available(void) { return 1; }
 // Found when they are first needed: the sanitizers call some of them before anything has run.
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-static int strikes(enum curlew_fault fault) {
-    if (atomic_load_explicit(&armed[fault], memory_order_relaxed) <= 0) return 0;
+// A session's requests are written by its loop's thread or by a caller's; all else is done by the loop's thread.
+static int is_of_client(enum curlew_fault fault) {
     char name[16] = "";
     pthread_getname_np(pthread_self(), name, sizeof(name));
-    if (strcmp(name, "curlew-test") != 0) return 0;
+    if (strcmp(name, "curlew-test") == 0) return 1;
+    int is_send = fault == CURLEW_FAULT_SHORT_SEND || fault == CURLEW_FAULT_INTERRUPTED_SEND ||
+        fault == CURLEW_FAULT_OVERTAKEN_SEND;
+    return is_send && strncmp(name, "NIO-", 4) != 0 && strcmp(name, "curlew-loop") != 0;
+}
+
+static int strikes(enum curlew_fault fault) {
+    if (atomic_load_explicit(&armed[fault], memory_order_relaxed) <= 0 || !is_of_client(fault)) return 0;
     if (atomic_fetch_sub(&skipped_calls[fault], 1) > 0) return 0;
     if (atomic_fetch_sub(&armed[fault], 1) <= 0) return 0;
     pthread_mutex_lock(&mutex);

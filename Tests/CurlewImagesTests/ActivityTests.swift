@@ -42,8 +42,10 @@ struct ActivityTests {
         await monitor.change(by: -2)
         #expect(await monitor.state == .delayingEnd)
         #expect(await monitor.isActive)
+        try await clock.waitForSleepers()
         await monitor.change(by: 1)
         #expect(await monitor.state == .active)
+        try await eventually("the delay was cancelled") { clock.sleeperCount == 0 }
         await monitor.change(by: -5)
         #expect(await monitor.activeCount == 0)
         #expect(await counts.next() == 0)

@@ -2,6 +2,8 @@
 struct ConnectionTable {
     /// At the place of its descriptor, which the system keeps as small as it can.
     private var connections: [Connection?] = []
+    /// The sockets that libcurl connects itself.
+    private var connecting: Set<Int32> = []
 
     subscript(descriptor: Int32) -> Connection? {
         let index = Int(descriptor)
@@ -10,7 +12,12 @@ struct ConnectionTable {
 
     var all: [Connection] { connections.compactMap(\.self) }
 
-    mutating func insert(_ connection: Connection) {
+    /// True if libcurl connects the socket itself.
+    func isConnecting(_ descriptor: Int32) -> Bool { !connecting.isEmpty && connecting.contains(descriptor) }
+
+    /// - Parameter isConnected: False if libcurl is to connect the socket.
+    mutating func insert(_ connection: Connection, isConnected: Bool = true) {
+        if !isConnected { connecting.insert(connection.descriptor) }
         let index = Int(connection.descriptor)
         if index >= connections.count {
             connections += repeatElement(nil, count: index + 1 - connections.count)
@@ -20,6 +27,7 @@ struct ConnectionTable {
 
     @discardableResult
     mutating func remove(_ descriptor: Int32) -> Connection? {
+        if !connecting.isEmpty { connecting.remove(descriptor) }
         let index = Int(descriptor)
         guard connections.indices.contains(index) else { return nil }
         defer { connections[index] = nil }

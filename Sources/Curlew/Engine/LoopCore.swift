@@ -1,17 +1,23 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// The loop itself: one thread, one epoll, the queue of work handed to it, its timers.
+///
+/// While the thread sleeps, a caller's thread may run the loop for a moment (``start(_:)``). Whatever belongs to the loop
+/// is touched by the thread alone that runs it, which holds `ownership`.
 ///
 /// The thread keeps the core alive; ``CurlewEventLoop`` is the handle whose end stops it. The thread ends when the handle is
 /// gone, no multi handle is attached and no work is left.
 ///
-/// `@unchecked Sendable`: what several threads touch is under `lock`; the rest belongs to the loop's thread.
+/// `@unchecked Sendable`: what several threads touch at a time is under `lock`; the rest is under `ownership`.
 final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// At most so much work runs before sockets are looked at again, and so many sockets before work is.
     static let batchLimit = 256
     /// So often at most sockets are looked at again before observers are notified.
     private static let drainLimit = 4
+    /// A caller's thread runs the loop only while fewer exchanges than this are under way.
+    private static let entryLimit = 4
     /// A queue that has grown larger gives its memory back when it is empty.
     private static let keptCapacity = 4096
 
@@ -21,14 +27,18 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     private var isAsleep = false
     private var isStopping = false
     private var attachments = 0
-    // Written once, before the thread does anything, and read a dozen times a request.
-    @exclusivity(unchecked) private var thread = pthread_t()
+
+    /// Held by the thread that runs the loop.
+    private let ownership = Lock()
+    /// The thread that runs the loop; 0 if none does.
+    private let owner = Atomic<pthread_t>(0)
+    private var thread = pthread_t()
 
     /// The executor that names the loop for tasks that prefer it; the reference is never followed. Set once, before the
     /// first job.
     var taskExecutor: UnownedTaskExecutor?
 
-    // Of the loop's thread alone.
+    // Of the thread that runs the loop.
     @exclusivity(unchecked) private var backlog: [LoopWork] = []
     private var backlogHead = 0
     @exclusivity(unchecked) private var local: [LoopWork] = []
@@ -44,6 +54,10 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var notifications: [MultiHandle] = []
     /// Those whose engines have been started, and not closed since.
     @exclusivity(unchecked) var engines: [MultiHandle] = []
+    /// The number of exchanges that the engines carry.
+    @exclusivity(unchecked) var activeCount = 0
+    /// The moment at which the loop's thread wakes by itself. It may be earlier than the next timer.
+    private var sleepsUntil = Instant.distantFuture
     let poller: Poller
 
     init(name: String) throws {
@@ -70,13 +84,46 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     // MARK: Handing work over, from any thread
 
-    var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
+    var isCurrent: Bool { owner.load(ordering: .relaxed) == pthread_self() }
 
     /// Runs `block` on the loop, soon and in order.
     func execute(_ block: @escaping @Sendable () -> Void) { submit(.block(block)) }
 
     /// Has an exchange do something on the loop, soon and in order.
     func send(_ command: Transfer.Command, to transfer: Transfer) { submit(.command(command, transfer)) }
+
+    /// Starts an exchange: at once in the caller's thread if the loop sleeps, else soon and in order.
+    func start(_ transfer: Transfer) {
+        guard owner.load(ordering: .relaxed) == 0, enter(toStart: transfer) else {
+            return submit(.command(.start, transfer))
+        }
+    }
+
+    /// Runs the loop in the caller's thread until the request is written. That saves waking the loop's thread, half of what
+    /// a request by itself takes. With several exchanges under way the loop is awake anyway, and serves many in a turn.
+    /// What needs a new connection, a task or a nearer timer is left to the loop's thread.
+    /// - Returns: False if another thread runs the loop, or is about to.
+    private func enter(toStart transfer: Transfer) -> Bool {
+        var wakes = false
+        let hasEntered = ownership.withLockIfAvailable {
+            // The queue of a loop that sleeps is empty: nothing is overtaken.
+            guard activeCount < Self.entryLimit, lock.withLock({ isAsleep }) else { return false }
+            owner.store(pthread_self(), ordering: .relaxed)
+            defer { owner.store(0, ordering: .relaxed) }
+            now = .now
+            transfer.perform(.start)
+            if !transfer.isWaiting {
+                runTimers()
+                notifyObservers()
+            }
+            wakes =
+                !local.isEmpty || !pendingNotifications.isEmpty || timers.nextDeadline < sleepsUntil
+                || lock.withLock { isStopping }
+            return true
+        }
+        if wakes { poller.wake() }
+        return hasEntered ?? false
+    }
 
     func enqueue(_ job: consuming ExecutorJob) { submit(.job(UnownedJob(job))) }
 
@@ -116,21 +163,37 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
 
     // MARK: The thread
 
-    /// A turn: what was handed over, timers, sockets that are ready at once, then the observers, and last the wait for more.
-    /// Observers come last, when nothing of libcurl's is on the stack: they may begin, cancel and end transfers.
     private func run() {
         lock.withLock {}  // until `thread` is set
-        var isDone = false
-        while !isDone {
-            let start = TurnWatch.turnBegins()
-            runWork()
-            runTimers()
-            drainReadySockets()
-            notifyObservers()
-            isDone = wait()
-            if let start { TurnWatch.turnEnds(after: start) }
+        var ready = 0
+        while true {
+            let outlook = ownership.withLock {
+                owner.store(thread, ordering: .relaxed)
+                defer { owner.store(0, ordering: .relaxed) }
+                return turn(ready)
+            }
+            switch outlook {
+            case .done: return detachSelf()
+            case .busy: ready = poller.wait(milliseconds: 0)
+            case .idle(let milliseconds):
+                ready = poller.wait(milliseconds: milliseconds)
+                lock.withLock { isAsleep = false }
+            }
         }
-        detachSelf()
+    }
+
+    /// A turn: the sockets that are ready, what was handed over, timers, sockets that have become ready meanwhile, and last
+    /// the observers, when nothing of libcurl's is on the stack: they may begin, cancel and end transfers.
+    private func turn(_ readySockets: Int) -> Outlook {
+        let start = TurnWatch.turnBegins()
+        now = .now
+        poller.deliver(readySockets)
+        runWork()
+        runTimers()
+        drainReadySockets()
+        notifyObservers()
+        if let start { TurnWatch.turnEnds(after: start) }
+        return outlook()
     }
 
     private func detachSelf() { pthread_detach(thread) }
@@ -194,9 +257,13 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
     /// threads are woken for them. A few rounds at most, so that nobody waits long.
     private func drainReadySockets() {
         var rounds = 0
-        while !pendingNotifications.isEmpty, rounds < Self.drainLimit,
-            poller.poll(timeout: 0, afterWaiting: { now = .now }) > 0
-        { rounds += 1 }
+        while !pendingNotifications.isEmpty, rounds < Self.drainLimit {
+            let ready = poller.wait(milliseconds: 0)
+            now = .now
+            guard ready > 0 else { return }
+            poller.deliver(ready)
+            rounds += 1
+        }
     }
 
     private func notifyObservers() {
@@ -217,34 +284,31 @@ final class LoopCore: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Waits for sockets, work or the next timer, and serves the sockets. Returns whether the thread may end.
-    private func wait() -> Bool {
-        var outlook = Outlook.busy
-        if local.isEmpty, backlogHead == backlog.count {
-            outlook = lock.withLock {
-                guard inbox.isEmpty else { return .busy }
-                if isStopping, attachments == 0 { return .done }
-                isAsleep = true
-                return .idle
-            }
-        }
-        switch outlook {
-        case .done: return true
-        case .busy: poller.poll(timeout: 0) { now = .now }
-        case .idle:
-            poller.poll(timeout: millisecondsToNextTimer()) { now = .now }
-            lock.withLock { isAsleep = false }
-        }
-        return false
+    /// What the thread does after a turn.
+    private enum Outlook {
+        /// There is more to be done.
+        case busy
+        /// It waits so many milliseconds for sockets or work; -1 is for ever.
+        case idle(Int32)
+        case done
     }
 
-    private enum Outlook { case busy, idle, done }
-
-    private func millisecondsToNextTimer() -> Int32 {
+    private func outlook() -> Outlook {
+        guard local.isEmpty, backlogHead == backlog.count else { return .busy }
+        // A deadline that is gone is kept: the next exchange mostly has a later one, and need not wake the thread.
         let deadline = timers.nextDeadline
-        guard deadline < .distantFuture else { return -1 }
-        let left = Instant.now.duration(to: deadline).millisecondsRoundedUp
-        return Int32(clamping: left)
+        if deadline < sleepsUntil || sleepsUntil <= now { sleepsUntil = deadline }
+        return lock.withLock {
+            guard inbox.isEmpty else { return .busy }
+            if isStopping, attachments == 0 { return .done }
+            isAsleep = true
+            return .idle(millisecondsToWake())
+        }
+    }
+
+    private func millisecondsToWake() -> Int32 {
+        guard sleepsUntil < .distantFuture else { return -1 }
+        return Int32(clamping: Instant.now.duration(to: sleepsUntil).millisecondsRoundedUp)
     }
 }
 

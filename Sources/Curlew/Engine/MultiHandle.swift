@@ -25,9 +25,7 @@ final class MultiHandle: @unchecked Sendable {
     private var isRetired = false
 
     /// The sockets that libcurl has.
-    @exclusivity(unchecked) private var sockets = ConnectionTable()
-    /// The sockets that libcurl connects itself.
-    private var connecting: Set<Int32> = []
+    @exclusivity(unchecked) var sockets = ConnectionTable()
     /// The handle that connections are closed with.
     private var closer: EasyHandle?
     @exclusivity(unchecked) private var madePool: ConnectionPool?
@@ -109,6 +107,7 @@ final class MultiHandle: @unchecked Sendable {
         }
         transfer.position = active.count
         active.append(transfer)
+        core.activeCount += 1
     }
 
     /// Takes an attempt away from the engine, which closes its connection unless the exchange was complete.
@@ -116,6 +115,7 @@ final class MultiHandle: @unchecked Sendable {
         guard transfer.position >= 0 else { return }
         if let moved = active.remove(swappingAt: transfer.position) { moved.position = transfer.position }
         transfer.position = -1
+        core.activeCount -= 1
         transfer.connection?.shard?.remove(easy)
         recycle(easy)
         noteUse()
@@ -197,115 +197,15 @@ final class MultiHandle: @unchecked Sendable {
         }
     }
 
-    // MARK: Sockets
+    // MARK: Connections that end
 
-    /// libcurl has closed a connection without a word. Its number may be that of another socket by now.
-    func forget(_ connection: Connection) {
-        guard knows(connection) else { return }
-        core.poller.forget(connection.descriptor, of: connection)
-        connecting.remove(connection.descriptor)
-        sockets.remove(connection.descriptor)
-        core.timers.remove(connection)
-        noteClosed(connection)
-    }
-
-    private func noteClosed(_ connection: Connection) {
+    /// libcurl has closed a connection.
+    func noteClosed(_ connection: Connection) {
         connections.noteClosed(connection)
         guard connection.origin != nil, let shard = connection.shard else { return }
         shard.connectionCount -= 1
         if shard.connectionCount == 0 { hasEmptyShard = true }
     }
-
-    /// True if libcurl has the connection.
-    func knows(_ connection: Connection) -> Bool { sockets[connection.descriptor] === connection }
-
-    func connection(_ descriptor: Int32) -> Connection? { sockets[descriptor] }
-
-    /// Gives libcurl the socket of a connection.
-    func handOver(_ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        if let dialled = connection.dialled, !dialled.isConnected {
-            return handOver(connection, towards: dialled.peer, place)
-        }
-        connection.isHandedOver = true
-        sockets.insert(connection)
-        return connection.descriptor
-    }
-
-    /// Makes a socket that libcurl connects to the other end of a connection which that has closed.
-    func openAgain(
-        _ connection: Connection, _ place: UnsafeMutablePointer<curl_sockaddr>, for transfer: Transfer
-    ) -> Int32 {
-        guard let peer = connection.dialled?.peer, let next = connections.another(like: connection) else { return -1 }
-        transfer.moves(to: next)
-        return handOver(next, towards: peer, place)
-    }
-
-    /// Gives libcurl a socket that it connects itself.
-    private func handOver(
-        _ connection: Connection, towards peer: SocketAddress, _ place: UnsafeMutablePointer<curl_sockaddr>
-    ) -> Int32 {
-        peer.withSystemForm { curlew_set_address(place, $0, $1) }
-        hygiene.setProbes(on: connection.descriptor, family: peer.family)
-        connecting.insert(connection.descriptor)
-        connection.isHandedOver = true
-        sockets.insert(connection)
-        return connection.descriptor
-    }
-
-    /// True if libcurl has to connect the socket.
-    func isConnecting(_ descriptor: Int32) -> Bool { !connecting.isEmpty && connecting.contains(descriptor) }
-
-    func closing(_ descriptor: Int32) {
-        core.poller.forget(descriptor)
-        if !connecting.isEmpty { connecting.remove(descriptor) }
-        guard let connection = sockets.remove(descriptor) else { return }
-        connection.noteEnd()
-        core.timers.remove(connection)
-        noteClosed(connection)
-    }
-
-    func interestChanged(easy: UnsafeMutableRawPointer?, descriptor: Int32, interest: Int32, _ shard: EngineShard) {
-        let known = sockets[descriptor]
-        if interest & CURL_POLL_IN == 0 { known?.user?.transfer?.readingStopped(isOpen: !hasEnded(descriptor)) }
-        let connection = known ?? Connection(descriptor: descriptor, shard)
-        if interest == CURL_POLL_REMOVE {
-            connection.user = nil
-            connection.watch(0)
-            if connection.origin == nil {
-                core.poller.forget(descriptor)
-                sockets.remove(descriptor)
-            }
-            return
-        }
-        if known == nil { sockets.insert(connection) }
-        connection.user = EasyHandle.of(easy)
-        connection.user?.lastConnection = connection
-        var events: UInt32 = 0
-        if interest & CURL_POLL_IN != 0 { events |= Readiness.input }
-        if interest & CURL_POLL_OUT != 0 { events |= Readiness.output }
-        connection.watch(events)
-    }
-
-    /// True if the peer has closed the connection, and all that it had sent was read.
-    private func hasEnded(_ descriptor: Int32) -> Bool {
-        var byte: UInt8 = 0
-        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
-    }
-
-    /// True if other transfers are on the connection.
-    func isShared(_ connection: Connection, besides transfer: Transfer) -> Bool {
-        active.contains { $0 !== transfer && $0.connection === connection }
-    }
-
-    /// Something has come over an HTTP/2 connection, which may be the end of a response whose request is not sent yet
-    /// (``Engine/overlooksEndOfStream``).
-    func lookForEnds(on connection: Connection) {
-        for transfer in active where transfer.prepared.hasBody && transfer.connection === connection {
-            transfer.connectionHasRead()
-        }
-    }
-
-    // MARK: Connections that end
 
     /// Notes that a transfer ended early, so that its peer learns soon that nobody listens any more.
     func noteDropped(on connection: Connection?) {

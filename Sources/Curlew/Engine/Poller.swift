@@ -69,15 +69,15 @@ final class Poller: @unchecked Sendable {
         _ = write(event, &one, 8)
     }
 
-    /// Waits so many milliseconds at most (-1: for ever) and calls the handlers of the sockets that are ready.
-    /// - Parameter afterWaiting: Called between the two.
-    /// - Returns: How many were ready.
-    @discardableResult
-    func poll(timeout: Int32, afterWaiting: () -> Void) -> Int {
-        let count = epoll_wait(epoll, ready, Int32(LoopCore.batchLimit), timeout)
-        afterWaiting()
-        guard count > 0 else { return 0 }
-        for index in 0..<Int(count) {
+    /// Waits so many milliseconds at most (-1: for ever) for sockets that are ready. On the loop's own thread.
+    /// - Returns: How many are ready.
+    func wait(milliseconds: Int32) -> Int {
+        max(0, Int(epoll_wait(epoll, ready, Int32(LoopCore.batchLimit), milliseconds)))
+    }
+
+    /// Calls the handlers of the sockets that the last wait has found.
+    func deliver(_ count: Int) {
+        for index in 0..<count {
             let token = curlew_epoll_token(ready + index)
             if token == Self.wakeToken {
                 var value: UInt64 = 0
@@ -86,7 +86,6 @@ final class Poller: @unchecked Sendable {
                 deliver(descriptor: Int32(truncatingIfNeeded: token), token: token, events: ready[index].events)
             }
         }
-        return Int(count)
     }
 
     private func deliver(descriptor: Int32, token: UInt64, events: UInt32) {

@@ -17,6 +17,14 @@ struct Lock: ~Copyable, @unchecked Sendable {
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
+
+    /// Nil if another thread holds the lock.
+    borrowing func withLockIfAvailable<Result>(_ body: () -> Result) -> Result? {
+        let mutex = storage.mutex
+        guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
 }
 
 private final class MutexStorage: ManagedBuffer<Void, pthread_mutex_t> {
@@ -42,6 +50,11 @@ struct Lock: ~Copyable, Sendable {
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try mutex.withLock { (_) throws(Failure) in LockResult(value: try body()) }.value
+    }
+
+    /// Nil if another thread holds the lock.
+    borrowing func withLockIfAvailable<Result>(_ body: () -> Result) -> Result? {
+        mutex.withLockIfAvailable { _ in LockResult(value: body()) }?.value
     }
 }
 

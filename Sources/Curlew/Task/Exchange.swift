@@ -110,7 +110,7 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
     func run() async throws -> CurlewResponse {
         try await awaitResponse { waiter in
             starter = waiter
-            core.send(.start, to: self)
+            core.start(self)
         }
     }
 

@@ -32,12 +32,12 @@ struct Exchange: Sendable {
         if self.isWithoutBody { try await reader.ended() }
         let response = await self.response(reading: reader, objection: gate.objection)
         try Task.checkCancellation()
-        // A client that has its answer may stop sending, so a short body is whole before.
-        if self.isShort, response.expectation == .continues { try await reader.ended() }
         // A fault in the request's body ends the exchange when its effect is over, a stall's too.
         if gate.isStruck { try await received }
         try await gate.pass(.atResponseStart)
         let writer = ResponseWriter(exchange: self, response: response, gate: gate)
+        // A client that has its answer may stop sending, so a short body is whole before.
+        if self.isShort, !writer.isStream, response.expectation == .continues { try await reader.ended() }
         // Before the response, so that a client that has read it knows.
         if self.version == .http2 && writer.closes { self.connection.sendGoAway(code: 0) }
         guard try await writer.write(after: reader) else {

@@ -64,7 +64,8 @@ struct ResponseWriter: Sendable {
         return true
     }
 
-    private var isStream: Bool {
+    /// True if the handler writes the body while it is sent.
+    var isStream: Bool {
         if case .stream = self.response.body.source { return true }
         return false
     }

@@ -16,7 +16,7 @@ extension HTTPSession {
     }
 }
 
-@Suite("The pool of connections", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("The pool of connections", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct ConnectionPoolTests {
     /// A server that answers `/held` when the gate opens, and all else at once.
     private func server(

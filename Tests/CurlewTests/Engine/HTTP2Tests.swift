@@ -4,7 +4,7 @@ import CurlewTestingTraits
 import HTTPTypes
 import Testing
 
-@Suite("HTTP/2", .endsServers, .timeLimit(.minutes(2)))
+@Suite("HTTP/2", .keepsToPool, .endsServers, .timeLimit(.minutes(2)))
 struct HTTP2Tests {
     private func tlsServer(_ handler: @escaping MockServer.Handler) async throws -> (MockServer, HTTPSession) {
         let certificate = try HeldCertificate.localhost()

@@ -7,7 +7,7 @@ import Testing
 @testable import Curlew
 
 /// libcurl before 8.5 sends requests over busy HTTP/1.1 connections to a host, once another connection to it speaks HTTP/2.
-@Suite("HTTP/1.1 and HTTP/2 connections to one host", .noLeaks, .timeLimit(.minutes(2)))
+@Suite("HTTP/1.1 and HTTP/2 connections to one host", .keepsToPool, .noLeaks, .timeLimit(.minutes(2)))
 struct MixedVersionTests {
     /// The reason why the first request is on an HTTP/1.1 connection though the server speaks HTTP/2 too.
     enum Cause: CaseIterable {

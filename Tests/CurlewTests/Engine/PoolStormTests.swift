@@ -6,7 +6,7 @@ import SeededNumbers
 import Testing
 
 /// Random requests, each with a number of its own, of which some are cancelled, suspended or too slow, through a pool with little room.
-@Suite("The pool under random load", .noLeaks, .timeLimit(.minutes(3)))
+@Suite("The pool under random load", .keepsToPool, .noLeaks, .timeLimit(.minutes(3)))
 struct PoolStormTests {
     /// The end of a request as its caller wants it.
     private enum Ending: CaseIterable {

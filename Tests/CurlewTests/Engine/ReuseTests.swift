@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A kept connection is used again only when it is in step", .endsServers, .timeLimit(.minutes(2)))
+@Suite("A kept connection is used again only when it is in step", .keepsToPool, .endsServers, .timeLimit(.minutes(2)))
 struct ReuseTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -1,79 +1,17 @@
 internal import HTTPTypes
 
-/// Why an attempt was given up though its exchange has not failed, so that another may be made.
-enum AttemptRejection: CaseIterable {
-    /// The kept connection had bytes or an end waiting.
-    case strayInput
-    /// libcurl wants to send the request a second time: its kept connection ended without a byte of a response.
-    case resend
-    /// The same, and not a byte of the request had left.
-    case unsent
-    /// The server has certainly not processed the request: it refused the stream (RFC 9113 §8.7), or has ended the connection
-    /// by a GOAWAY whose last stream came before (§6.8).
-    case refusedStream
-    /// The server wants the request over HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7).
-    case http11Required
-    /// The HTTP/2 connection permits no stream, so the request has not left.
-    case heldBack
-    /// The server refused the expectation; the body has not left.
-    case expectation
-    /// The server says that the connection does not lead to whoever answers for the URI (421, RFC 9110 §15.5.20).
-    case misdirected
-    /// The engine does not have the connection any more, or has taken another one.
-    case lostConnection
-    /// The shared connection permits no more streams.
-    case fullConnection
-    /// An answer came over the kept connection before its server had a byte of the request.
-    case unaskedAnswer
-    /// libcurl has broken the request's stream, and nothing of an answer had come.
-    case brokenStream
-
-    /// True if libcurl was about to send the request a second time by itself.
-    var isRepetition: Bool {
-        switch self {
-        case .resend, .unsent, .refusedStream, .http11Required: true
-        default: false
-        }
-    }
-}
-
-/// What keeps bytes from flowing: the reader, the lack of a body to send, the user, or a limit of rate.
-struct PauseReasons: OptionSet {
-    let rawValue: UInt8
-    static let reader = PauseReasons(rawValue: 1)
-    static let body = PauseReasons(rawValue: 2)
-    static let suspended = PauseReasons(rawValue: 4)
-    static let sendingRate = PauseReasons(rawValue: 8)
-    static let receivingRate = PauseReasons(rawValue: 16)
-
-    /// Those that keep bytes from being read, and from being sent.
-    static let receiving: PauseReasons = [.reader, .suspended, .receivingRate]
-    static let sending: PauseReasons = [.body, .suspended, .sendingRate]
-}
-
 /// One try of an exchange: all that belongs to it and to no other. Another try is another value, which takes the place of
 /// this one as a whole, so that nothing of one try is left in the next but what ``successor`` hands on.
 ///
 /// A pure machine: an event goes in, and what is to be done comes out. It performs nothing; ``Transfer`` does.
 struct Attempt: ~Copyable {
-    /// How an attempt differs from the others of its exchange.
-    struct Plan: Equatable {
-        var number = 1
-        /// On a new connection.
-        var isFresh = false
-        /// Without the expectation that the server refused.
-        var isUnexpecting = false
-        /// Over HTTP/1.1, as the server requires it.
-        var isHTTP11 = false
-    }
-
     /// The most attempts of an exchange, and the most of them that are spent on what is the machine's or libcurl's fault.
     static let limit = 6
     static let repairLimit = 4
     /// The most challenges that libcurl answers in an exchange.
     static let challengeLimit = 8
 
-    private let request: PreparedRequest
+    let request: PreparedRequest
     private let cache: ResponseHeadCache
     private(set) var plan: Plan
     private(set) var stage = CurlewError.Stage.preparing
@@ -82,6 +20,8 @@ struct Attempt: ~Copyable {
     private(set) var connection: Connection?
     private(set) var isReused = false
     private(set) var speaksHTTP2 = false
+    /// True if it is a stream of its connection.
+    private var hasStream = false
     /// How the connection came to be; nil without TLS.
     private(set) var handshake: Handshake?
     /// What TLS agreed on; nil without it.
@@ -173,15 +113,6 @@ struct Attempt: ~Copyable {
     /// - Parameter isReused: True if a request has gone over the connection.
     mutating func take(isReused: Bool) { self.isReused = isReused }
 
-    /// The answer to libcurl when it wants to open a socket.
-    enum Opening {
-        /// The socket of the connection that was chosen.
-        case handOver(Connection)
-        /// A new one towards the same end: libcurl answers a challenge, and the peer has closed the connection that it came over.
-        case again(Connection)
-        case refused
-    }
-
     /// libcurl wants to open a socket.
     mutating func opening() -> Opening {
         guard let connection, isOnCourse else { return .refused }
@@ -189,25 +120,13 @@ struct Attempt: ~Copyable {
         let awaitsProxy = !connection.isUsed && request.options.values.proxy?.awaitsChallenge == true
         if incoming.provisionalChallenge != nil || awaitsProxy { return .again(connection) }
         let isFull = connection.isMultiplexed && !connection.isClosed && connection.users > 1
+        if !isFull, !connection.isClosed { EngineGuards.noteNeedlessSocket() }
         reject(isFull ? .fullConnection : .lostConnection)
         return .refused
     }
 
     /// True if libcurl looks for a connection to send the request a second time, though it answers no challenge.
     var isRepeatedByEngine: Bool { readyCount > 0 && incoming.provisionalChallenge == nil && isOnCourse }
-
-    /// What libcurl may do that asks for leave to send.
-    enum Leave {
-        /// It may go on to choose the connection.
-        case granted
-        /// The same, and what has been is an attempt of its own to the figures: libcurl repeats the request by itself.
-        case grantedAgain
-        case refused
-        case refusedAgain
-
-        var isGranted: Bool { self == .granted || self == .grantedAgain }
-        var isRepetition: Bool { self == .grantedAgain || self == .refusedAgain }
-    }
 
     /// libcurl has a connection, and asks for leave to send the request.
     mutating func connectionIsReady() -> Leave {
@@ -229,7 +148,10 @@ struct Attempt: ~Copyable {
 
     /// - Returns: Whether the request may go over the connection.
     mutating func mayUse(_ candidate: ConnectionCandidate) -> Bool {
-        guard candidate.isChosen else { return rejected(.lostConnection) }
+        guard candidate.isChosen else {
+            EngineGuards.noteWrongConnection()
+            return rejected(.lostConnection)
+        }
         guard !candidate.isOutOfStep else { return rejected(.strayInput) }
         guard candidate.isAccepted else {
             fail(CurlewError(.untrustedCertificate, "the connection was not accepted under the request's policy"))
@@ -246,6 +168,19 @@ struct Attempt: ~Copyable {
         }
         stage = .exchanging
         return true
+    }
+
+    /// - Returns: True if the attempt becomes a stream of its connection now.
+    mutating func beginStream() -> Bool {
+        guard speaksHTTP2, !hasStream else { return false }
+        hasStream = true
+        return true
+    }
+
+    /// The attempt is done with its connection, or leaves it for another.
+    mutating func endStream() {
+        if hasStream { connection?.endStream() }
+        hasStream = false
     }
 
     private mutating func rejected(_ reason: AttemptRejection) -> Bool {
@@ -271,27 +206,6 @@ struct Attempt: ~Copyable {
     mutating func watchForHeldBack(_ watch: HeldBackWatch?) { heldBack = watch }
 
     // MARK: The head
-
-    /// What is to be done when a line of a head has come.
-    enum LineAction {
-        case nothing
-        case interim(HTTPResponse)
-        /// The final head: it is to be published once the effects are done.
-        case head(HTTPResponse, HeadEffects)
-        /// The same, but libcurl may answer it.
-        case challenge(HTTPResponse, HeadEffects)
-        /// The engine is to stop; ``failure`` or ``rejection`` says why.
-        case stop
-    }
-
-    /// What a head asks of the engine.
-    struct HeadEffects: OptionSet {
-        let rawValue: UInt8
-        /// The connection is to be closed after the exchange.
-        static let closesConnection = HeadEffects(rawValue: 1)
-        /// The raw bytes of the body are to be looked at.
-        static let showsRawBody = HeadEffects(rawValue: 2)
-    }
 
     /// One line of a head or of trailers.
     mutating func take(_ line: UnsafeRawBufferPointer) -> LineAction {
@@ -383,19 +297,6 @@ struct Attempt: ~Copyable {
         return provided
     }
 
-    /// True if a connection that was to be closed, as the answer came before the body, may be kept after all: both
-    /// directions are in order again.
-    var isInOrderAgain: Bool {
-        outgoing.isSent && incoming.head != nil && request.engineCredential == nil && !incoming.framing.isAmbiguous
-            && !request.closesConnection
-    }
-
-    /// True if the answer may have ended before the request, so that the end of the request ends the stream.
-    var mayEndByRequest: Bool { outgoing.isSent && incoming.head != nil && incoming.version == .http2 }
-
-    /// True if nothing is left to be sent, and the final head has not begun to come.
-    var awaitsHead: Bool { outgoing.isSent && stage == .exchanging && incoming.provisionalChallenge == nil }
-
     /// libcurl reads no more of the connection, though nobody holds it back and the body was not sent.
     /// - Parameter isOpen: True if the connection is known to be open.
     mutating func readingStopped(isOpen: Bool) {
@@ -418,29 +319,6 @@ struct Attempt: ~Copyable {
             return .failure(CurlewError(.responseTruncated, "the connection ended before the body of the response did"))
         }
         return outcome(after: nil)
-    }
-
-    // MARK: HTTP/2 answers before the end of the request
-
-    /// The time without a byte either way after which the request's body is looked at, once the response is there. If nothing of
-    /// it leaves for as long again, it counts as unwanted.
-    static let earlyAnswerPatience: Int64 = 500_000_000
-
-    /// True if an HTTP/2 response came, or may have come, before the request was sent.
-    var isAnsweredEarly: Bool {
-        request.hasBody && incoming.version == .http2 && incoming.head != nil && incoming.provisionalChallenge == nil
-    }
-
-    /// True if nothing more of the response is to be expected, though the request was not sent. A server may read on all the same
-    /// unless it reports a failure, so a body that is still being made is waited for.
-    var isOverEarly: Bool {
-        guard isAnsweredEarly, pauses.isDisjoint(with: [.reader, .suspended, .sendingRate, .receivingRate]) else {
-            return false
-        }
-        if incoming.status >= 300 {
-            return incoming.isBodyWhole(method: request.method) || incoming.framing.contentLength == nil
-        }
-        return !pauses.contains(.body) && incoming.isBodyWhole(method: request.method)
     }
 
     /// The outcome of an exchange that is over before the request was sent. libcurl shows nobody the end of a stream, so a body

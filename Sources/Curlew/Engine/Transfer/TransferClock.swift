@@ -23,6 +23,9 @@ struct TransferClock {
     /// Since when the head is awaited; nil before the request is sent, and once the head has begun.
     private(set) var headAwaitedSince: Instant?
 
+    /// True if the last look found a limit exceeded.
+    private var hasSeenExpiry = false
+
     init(_ limits: Limits) { self.limits = limits }
 
     mutating func noteActivity(at now: Instant) { lastActivity = now }
@@ -99,6 +102,20 @@ struct TransferClock {
         var pauses: PauseReasons
         /// True if somebody has the response: a body that nobody has asked for has no reader to wait for.
         var isClaimed: Bool
+    }
+
+    /// The result of a look at the limits.
+    enum Look {
+        /// A limit is exceeded for the first time: it counts if it still is, a turn of the loop later. A thread that had no
+        /// processor for a while reads first what has come meanwhile.
+        case again
+        case found(Expiry?)
+    }
+
+    mutating func look(at now: Instant, _ position: Position) -> Look {
+        let expiry = expiry(at: now, position)
+        hasSeenExpiry = expiry != nil && !hasSeenExpiry
+        return hasSeenExpiry ? .again : .found(expiry)
     }
 
     func expiry(at now: Instant, _ position: Position) -> Expiry? {

@@ -1,0 +1,99 @@
+internal import CLibcurl
+internal import COpenSSL
+
+/// libcurl's options and figures of a handle.
+extension EasyHandle {
+    func set(_ option: CURLoption, _ value: Int) throws {
+        try check(curlew_easy_set_long(raw, option, value), option)
+    }
+
+    func set(offset value: Int64, _ option: CURLoption) throws {
+        try check(curlew_easy_set_offset(raw, option, curl_off_t(value)), option)
+    }
+
+    /// libcurl copies the string.
+    func set(_ option: CURLoption, _ value: String?) throws {
+        if let value {
+            try check(value.withCString { curlew_easy_set_string(raw, option, $0) }, option)
+        } else {
+            try check(curlew_easy_set_string(raw, option, nil), option)
+        }
+    }
+
+    /// libcurl keeps the pointer: what it points to must live until another is set.
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) throws {
+        try check(curlew_easy_set_pointer(raw, option, value), option)
+    }
+
+    /// libcurl keeps the list: it must live until another is set.
+    func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) throws {
+        try check(curlew_easy_set_list(raw, option, value), option)
+    }
+
+    /// libcurl copies the bytes.
+    func set(_ option: CURLoption, blob bytes: [UInt8]) throws {
+        var copy = bytes
+        let code = copy.withUnsafeMutableBytes { curlew_easy_set_blob(raw, option, $0.baseAddress, $0.count) }
+        try check(code, option)
+    }
+
+    func check(_ code: CURLcode, _ option: CURLoption) throws {
+        guard code != CURLE_OK else { return }
+        let known = ErrorCode(code)
+        let reason = String(cString: curl_easy_strerror(code))
+        let name = curl_easy_option_by_id(option).map { String(cString: $0.pointee.name) } ?? "\(option.rawValue)"
+        throw CurlewError(
+            known == .engineFailed ? .unsupported : known, "libcurl refuses the option \(name): \(reason)")
+    }
+
+    // MARK: What it says of an attempt
+
+    /// What it says of an attempt that it has ended with an error.
+    func failure(_ code: CURLcode) -> EngineFailure {
+        var failure = EngineFailure(code)
+        failure.text = errorText
+        failure.systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
+        failure.tunnelStatus = long(CURLINFO_HTTP_CONNECTCODE)
+        failure.proxyReply = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: long(CURLINFO_PROXY_ERROR)))
+        failure.handshake = handshake
+        if let connection = lastConnection { failure.hasProxyAnswered = connection.lastInput > connection.opened }
+        return failure
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return curlew_easy_get_long(raw, info, &value) == CURLE_OK ? value : 0
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        return curlew_easy_get_offset(raw, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+
+    func string(_ info: CURLINFO) -> String? {
+        var value: UnsafePointer<CChar>?
+        guard curlew_easy_get_string(raw, info, &value) == CURLE_OK, let value else { return nil }
+        return String(cString: value)
+    }
+
+    /// OpenSSL's object for the connection in use.
+    var tlsSession: OpaquePointer? {
+        var info: UnsafeMutablePointer<curl_tlssessioninfo>?
+        guard curlew_easy_get_tls(raw, &info) == CURLE_OK, let info, info.pointee.backend == CURLSSLBACKEND_OPENSSL,
+            let session = info.pointee.internals
+        else { return nil }
+        return OpaquePointer(session)
+    }
+
+    /// True if OpenSSL has bytes decrypted that nobody asked for: libcurl's own look at an idle connection may have
+    /// moved them there.
+    var hasBufferedTLSInput: Bool { tlsSession.map { SSL_pending($0) > 0 } ?? false }
+
+    /// Stops and restarts the bytes each way. What libcurl has kept back is delivered at once.
+    func pause(_ reasons: PauseReasons) -> CURLcode {
+        var mask: Int32 = 0
+        if !reasons.isDisjoint(with: .receiving) { mask |= CURLPAUSE_RECV }
+        if !reasons.isDisjoint(with: .sending) { mask |= CURLPAUSE_SEND }
+        return curl_easy_pause(raw, mask)
+    }
+}

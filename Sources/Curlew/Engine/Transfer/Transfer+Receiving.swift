@@ -1,0 +1,155 @@
+internal import CLibcurl
+internal import HTTPTypes
+internal import Synchronization
+
+/// The response: its heads, its body, and the end of reading.
+extension Transfer {
+    enum Received { case taken, paused, failed }
+
+    /// One line of a head or of trailers.
+    func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard attempt.isOnCourse else { return false }
+        noteActivity()
+        clock.endAwaitingHead()
+        attempt.watchForHeldBack(nil)
+        if attempt.speaksHTTP2 {
+            try? easy?.showRawBody(false)
+            if let connection { multi?.connections.noteHead(on: connection) }
+        }
+        if attempt.takeUnaskedCheck(), isUnasked {
+            attempt.reject(.unaskedAnswer)
+            return false
+        }
+        switch attempt.take(line) {
+        case .nothing:
+            // From the first field on, what libcurl joins a line to is of this exchange.
+            if let easy, easy.showsHead, attempt.incoming.hasField { try? easy.showHead(false) }
+            return true
+        case .interim(let response): return receiveInterim(response)
+        case .head(let head, let effects): return publish(head, effects)
+        case .challenge(_, let effects): return perform(effects)
+        case .stop: return false
+        }
+    }
+
+    /// True if the answer has begun before its server had a byte of the request. The system learns with the first
+    /// packet of an answer what of the request has arrived; then as much of it is open as has left.
+    private var isUnasked: Bool {
+        guard let easy, let open = attempt.connection?.unconfirmedBytes, open > 0 else { return false }
+        let left = easy.long(CURLINFO_REQUEST_SIZE)
+        return left > 0 && open >= left
+    }
+
+    private func receiveInterim(_ response: HTTPResponse) -> Bool {
+        guard interimHeads.take(response, keeping: prepared.limits.interimResponses) else {
+            attempt.fail(CurlewError(.invalidResponse, "more than \(InterimHeads.limit) interim responses"))
+            return false
+        }
+        multi?.markChanged(self)
+        return true
+    }
+
+    /// A challenge that libcurl has not answered is the response.
+    func publishChallenge() {
+        // What fails in it is noted, and found where the caller looks for failures.
+        if let (head, effects) = attempt.takeChallenge() { _ = publish(head, effects) }
+    }
+
+    private func publish(_ head: HTTPResponse, _ effects: Attempt.HeadEffects) -> Bool {
+        guard perform(effects) else { return false }
+        attempt.publish(head, effects)
+        multi?.markChanged(self)
+        if attempt.isAnsweredEarly { rearm() }
+        return true
+    }
+
+    private func perform(_ effects: Attempt.HeadEffects) -> Bool {
+        guard !effects.isEmpty, let easy else { return true }
+        do {
+            if effects.contains(.closesConnection) { try easy.forbidReuse(true) }
+            if effects.contains(.showsRawBody) { try easy.showRawBody(true) }
+            return true
+        } catch {
+            attempt.fail(CurlewError(ofEngine: error))
+            return false
+        }
+    }
+
+    /// The raw bytes of a chunked body, before libcurl takes the chunks apart.
+    func observeRawBody(_ bytes: UnsafeRawBufferPointer) { attempt.follow(raw: bytes) }
+
+    /// libcurl says something. It says of a GOAWAY when it reads it.
+    func observeWords(_ words: UnsafeRawBufferPointer) {
+        if String(decoding: words, as: UTF8.self).contains("GOAWAY, error=") { attempt.connection?.hasGoAway = true }
+    }
+
+    /// Has libcurl say what it reads as long as no response has begun, and looks at what it writes, if only a refusal by the server
+    /// would permit that the request is sent again. Not while the request is sent, as libcurl then says much.
+    func listenForGoAway() {
+        guard attempt.speaksHTTP2, !prepared.isIdempotent, attempt.mayResendBody else { return }
+        try? easy?.showRawBody(true)
+    }
+
+    /// Bytes of the body, after chunked coding.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Received {
+        if let easy, easy.showsHead, !attempt.incoming.isHeadComplete { return lookAtHead(bytes) }
+        if attempt.incoming.provisionalChallenge != nil { publishChallenge() }
+        guard attempt.failure == nil, attempt.incoming.head != nil else {
+            attempt.fail(CurlewError(.invalidResponse, "a body came before the end of the head"))
+            return .failed
+        }
+        guard !attempt.pauses.contains(.suspended) else {
+            attempt.pause(.reader)
+            return .paused
+        }
+        guard stops.load(ordering: .relaxed) == 0, assembly.admits(bytes.count) else {
+            attempt.pause(.reader)
+            multi?.markChanged(self)
+            rearm()
+            return .paused
+        }
+        if let limiter, !limiter.admits(bytes.count, .receiving) {
+            attempt.pause(.receivingRate)
+            multi?.markChanged(self)
+            return .paused
+        }
+        noteActivity()
+        let left = attempt.incoming.framing.contentLength.map { $0 - receivedBodyBytes }
+        wakeIfNeeded(assembly.append(bytes, left: left, keepsPrefix: keepsPrefix))
+        attempt.countReceived(bytes.count)
+        multi?.markChanged(self)
+        if prepared.hasBody, attempt.isAnsweredEarly { rearm() }
+        return .taken
+    }
+
+    /// A line of the head, before libcurl does anything with it (``Engine/joinsFreedLines``).
+    private func lookAtHead(_ line: UnsafeRawBufferPointer) -> Received {
+        guard attempt.incoming.isFoldedFirst(line) else { return .taken }
+        attempt.fail(CurlewError(.invalidResponse, "the first field line is folded"))
+        return .failed
+    }
+
+    /// libcurl wants to read no more from the connection. Called from within libcurl.
+    /// - Parameter isOpen: True if the peer has not closed the connection. With TLS that is not known, as it may be said in a record.
+    func readingStopped(isOpen: @autoclosure () -> Bool) {
+        guard outcome == nil, prepared.hasBody else { return }
+        attempt.readingStopped(isOpen: !prepared.uri.layout.isSecure && isOpen())
+        guard attempt.isOverBeforeBody else { return }
+        let plan = attempt.plan
+        core.execute { [weak self] in self?.endBeforeBody(plan) }
+    }
+
+    private func endBeforeBody(_ plan: Attempt.Plan) {
+        guard outcome == nil, attempt.plan == plan, attempt.isOverBeforeBody else { return }
+        settle(attempt.outcomeBeforeBody())
+    }
+
+    /// True if the body's beginning may be part of an error.
+    var keepsPrefix: Bool { attempt.incoming.head != nil && attempt.incoming.status >= 300 }
+
+    /// A reader that took a chunk at once has made room.
+    func wakeIfNeeded(_ isNeeded: Bool) {
+        // Not at once: this may be inside one of libcurl's callbacks.
+        if isNeeded { core.send(.readOn, to: self) }
+    }
+}

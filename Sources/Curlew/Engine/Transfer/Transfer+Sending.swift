@@ -1,0 +1,93 @@
+internal import CLibcurl
+
+/// The request's body, and answers that come before its end.
+extension Transfer {
+    /// What the engine is given of the body.
+    enum Provided {
+        case bytes(Int)
+        case wait
+        case failed
+    }
+
+    /// libcurl wants to read the body again.
+    func rewindBody() { attempt.rewind() }
+
+    /// Copies the next bytes of the body into `space`.
+    func provideBody(_ space: UnsafeMutableRawBufferPointer) -> Provided {
+        guard attempt.failure == nil else { return .failed }
+        if attempt.pauses.contains(.suspended) {
+            attempt.pause(.body)
+            return .wait
+        }
+        if !attempt.outgoing.hasSource {
+            // Weak twice: what a producer hands to a loop that has ended meanwhile stays there, and must hold nothing.
+            let source = feed.next(for: prepared) { [weak self, core = core] in
+                core.execute { [weak self] in self?.bodyArrived() }
+            }
+            guard let source else {
+                attempt.fail(CurlewError(.bodyNotReplayable, "the body would have to be read a second time"))
+                return .failed
+            }
+            attempt.beginBody(from: source)
+        }
+        noteActivity()
+        multi?.markChanged(self)
+        guard let limiter, attempt.outgoing.hasMore else { return provided(attempt.provide(into: space)) }
+        let allowed = limiter.allowance(for: space.count, .sending)
+        guard allowed > 0 else {
+            attempt.pause(.sendingRate)
+            return .wait
+        }
+        let provided = attempt.provide(into: UnsafeMutableRawBufferPointer(rebasing: space[..<allowed]))
+        var used = 0
+        if case .bytes(let count) = provided { used = count }
+        if used < allowed { limiter.keep(allowed - used, .sending) }
+        return self.provided(provided)
+    }
+
+    private func provided(_ provided: OutgoingBody.Provided) -> Provided {
+        switch provided {
+        case .bytes(let count): multi?.uploadedBytes &+= count
+        case .end: break
+        case .wait: return .wait
+        case .failed: return .failed
+        }
+        if attempt.isInOrderAgain, attempt.connection?.isWorn != true { try? easy?.forbidReuse(false) }
+        if attempt.awaitsHead {
+            clock.awaitHead(since: core.now)
+            rearm()
+            listenForGoAway()
+        }
+        // Not at once: libcurl has yet to send what it is given now.
+        if Engine.overlooksEndOfStream, attempt.mayEndByRequest { core.send(.lookForEnd, to: self) }
+        if case .bytes(let count) = provided { return .bytes(count) }
+        return .bytes(0)
+    }
+
+    /// Has libcurl read once more, whether or not the socket has something.
+    func lookForEnd() {
+        guard outcome == nil, let easy, attempt.pauses.isDisjoint(with: .receiving) else { return }
+        _ = easy.pause(attempt.pauses.union(.reader))
+        resume(easy)
+    }
+
+    // MARK: HTTP/2 answers before the end of the request
+
+    /// The moment at which to look whether the request's body is still wanted.
+    var earlyDeadline: Instant {
+        prepared.hasBody && attempt.isOverEarly ? earlyAnswer.deadline(after: clock.lastActivity) : .distantFuture
+    }
+
+    /// True if the request was not sent, and nothing of it leaves any more.
+    func endsEarly() -> Bool {
+        guard let easy else { return false }
+        guard !attempt.outgoing.isSent || easy.offset(CURLINFO_SIZE_UPLOAD_T) < attempt.outgoing.sentBytes else {
+            earlyAnswer.end()
+            return false
+        }
+        return earlyAnswer.hasStopped(written: attempt.connection?.writtenBytes, at: core.now)
+    }
+
+    /// Has libcurl look for the end of the response and of the request, after something has come over the connection.
+    func connectionHasRead() { if attempt.isAnsweredEarly { lookForEnd() } }
+}
