@@ -33,6 +33,8 @@ final class PreparedRequest: Sendable {
     let closesConnection: Bool
     /// True if the exchange ends once the connection is made, without a byte of the request.
     let isHandshakeOnly: Bool
+    /// The priority where it waits for a connection.
+    let priority: RequestOptions.Priority
 
     /// - Throws: ``CurlewError`` with ``ErrorCode/invalidRequest`` for what cannot be sent as it stands.
     init(_ request: borrowing CurlewRequest, defaults: RequestDefaults) throws {
@@ -50,6 +52,7 @@ final class PreparedRequest: Sendable {
         self.options = try defaults.connection.overridden(by: options, timeouts: timeouts, uri: request.uri)
         try self.options.checkTarget(request.uri)
         isHandshakeOnly = options.isHandshakeOnly
+        priority = options.priority
         if self.options.trust.isPinning, !uri.layout.isSecure, self.options.trust.pins(uri.host) {
             throw CurlewError(.invalidRequest, "the security policy pins the server, and http shows no certificate")
         }

@@ -1,97 +1,57 @@
-/// The queue of a session on one loop: how many exchanges are under way there, and which wait for their turn, first come, first
-/// served.
+/// The queue of a session on one loop: the number of exchanges under way there, and those that wait for their turn, by priority.
 ///
-/// A pure value; whoever has it begins the tasks whose turn has come.
-struct AdmissionQueue<Key: Hashable, Element> {
+/// A pure value; whoever has it begins the exchanges whose turn has come.
+struct AdmissionQueue<Element> {
     private struct Entry {
-        let key: Key
         let element: Element
         let deadline: Instant
     }
 
-    /// So many slots that are done with stay before the others move up.
-    private static var compactionLimit: Int { 1000 }
-
     private let limit: Int
     private(set) var underWay = 0
-    /// Those that wait, and empty slots where others did.
-    private var waiting: [Entry?] = []
-    private var first = 0
-    /// The place that the first slot of `waiting` stands for: slots that are done with are dropped.
-    private var firstPlace = 0
-    private var places: [Key: Int] = [:]
+    private var waiting = WaitingLine<Entry>()
 
-    /// - Parameter limit: How many may be under way at a time; 1 at least.
+    /// - Parameter limit: The most that may be under way at a time; 1 at least.
     init(limit: Int) { self.limit = max(1, limit) }
 
     /// True if nobody waits.
-    var isEmpty: Bool { places.isEmpty }
+    var isEmpty: Bool { waiting.isEmpty }
 
     /// The number of exchanges that wait.
-    var count: Int { places.count }
+    var count: Int { waiting.count }
 
-    /// Takes a place, if one is free.
+    /// Takes a place among those under way, if one is free.
     /// - Returns: Whether there was one.
-    mutating func takePlace() -> Bool {
+    mutating func beginAtOnce() -> Bool {
         guard underWay < limit else { return false }
         underWay += 1
         return true
     }
 
+    /// Notes that an exchange under way has ended.
+    mutating func noteEnd() { underWay -= 1 }
+
     /// Lets an element wait.
-    /// - Parameter deadline: When its waiting is over.
-    mutating func append(_ element: Element, _ key: Key, until deadline: Instant) {
-        places[key] = firstPlace + waiting.count
-        waiting.append(Entry(key: key, element: element, deadline: deadline))
+    /// - Parameter deadline: The end of its waiting.
+    /// - Returns: Its place in the queue.
+    mutating func append(_ element: Element, _ priority: RequestOptions.Priority, until deadline: Instant) -> Int {
+        waiting.append(Entry(element: element, deadline: deadline), level: priority.rawValue)
     }
 
-    /// Gives up the place that an element had, or its waiting.
-    mutating func leave(_ key: Key, heldPlace: Bool) {
-        if heldPlace { underWay -= 1 }
-        guard !places.isEmpty, let place = places.removeValue(forKey: key) else { return }
-        waiting[place - firstPlace] = nil
-        if places.isEmpty { reset() }
-    }
+    /// An element gives up waiting.
+    mutating func withdraw(at place: Int) { waiting.remove(at: place) }
 
-    /// The next whose turn has come; it has a place now.
+    /// The next whose turn has come; it is under way now.
     mutating func next() -> Element? {
-        guard !places.isEmpty, underWay < limit else { return nil }
-        while first < waiting.count {
-            let slot = waiting[first]
-            waiting[first] = nil
-            first += 1
-            guard let entry = slot else { continue }
-            places[entry.key] = nil
-            underWay += 1
-            compact()
-            return entry.element
-        }
-        return nil
-    }
-
-    private mutating func compact() {
-        if places.isEmpty {
-            reset()
-        } else if first > Self.compactionLimit, first > waiting.count / 2 {
-            waiting.removeFirst(first)
-            firstPlace += first
-            first = 0
-        }
-    }
-
-    private mutating func reset() {
-        waiting = []
-        first = 0
-        firstPlace = 0
+        guard underWay < limit, let place = waiting.firstPlace else { return nil }
+        underWay += 1
+        waiting.noteTurn()
+        return waiting.remove(at: place)?.element
     }
 
     /// The first deadline of those that wait.
-    var nearestDeadline: Instant {
-        waiting[first...].reduce(.distantFuture) { min($0, $1?.deadline ?? .distantFuture) }
-    }
+    var nearestDeadline: Instant { waiting.all.reduce(.distantFuture) { min($0, $1.deadline) } }
 
-    /// Those whose waiting is over. They stay until they leave.
-    func overdue(at now: Instant) -> [Element] {
-        waiting[first...].compactMap { entry in entry.flatMap { $0.deadline <= now ? $0.element : nil } }
-    }
+    /// Those whose waiting is over. They stay until they are withdrawn.
+    func overdue(at now: Instant) -> [Element] { waiting.all.filter { $0.deadline <= now }.map(\.element) }
 }

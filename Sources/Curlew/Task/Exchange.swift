@@ -19,6 +19,8 @@ final class Exchange: Transfer, ResponseExchange, @unchecked Sendable {
 
     /// Its place among those of its host that have not ended.
     @exclusivity(unchecked) var place = -1
+    /// Its place in the queue of the session; -1 unless it waits there.
+    @exclusivity(unchecked) var queuePlace = -1
     @exclusivity(unchecked) private(set) var lifecycle = TaskLifecycle()
     /// The caller that has started it, and waits for the response. Written before the exchange is handed to the loop.
     @exclusivity(unchecked) private var starter: ResponseWaiters.Waiter?

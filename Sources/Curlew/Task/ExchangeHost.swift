@@ -34,7 +34,7 @@ final class ExchangeHost: @unchecked Sendable {
     /// The engines whose connections take no new request, until their last has ended.
     private var retired: [MultiHandle] = []
     @exclusivity(unchecked) private(set) var exchanges: [Exchange] = []
-    @exclusivity(unchecked) private var queue: AdmissionQueue<UInt64, Exchange>
+    @exclusivity(unchecked) private var queue: AdmissionQueue<Exchange>
     private let queueTimer = QueueTimer()
     private var isInvalidated = false
     private var hasReportedEmptiness = true
@@ -74,9 +74,9 @@ final class ExchangeHost: @unchecked Sendable {
         exchange.place = exchanges.count
         exchanges.append(exchange)
         if isInvalidated { return .isRefused }
-        if queue.takePlace() { return .begins }
+        if queue.beginAtOnce() { return .begins }
         let deadline = exchange.totalDeadline
-        queue.append(exchange, exchange.number, until: deadline)
+        exchange.queuePlace = queue.append(exchange, exchange.request.options.priority, until: deadline)
         queueTimer.host = self
         if deadline < queueTimer.deadline { loop.core.timers.set(queueTimer, to: deadline) }
         return .waits
@@ -88,8 +88,16 @@ final class ExchangeHost: @unchecked Sendable {
         guard exchange.place >= 0 else { return }
         if let moved = exchanges.remove(swappingAt: exchange.place) { moved.place = exchange.place }
         exchange.place = -1
-        queue.leave(exchange.number, heldPlace: heldPlace)
-        while let next = queue.next() { next.takeTurn() }
+        if exchange.queuePlace >= 0 {
+            queue.withdraw(at: exchange.queuePlace)
+            exchange.queuePlace = -1
+        } else if heldPlace {
+            queue.noteEnd()
+        }
+        while let next = queue.next() {
+            next.queuePlace = -1
+            next.takeTurn()
+        }
         if queue.isEmpty, queueTimer.deadline < .distantFuture { loop.core.timers.remove(queueTimer) }
         guard exchanges.isEmpty else { return }
         reportEmptiness()

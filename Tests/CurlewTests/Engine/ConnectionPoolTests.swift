@@ -45,6 +45,38 @@ struct ConnectionPoolTests {
         try await first.waitForConnections(open: 0)
     }
 
+    @Test("of exchanges that wait, those of a higher priority go first", arguments: [true, false])
+    func priorities(areAdmitted: Bool) async throws {
+        let gate = Gate()
+        let server = try await server(gate)
+        let session = try makeSession {
+            $0.connections.perHost = 1
+            if !areAdmitted { $0.tasksInFlight = 1 }
+        }
+        async let held = session.fetch(server.url("/held"))
+        try await server.waitForRequests(1)
+        let priorities: [RequestOptions.Priority] = [.background, .normal, .critical, .low, .high]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, priority) in priorities.enumerated() {
+                group.addTask {
+                    var options = RequestOptions()
+                    options.priority = priority
+                    _ = try await session.fetch(server.url("/\(priority.rawValue)"), options: options)
+                }
+                try await eventually("\(index + 1) exchanges wait") {
+                    guard let figures = await session.session?.figures() else { return false }
+                    return (areAdmitted ? figures.tasksAwaitingConnections : figures.queuedTasks) == index + 1
+                }
+            }
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(try await held == Array("/held".utf8))
+        var order: [String] = []
+        for _ in 0...5 { if let request = await server.takeRequest() { order.append(request.target) } }
+        #expect(order == ["/held", "/4", "/3", "/2", "/1", "/0"])
+    }
+
     @Test("a refused stream goes over a new connection where one to the host is all that is allowed")
     func newcomerAtLimit() async throws {
         let server = try await RawServer.start { connection in

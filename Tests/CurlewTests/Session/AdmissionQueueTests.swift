@@ -6,31 +6,32 @@ import Testing
 struct AdmissionQueueTests {
     private let never = Instant.distantFuture
 
-    private func queue(limit: Int, waiting: Range<Int>) -> AdmissionQueue<Int, Int> {
-        var queue = AdmissionQueue<Int, Int>(limit: limit)
-        while queue.takePlace() {}
-        for number in waiting { queue.append(number, number, until: never) }
-        return queue
+    /// A queue that is full, and the places of those that wait.
+    private func queue(limit: Int, waiting: Range<Int>) -> (AdmissionQueue<Int>, [Int]) {
+        var queue = AdmissionQueue<Int>(limit: limit)
+        while queue.beginAtOnce() {}
+        let places = waiting.map { queue.append($0, .normal, until: never) }
+        return (queue, places)
     }
 
     @Test("as many tasks begin at once as are allowed, and at least one", arguments: [(3, 3), (1, 1), (0, 1), (-5, 1)])
     func limit(_ limit: Int, _ expected: Int) {
-        var queue = AdmissionQueue<Int, Int>(limit: limit)
+        var queue = AdmissionQueue<Int>(limit: limit)
         var begun = 0
-        while queue.takePlace() { begun += 1 }
+        while queue.beginAtOnce() { begun += 1 }
         #expect(begun == expected)
         #expect(queue.underWay == expected)
     }
 
     @Test("waiting tasks have their turn in the order in which they came")
     func order() {
-        var queue = queue(limit: 1, waiting: 0..<5000)
+        var (queue, _) = queue(limit: 1, waiting: 0..<5000)
         #expect(queue.next() == nil)
         var order: [Int] = []
-        queue.leave(-1, heldPlace: true)
+        queue.noteEnd()
         while let next = queue.next() {
             order.append(next)
-            queue.leave(next, heldPlace: true)
+            queue.noteEnd()
         }
         #expect(order == Array(0..<5000))
         #expect(queue.isEmpty && queue.underWay == 0)
@@ -38,17 +39,17 @@ struct AdmissionQueueTests {
 
     @Test("a caller that gives up waiting gets no turn, and takes nobody else's")
     func givingUp() {
-        var queue = queue(limit: 2, waiting: 0..<3000)
-        for number in stride(from: 0, to: 3000, by: 2) { queue.leave(number, heldPlace: false) }
+        var (queue, places) = queue(limit: 2, waiting: 0..<3000)
+        for number in stride(from: 0, to: 3000, by: 2) { queue.withdraw(at: places[number]) }
         #expect(queue.count == 1500 && queue.underWay == 2)
         var order: [Int] = []
-        queue.leave(-1, heldPlace: true)
+        queue.noteEnd()
         while let next = queue.next() {
             order.append(next)
             // Others come and go meanwhile.
-            queue.append(next + 10_000, next + 10_000, until: never)
-            queue.leave(next + 10_000, heldPlace: false)
-            queue.leave(next, heldPlace: true)
+            let place = queue.append(next + 10_000, .normal, until: never)
+            queue.withdraw(at: place)
+            queue.noteEnd()
         }
         #expect(order == Array(stride(from: 1, to: 3000, by: 2)))
         #expect(queue.isEmpty && queue.underWay == 1)
@@ -56,28 +57,28 @@ struct AdmissionQueueTests {
 
     @Test("a queue that has run empty serves again")
     func reuse() {
-        var queue = AdmissionQueue<Int, Int>(limit: 1)
+        var queue = AdmissionQueue<Int>(limit: 1)
         for round in 0..<10 {
-            #expect(queue.takePlace() == true)
-            queue.append(round, round, until: never)
-            #expect(queue.takePlace() == false)
-            queue.leave(-1, heldPlace: true)
+            #expect(queue.beginAtOnce() == true)
+            _ = queue.append(round, .normal, until: never)
+            #expect(queue.beginAtOnce() == false)
+            queue.noteEnd()
             #expect(queue.next() == round)
-            queue.leave(round, heldPlace: true)
+            queue.noteEnd()
             #expect(queue.isEmpty)
         }
     }
 
     @Test("waiting tasks whose time is over are named, and the nearest deadline is that of the others")
     func deadlines() {
-        var queue = queue(limit: 1, waiting: 0..<0)
-        for number in 0..<10 { queue.append(number, number, until: Instant(nanoseconds: Int64(number))) }
+        var (queue, _) = queue(limit: 1, waiting: 0..<0)
+        let places = (0..<10).map { queue.append($0, .normal, until: Instant(nanoseconds: Int64($0))) }
         #expect(queue.nearestDeadline == Instant(nanoseconds: 0))
         let overdue = queue.overdue(at: Instant(nanoseconds: 4))
         #expect(overdue == [0, 1, 2, 3, 4])
-        for number in overdue { queue.leave(number, heldPlace: false) }
+        for number in overdue { queue.withdraw(at: places[number]) }
         #expect(queue.nearestDeadline == Instant(nanoseconds: 5))
-        for number in 5..<10 { queue.leave(number, heldPlace: false) }
+        for number in 5..<10 { queue.withdraw(at: places[number]) }
         #expect(queue.nearestDeadline == never)
     }
 }

@@ -187,6 +187,8 @@ final class Dial {
 
     private func settleAfterRace() {
         guard case .connecting(let race) = state else { return }
+        // The name may lead elsewhere by now.
+        if case .host(let name, _) = plan.target { surroundings.names.remove(name, family: plan.family) }
         settle(.failure(race.failure))
     }
 

@@ -35,6 +35,9 @@ final class NameCache {
         entries[query] = Entry(addresses: addresses, moment: moment)
     }
 
+    /// Forgets the addresses of a name, as none of them can be reached.
+    func remove(_ name: String, family: ConnectionRoute.AddressFamily) { entries[NameQuery(name, family)] = nil }
+
     func removeAll() { entries.removeAll() }
 
     /// A look-up has taken longer than this search among a thousand.

@@ -48,7 +48,10 @@ final class ConnectionPool: LoopTimer {
             origin.newcomers += 1
             if transfer.isLoner { origin.loners += 1 }
         }
-        if hasWaited { origin.waiting.prepend(transfer) } else { origin.waiting.append(transfer) }
+        let level = transfer.prepared.priority.rawValue
+        transfer.waitingPlace =
+            hasWaited
+            ? origin.waiting.prepend(transfer, level: level) : origin.waiting.append(transfer, level: level)
         transfer.waitsAt = origin
         waitingCount += 1
         // Not at once: what ends in this turn may leave a connection.
@@ -64,7 +67,7 @@ final class ConnectionPool: LoopTimer {
     }
 
     func endWaiting(_ transfer: Transfer, _ origin: OriginPool) {
-        origin.waiting.remove(transfer)
+        origin.waiting.remove(at: transfer.waitingPlace)
         waitingCount -= 1
         transfer.waitsAt = nil
         if transfer.needsNewConnection {
@@ -304,9 +307,10 @@ final class ConnectionPool: LoopTimer {
     @discardableResult
     private func serve(_ origin: OriginPool, dialling most: Int = .max) -> Bool {
         guard !origin.waiting.isEmpty else { return false }
-        made.makeRoomForOldest(origin)
+        made.makeRoomForNext(origin)
         while let (transfer, connection) = nextMatch(origin) {
             endWaiting(transfer, origin)
+            origin.waiting.noteTurn()
             start(transfer, on: connection)
         }
         if origin.hasOwnerlessDials { made.passOn(origin) }

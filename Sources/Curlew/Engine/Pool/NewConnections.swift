@@ -15,9 +15,9 @@ final class NewConnections {
 
     func forgetNames() { dialler.forgetNames() }
 
-    /// A connection that is idle makes room for a newcomer that has waited longest, if there are as many as there may be.
-    func makeRoomForOldest(_ origin: OriginPool) {
-        while origin.count >= limit || pool.isFull, origin.lacksDial, origin.waiting.oldest?.needsNewConnection == true,
+    /// A connection that is idle makes room for a newcomer that is the next to have one, if there are as many as there may be.
+    func makeRoomForNext(_ origin: OriginPool) {
+        while origin.count >= limit || pool.isFull, origin.lacksDial, origin.waiting.first?.needsNewConnection == true,
             let idle = origin.idle.first
         {
             pool.leave(idle)
@@ -95,15 +95,16 @@ final class NewConnections {
         for transfer in origin.waiting.all where !transfer.needsNewConnection { transfer.connectionFailed(failure) }
     }
 
-    /// A connection is made: the exchange that has waited longest gets it.
+    /// A connection is made: the next exchange gets it.
     private func connected(_ connection: Connection, _ pending: PendingDial, _ origin: OriginPool) {
         origin.pending -= 1
-        guard let transfer = origin.waiting.oldest else {
+        guard let transfer = origin.waiting.first else {
             origin.idle.append(connection)
             return pool.keep(connection)
         }
         let own = origin.dial(of: transfer)
         pool.endWaiting(transfer, origin)
+        origin.waiting.noteTurn()
         // The exchange that has waited for this connection waits for the other one now.
         if let left = pending.transfer, left !== transfer {
             if let own { own.pass(to: left) } else { left.waitsAgain() }
@@ -128,7 +129,7 @@ final class NewConnections {
         if origin.hasOwnerlessDials { passOn(origin) }
     }
 
-    /// A connection whose exchange waits no more is for the one that has waited longest without.
+    /// A connection whose exchange waits no more is for the next that has none.
     func passOn(_ origin: OriginPool) {
         origin.hasOwnerlessDials = false
         for pending in origin.dials where pending.transfer == nil {

@@ -27,7 +27,7 @@ final class OriginPool {
     @exclusivity(unchecked) var pending = 0
     /// The TLS sessions of its connections.
     let tickets: SessionTickets
-    @exclusivity(unchecked) var waiting = WaitingTransfers()
+    @exclusivity(unchecked) var waiting = WaitingLine<Transfer>()
     /// The number of exchanges among them that need a connection which is newer than they are.
     @exclusivity(unchecked) var newcomers = 0
     /// The number of newcomers that share no connection.

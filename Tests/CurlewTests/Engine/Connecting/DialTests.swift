@@ -60,6 +60,26 @@ extension Connecting {
             outcome.close()
         }
 
+        @Test("a name whose addresses all refuse is looked up again, though its lifetime is not over")
+        func refusing() async throws {
+            let stalled = StalledLookUps()
+            stalled.letGo()
+            let resolver = stalled.resolver()
+            let (listening, refusing) = (try Listener(), try Listener(backlog: nil))
+            func connect(to listener: Listener) async -> Dial.Outcome {
+                var plan = Dial.Plan(.host("a.test", port: listener.port))
+                plan.nameLifetime = .max
+                return await bench.outcome(of: plan, resolver: resolver)
+            }
+            await connect(to: listening).close()
+            let outcome = await connect(to: refusing)
+            var isRefused = false
+            if case .failure(.connect) = outcome { isRefused = true }
+            #expect(isRefused && stalled.count == 1)
+            await connect(to: listening).close()
+            #expect(stalled.count == 2)
+        }
+
         @Test("an IPv6 address is connected to", .enabled(if: hasIPv6), arguments: ["[::1]", "::1", "0:0::1"])
         func ipv6(_ host: String) async throws {
             let listener = try Listener("::1")

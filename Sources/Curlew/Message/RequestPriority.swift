@@ -1,5 +1,6 @@
 extension RequestOptions {
-    /// The priority of a request that waits for its turn, at a ``ConcurrencyLimiter`` or a ``RequestRateLimiter``.
+    /// The priority of a request that waits for its turn: in the session, for a connection, at a ``ConcurrencyLimiter`` or a
+    /// ``RequestRateLimiter``.
     public struct Priority: RawRepresentable, Sendable, Hashable, Codable, Comparable {
         /// From 0, the last, to 4, the first; other numbers count as the nearest of these.
         public let rawValue: Int
